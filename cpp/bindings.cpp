@@ -1,0 +1,202 @@
+// The Python face of the core: check array types, release the GIL, call, return arrays. No logic.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topk/kernels.hpp"
+#include "topk/pack.hpp"
+#include "topk/search.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+template <class T, std::size_t kDims>
+using Array = nb::ndarray<const T, nb::ndim<kDims>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T>;
+
+template <class T>
+std::span<const T> view(const Array<T, 1>& array) {
+    return {array.data(), array.size()};
+}
+
+// A NumPy array that owns the vector's memory.
+template <class T>
+NewArray<T> to_numpy(std::vector<T>&& values, std::vector<std::size_t> shape) {
+    auto owner = std::make_unique<std::vector<T>>(std::move(values));
+    T* data = owner->data();
+    nb::capsule capsule(owner.get(), [](void* p) noexcept { std::unique_ptr<std::vector<T>>(static_cast<std::vector<T>*>(p)); });
+    static_cast<void>(owner.release());
+    return NewArray<T>(data, shape.size(), shape.data(), capsule);
+}
+
+template <class T>
+NewArray<T> to_numpy(std::vector<T>&& values) {
+    const std::size_t n = values.size();
+    return to_numpy(std::move(values), {n});
+}
+
+topk::Criterion parse_criterion(const std::string& name) {
+    if (name == "entropy") return topk::Criterion::entropy;
+    if (name == "gini") return topk::Criterion::gini;
+    if (name == "sqrt") return topk::Criterion::sqrt;
+    if (name == "gain_ratio") return topk::Criterion::gain_ratio;
+    if (name == "user") return topk::Criterion::user;
+    throw std::invalid_argument("criterion must be entropy, gini, sqrt, gain_ratio or user, got " + name);
+}
+
+// Calls user_score(left, right, admissible) with the GIL held; counts are (n_columns, n_classes).
+topk::ScoreFunction wrap_score(const nb::object& user_score, std::size_t n_columns, std::size_t n_classes) {
+    return [user_score, n_columns, n_classes](const std::vector<double>& left, const std::vector<double>& right,
+                                              const std::vector<bool>& admissible) {
+        const nb::gil_scoped_acquire gil;
+        const std::vector<std::size_t> shape = {n_columns, n_classes};
+        const std::vector<std::uint8_t> flags(admissible.begin(), admissible.end());
+        const nb::object scores = user_score(to_numpy(std::vector<double>(left), shape), to_numpy(std::vector<double>(right), shape),
+                                             to_numpy(std::vector<std::uint8_t>(flags)));
+        const auto array = nb::cast<Array<double, 1>>(scores);
+        return std::vector<double>(array.data(), array.data() + array.size());
+    };
+}
+
+// Lets Python handle signals (Ctrl-C) and shows progress.
+std::function<void(const topk::Progress&)> wrap_poll(const nb::object& progress) {
+    return [progress](const topk::Progress& p) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) {
+            throw nb::python_error();
+        }
+        if (!progress.is_none()) {
+            progress(p.seconds, p.k, p.nodes, p.cost);
+        }
+    };
+}
+
+nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
+    const std::size_t n_nodes = solution.column.size();
+    const topk::Statistics& s = solution.statistics;
+    nb::dict statistics;
+    statistics["seconds"] = s.seconds;
+    statistics["nodes"] = s.nodes;
+    statistics["pruned"] = s.pruned;
+    statistics["cache_hits"] = s.cache_hits;
+    statistics["cache_bytes"] = s.cache_bytes;
+    statistics["k_reached"] = s.k_reached;
+    statistics["n_threads"] = s.threads;
+    statistics["kernel"] = s.kernel;
+    nb::dict result;
+    result["column"] = to_numpy(std::move(solution.column));
+    result["false_child"] = to_numpy(std::move(solution.false_child));
+    result["true_child"] = to_numpy(std::move(solution.true_child));
+    result["n_rows"] = to_numpy(std::move(solution.n_rows));
+    result["class_weight"] = to_numpy(std::move(solution.class_weight), {n_nodes, n_classes});
+    result["cost"] = solution.cost;
+    result["complete"] = solution.complete;
+    result["statistics"] = statistics;
+    return result;
+}
+
+nb::dict solve(const Array<std::uint64_t, 2>& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
+               const std::optional<Array<std::int64_t, 1>>& row_weight, const Array<std::int64_t, 1>& class_weight,
+               std::vector<std::int32_t> k, const std::string& criterion, const nb::object& user_score,
+               double weight_unit, std::int64_t min_rows, std::int64_t cost_scale, std::int64_t leaf_penalty,
+               int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes, std::string kernel,
+               double time_limit, const nb::object& progress) {
+    topk::Data data;
+    data.rows = {rows.data(), rows.size()};
+    data.n_rows = rows.shape(0);
+    data.n_columns = n_columns;
+    data.classes = view(classes);
+    data.n_classes = static_cast<std::int32_t>(class_weight.size());
+    if (row_weight) {
+        data.row_weight = view(*row_weight);
+    }
+    data.class_weight = view(class_weight);
+    topk::Options options;
+    options.k = std::move(k);
+    options.criterion = parse_criterion(criterion);
+    if (options.criterion == topk::Criterion::user) {
+        options.user_score = wrap_score(user_score, n_columns, class_weight.size());
+    }
+    options.user_weight_unit = weight_unit;
+    options.min_rows = min_rows;
+    options.cost_scale = cost_scale;
+    options.leaf_penalty = leaf_penalty;
+    options.threads = threads;
+    options.use_cache = use_cache;
+    options.use_bounds = use_bounds;
+    options.cache_bytes = cache_bytes;
+    options.kernel = std::move(kernel);
+    options.time_limit = time_limit;
+    options.poll = wrap_poll(progress);
+    topk::Solution solution;
+    {
+        const nb::gil_scoped_release no_gil;
+        solution = topk::solve(data, options);
+    }
+    return to_dict(std::move(solution), class_weight.size());
+}
+
+std::vector<std::uint64_t> empty_rows(std::size_t n_rows, std::size_t n_columns) {
+    return std::vector<std::uint64_t>(n_rows * ((n_columns + 63) / 64));
+}
+
+NewArray<std::uint64_t> finish_rows(std::vector<std::uint64_t>&& rows, std::size_t n_rows) {
+    const std::size_t words = n_rows == 0 ? 0 : rows.size() / n_rows;
+    return to_numpy(std::move(rows), {n_rows, words});
+}
+
+std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2>& values) {
+    std::vector<std::uint64_t> rows = empty_rows(values.shape(0), values.shape(1));
+    bool binary = false;
+    {
+        const nb::gil_scoped_release no_gil;
+        binary = topk::pack_booleans(values.data(), values.shape(0), values.shape(1), rows.data());
+    }
+    return binary ? std::optional(finish_rows(std::move(rows), values.shape(0))) : std::nullopt;
+}
+
+NewArray<std::uint64_t> pack_thresholds(const Array<double, 2>& features, const Array<double, 1>& thresholds,
+                                        const Array<std::int64_t, 1>& offsets) {
+    if (offsets.size() != features.shape(0) + 1 || static_cast<std::size_t>(offsets(offsets.size() - 1)) != thresholds.size()) {
+        throw std::invalid_argument("offsets must have one entry per feature and end with the number of thresholds");
+    }
+    std::vector<std::uint64_t> rows = empty_rows(features.shape(1), thresholds.size());
+    {
+        const nb::gil_scoped_release no_gil;
+        topk::pack_thresholds(features.data(), features.shape(1), view(thresholds), view(offsets), rows.data());
+    }
+    return finish_rows(std::move(rows), features.shape(1));
+}
+
+std::vector<std::string> kernels() {
+    std::vector<std::string> names;
+    for (const topk::Kernels* kernel : topk::available_kernels()) {
+        names.emplace_back(kernel->name);
+    }
+    return names;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    using namespace nb::literals;
+    m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "row_weight"_a.none(), "class_weight"_a,
+          "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "cost_scale"_a, "leaf_penalty"_a,
+          "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "kernel"_a, "time_limit"_a,
+          "progress"_a.none());
+    m.def("pack_booleans", &pack_booleans, "values"_a);
+    m.def("pack_thresholds", &pack_thresholds, "features"_a, "thresholds"_a, "offsets"_a);
+    m.def("kernels", &kernels);
+}

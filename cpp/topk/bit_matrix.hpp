@@ -1,0 +1,64 @@
+// The rows of a search as bits, and subsets of them.
+//
+// Rows are sorted by class and each class starts a new 64-row word, so that a word belongs to one class and one pass of
+// popcounts over a column yields the counts of every class. A subset is the list of words it has rows in, with a mask
+// each; it is only meaningful together with its matrix. A subset can be compacted into a matrix of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels.hpp"
+#include "memory.hpp"
+#include "stop.hpp"
+#include "types.hpp"
+
+namespace topk {
+
+// The words [begin, end) of a subset's list that hold rows of one class.
+struct ClassSpan {
+    std::int32_t class_index;
+    std::uint32_t begin;
+    std::uint32_t end;
+};
+
+struct Subset {
+    std::vector<std::uint32_t> words;
+    std::vector<std::uint64_t> masks;  // never zero
+    std::vector<ClassSpan> spans;      // classes present, in class order
+
+    WordList list(const ClassSpan& span) const {
+        return {words.data() + span.begin, masks.data() + span.begin, span.end - span.begin};
+    }
+    WordList list() const { return {words.data(), masks.data(), masks.size()}; }
+};
+
+struct BitMatrix {
+    std::size_t n_columns = 0;  // padded
+    std::size_t n_words = 0;
+    std::size_t n_rows = 0;
+    AlignedBuffer<std::uint64_t> bits;               // n_words * n_columns, word-major
+    AlignedBuffer<std::uint64_t> key_low, key_high;  // 64 * n_words: a random key per row
+    // Bit planes of the row weights, plane-major: weight = sum of 2^p over the planes p that have the row's bit.
+    std::size_t n_planes = 0;  // 0: every row weighs 1
+    AlignedBuffer<std::uint64_t> planes;
+    // Rows that any tree misclassifies: their columns equal those of rows of a heavier class.
+    bool has_conflicts = false;
+    AlignedBuffer<std::uint64_t> conflicts;
+
+    const std::uint64_t* word(std::size_t w) const { return bits.data() + w * n_columns; }
+};
+
+// Sort the rows of `data` by class and transpose them into `matrix`; `all` becomes the subset of all rows.
+// `mark_conflicts` looks for equal rows of different classes, which costs one pass with a hash table.
+void build_matrix(const Data& data, bool mark_conflicts, Ticker& ticker, BitMatrix& matrix, Subset& all);
+
+// The rows of `subset` that have `column` == side.
+void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out);
+
+// Copy the rows of `subset` into a dense matrix; `all` becomes the subset of its rows.
+void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all);
+
+std::size_t count_rows(const Subset& subset);
+
+}  // namespace topk

@@ -1,0 +1,51 @@
+// Which kernels this processor can run.
+#include "kernels.hpp"
+
+#include <stdexcept>
+
+#include "kernels_tables.hpp"
+
+namespace topk {
+namespace {
+
+std::vector<const Kernels*> detect() {
+    std::vector<const Kernels*> found = {&kScalarKernels};
+#if defined(TOPK_HAVE_AVX2)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+        found.push_back(&kAvx2Kernels);
+    }
+#endif
+#if defined(TOPK_HAVE_AVX512)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq")) {
+        found.push_back(&kAvx512Kernels);
+    }
+#endif
+#if defined(TOPK_HAVE_NEON)
+    found.push_back(&kNeonKernels);
+#endif
+    return found;
+}
+
+}  // namespace
+
+const std::vector<const Kernels*>& available_kernels() {
+    static const std::vector<const Kernels*> kernels = detect();
+    return kernels;
+}
+
+const Kernels& find_kernels(const std::string& name) {
+    if (name.empty()) {
+        return *available_kernels().back();
+    }
+    std::string names;
+    for (const Kernels* kernels : available_kernels()) {
+        if (name == kernels->name) {
+            return *kernels;
+        }
+        names += names.empty() ? kernels->name : std::string(", ") + kernels->name;
+    }
+    throw std::invalid_argument("kernel must be one of " + names + ", got " + name);
+}
+
+}  // namespace topk

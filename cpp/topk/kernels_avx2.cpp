@@ -1,0 +1,59 @@
+// Kernels for x86-64 with AVX2: four columns per register, popcount by nibble lookup.
+#include <immintrin.h>
+
+#include "kernels_common.hpp"
+#include "kernels_tables.hpp"
+
+namespace topk {
+namespace {
+
+// Bytes hold at most 8 per word, so 31 words can be added before a byte could overflow.
+constexpr std::size_t kWordsPerByteSum = 31;
+constexpr std::size_t kVectors = 4;  // 16 columns per pass: four byte sums and four totals stay in registers
+
+inline __m256i popcount_bytes(__m256i x) {
+    const __m256i lookup = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,  //
+                                            0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    const __m256i nibble = _mm256_set1_epi8(0x0f);
+    const __m256i low = _mm256_shuffle_epi8(lookup, _mm256_and_si256(x, nibble));
+    const __m256i high = _mm256_shuffle_epi8(lookup, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble));
+    return _mm256_add_epi8(low, high);
+}
+
+void count_16_columns(const std::uint64_t* bits, std::size_t stride, WordList list, std::int32_t* out) {
+    __m256i totals[kVectors] = {};
+    for (std::size_t begin = 0; begin < list.size; begin += kWordsPerByteSum) {
+        const std::size_t end = begin + kWordsPerByteSum < list.size ? begin + kWordsPerByteSum : list.size;
+        __m256i bytes[kVectors] = {};
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto* row = reinterpret_cast<const __m256i*>(bits + list.words[i] * stride);
+            const __m256i mask = _mm256_set1_epi64x(static_cast<long long>(list.masks[i]));
+            for (std::size_t v = 0; v < kVectors; ++v) {
+                const __m256i rows = _mm256_and_si256(mask, _mm256_load_si256(row + v));
+                bytes[v] = _mm256_add_epi8(bytes[v], popcount_bytes(rows));
+            }
+        }
+        for (std::size_t v = 0; v < kVectors; ++v) {
+            totals[v] = _mm256_add_epi64(totals[v], _mm256_sad_epu8(bytes[v], _mm256_setzero_si256()));
+        }
+    }
+    alignas(32) std::int64_t wide[4 * kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(wide + 4 * v), totals[v]);
+    }
+    for (std::size_t j = 0; j < 4 * kVectors; ++j) {
+        out[j] = static_cast<std::int32_t>(wide[j]);
+    }
+}
+
+void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::size_t n_columns, std::int32_t* out) {
+    for (std::size_t j = 0; j < n_columns; j += 4 * kVectors) {
+        count_16_columns(bits + j, stride, list, out + j);
+    }
+}
+
+}  // namespace
+
+const Kernels kAvx2Kernels = {"avx2", count, xor_keys_loop, last_level, entropy_keys_loop, count_greater, compress};
+
+}  // namespace topk

@@ -1,0 +1,146 @@
+// The loops that are the same source for every instruction set, compiled once per kernels_*.cpp with its own flags.
+//
+// Everything is in an unnamed namespace and calls nothing from the standard library: an inline function compiled with
+// AVX-512 flags must never be the copy the linker keeps for the rest of the program.
+#pragma once
+
+#include "kernels.hpp"
+#include "scoring_keys.hpp"
+
+namespace topk {
+namespace {
+
+// Sixteen columns at once; the compiler splits it into whatever registers the instruction set has.
+typedef std::int32_t Int32x16 __attribute__((vector_size(64)));
+
+inline const Int32x16& load(const std::int32_t* p) { return *reinterpret_cast<const Int32x16*>(p); }
+
+inline void raise_to(Int32x16& best, const Int32x16& x) { best = best > x ? best : x; }
+
+// Errors of splitting 16 columns of one child: its weight, less the heaviest class on each side.
+struct SideMaxima {
+    Int32x16 true_max = {}, false_max = {}, n_true = {};
+
+    void add(const Int32x16& count, std::int32_t total) {
+        raise_to(true_max, count);
+        raise_to(false_max, total - count);
+        n_true += count;
+    }
+    void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32x16& best) const {
+        const Int32x16 none = Int32x16{} + kNoSplit;
+        const auto too_small = (n_true < min_side) | (weight - n_true < min_side);
+        const Int32x16 errors = too_small ? none : weight - true_max - false_max;
+        *reinterpret_cast<Int32x16*>(errors_out) = errors;
+        best = best < errors ? best : errors;
+    }
+};
+
+inline std::int32_t smallest_lane(const Int32x16& x) {
+    std::int32_t best = x[0];
+    for (int i = 1; i < 16; ++i) {
+        best = x[i] < best ? x[i] : best;
+    }
+    return best;
+}
+
+Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
+    std::int32_t small_weight = 0;
+    std::int32_t large_weight = 0;
+    for (std::size_t c = 0; c < t.n_classes; ++c) {
+        small_weight += t.small_totals[c];
+        large_weight += t.parent_totals[c] - t.small_totals[c];
+    }
+    Int32x16 best_small = Int32x16{} + kNoSplit;
+    Int32x16 best_large = best_small;
+    for (std::size_t j = 0; j < n_columns; j += 16) {
+        SideMaxima small;
+        SideMaxima large;
+        for (std::size_t c = 0; c < t.n_classes; ++c) {
+            const Int32x16 parent = load(t.parent_rows[c] + j);
+            if (t.small_rows[c] == nullptr) {
+                large.add(parent, t.parent_totals[c]);
+                continue;
+            }
+            const Int32x16 count = load(t.small_rows[c] + j);
+            small.add(count, t.small_totals[c]);
+            large.add(parent - count, t.parent_totals[c] - t.small_totals[c]);
+        }
+        small.finish(small_weight, min_side, t.small_errors + j, best_small);
+        large.finish(large_weight, min_side, t.large_errors + j, best_large);
+    }
+    return {smallest_lane(best_small), smallest_lane(best_large)};
+}
+
+[[maybe_unused]] void entropy_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
+                                        std::size_t n_columns, std::int64_t* keys) {
+    std::int32_t weight = 0;
+    for (std::size_t c = 0; c < t.n_classes; ++c) {
+        weight += t.totals[c];
+    }
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        std::int64_t gain = -e.whole;
+        std::int32_t n_true = 0;
+        for (std::size_t c = 0; c < t.n_classes; ++c) {
+            const std::int32_t count = t.rows[c][j];
+            n_true += count;
+            gain += e.xlog2x[count] + e.xlog2x[t.totals[c] - count];
+        }
+        gain -= e.xlog2x[n_true] + e.xlog2x[weight - n_true];
+        const bool admissible = n_true >= min_side && weight - n_true >= min_side;
+        keys[j] = admissible ? pack_key(round_gain(gain), j) : kNoKey;
+    }
+}
+
+[[maybe_unused]] Key xor_keys_loop(const std::uint64_t* low, const std::uint64_t* high, WordList list) {
+    Key key;
+    for (std::size_t i = 0; i < list.size; ++i) {
+        const std::size_t first = std::size_t{list.words[i]} * 64;
+        for (std::uint64_t rest = list.masks[i]; rest != 0; rest &= rest - 1) {
+            const std::size_t row = first + static_cast<std::size_t>(__builtin_ctzll(rest));
+            key.low ^= low[row];
+            key.high ^= high[row];
+        }
+    }
+    return key;
+}
+
+std::size_t count_greater(const std::int64_t* keys, std::size_t n_columns, std::int64_t key) {
+    std::size_t n = 0;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        n += keys[j] > key ? 1 : 0;
+    }
+    return n;
+}
+
+// Hacker's Delight 7-4: the six move masks depend on the mask alone, so every column needs only six masked shifts. In
+// vector lanes that is as fast as one scalar pext per column, and needs no BMI2.
+void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::size_t n_columns,
+              std::uint64_t* out_low, std::uint64_t* out_high) {
+    std::uint64_t moves[6];
+    std::uint64_t rest = mask;
+    std::uint64_t zeros_below = ~mask << 1;
+    for (int i = 0; i < 6; ++i) {
+        std::uint64_t parity = zeros_below;
+        for (int step = 1; step < 64; step *= 2) {
+            parity ^= parity << step;
+        }
+        moves[i] = parity & rest;
+        rest = (rest ^ moves[i]) | (moves[i] >> (1U << i));
+        zeros_below &= ~parity;
+    }
+    const bool overflows = shift + static_cast<unsigned>(__builtin_popcountll(mask)) > 64;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        std::uint64_t x = in[j] & mask;
+        for (int i = 0; i < 6; ++i) {
+            const std::uint64_t moved = x & moves[i];
+            x = (x ^ moved) | (moved >> (1U << i));
+        }
+        out_low[j] |= x << shift;
+        if (overflows) {
+            out_high[j] |= x >> (64 - shift);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace topk

@@ -1,0 +1,136 @@
+// A node of the search: a subset of the rows with the class counts of every column on it.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bit_matrix.hpp"
+#include "counting.hpp"
+#include "memory.hpp"
+#include "scoring.hpp"
+
+namespace topk {
+
+// Weight of one side of a split, from the parent's counts alone.
+template <class Count>
+struct SideWeight {
+    Count weight = 0;
+    Count heaviest = 0;  // of its classes
+    Count errors() const { return weight - heaviest; }
+};
+
+template <class Count>
+struct Node {
+    const BitMatrix* matrix = nullptr;
+    Subset subset;
+    Key key;
+    Counts<Count> counts;  // rows may point into this node's storage or an ancestor's
+    SideWeight<Count> whole;
+    Count conflicts = 0;   // weight that every tree gets wrong
+    AlignedBuffer<Count> storage;
+    AlignedBuffer<std::int32_t> n_true_storage;
+};
+
+template <class Count>
+void add_class(SideWeight<Count>& side, Count weight) {
+    side.weight += weight;
+    side.heaviest = weight > side.heaviest ? weight : side.heaviest;
+}
+
+// Count every column on the node's subset. `track_rows`: rows per column are needed beside their weights.
+template <class Count>
+void count_node(Node<Count>& node, Counter<Count>& counter, bool track_rows, const std::vector<Count>& class_totals) {
+    const std::size_t n_columns = node.matrix->n_columns;
+    const std::size_t n_classes = node.subset.spans.size();
+    Count* storage = node.storage.ensure(n_classes * n_columns);
+    node.counts.rows.clear();
+    node.counts.totals.clear();
+    node.counts.class_index.clear();
+    node.whole = {};
+    for (std::size_t s = 0; s < n_classes; ++s) {
+        const ClassSpan& span = node.subset.spans[s];
+        counter.weights(*node.matrix, node.subset, span, storage + s * n_columns);
+        node.counts.rows.push_back(storage + s * n_columns);
+        node.counts.totals.push_back(class_totals[static_cast<std::size_t>(span.class_index)]);
+        node.counts.class_index.push_back(span.class_index);
+        add_class(node.whole, node.counts.totals.back());
+    }
+    node.counts.n_true = nullptr;
+    if (track_rows) {
+        std::int32_t* n_true = node.n_true_storage.ensure(n_columns);
+        counter.rows(*node.matrix, node.subset, n_true);
+        node.counts.n_true = n_true;
+        node.counts.n_rows = static_cast<std::int64_t>(count_rows(node.subset));
+    }
+}
+
+// The counts of `larger` are those of `parent` less those of `smaller`. Rows of classes that `smaller` does not have are
+// shared with the parent, not copied.
+template <class Count>
+void subtract_node(const Counts<Count>& parent, const Counts<Count>& smaller, std::size_t n_columns,
+                   Node<Count>& larger) {
+    Count* storage = larger.storage.ensure(smaller.rows.size() * n_columns);
+    Counts<Count>& out = larger.counts;
+    out.rows.clear();
+    out.totals.clear();
+    out.class_index.clear();
+    larger.whole = {};
+    std::size_t s = 0;
+    for (std::size_t c = 0; c < parent.rows.size(); ++c) {
+        const bool shared = s == smaller.rows.size() || smaller.class_index[s] != parent.class_index[c];
+        const Count total = parent.totals[c] - (shared ? Count{0} : smaller.totals[s]);
+        if (shared) {
+            out.rows.push_back(parent.rows[c]);
+        } else if (total > 0) {
+            Count* row = storage + s * n_columns;
+            for (std::size_t j = 0; j < n_columns; ++j) {
+                row[j] = parent.rows[c][j] - smaller.rows[s][j];
+            }
+            out.rows.push_back(row);
+        }
+        s += shared ? 0 : 1;
+        if (total > 0) {
+            out.totals.push_back(total);
+            out.class_index.push_back(parent.class_index[c]);
+            add_class(larger.whole, total);
+        }
+    }
+    out.n_true = nullptr;
+    if (parent.n_true != nullptr) {
+        std::int32_t* n_true = larger.n_true_storage.ensure(n_columns);
+        for (std::size_t j = 0; j < n_columns; ++j) {
+            n_true[j] = parent.n_true[j] - smaller.n_true[j];
+        }
+        out.n_true = n_true;
+        out.n_rows = parent.n_rows - smaller.n_rows;
+    }
+}
+
+// The weight of class number c of `counts` on one side of a column.
+template <class Count>
+Count side_total(const Counts<Count>& counts, std::size_t c, std::size_t column, bool side) {
+    const Count n_true = counts.rows[c][column];
+    return side ? n_true : static_cast<Count>(counts.totals[c] - n_true);
+}
+
+// A node split on one column: what the node's counts alone tell about the children.
+template <class Count>
+struct Split {
+    std::size_t column;
+    bool small_side;            // the side with less weight; the true side if they are equal
+    SideWeight<Count> side[2];  // smaller, larger
+
+    Split(const Counts<Count>& counts, std::int32_t on_column) : column(static_cast<std::size_t>(on_column)) {
+        for (std::size_t c = 0; c < counts.rows.size(); ++c) {
+            add_class(side[0], side_total(counts, c, column, true));
+            add_class(side[1], side_total(counts, c, column, false));
+        }
+        small_side = side[0].weight <= side[1].weight;
+        if (!small_side) {
+            std::swap(side[0], side[1]);
+        }
+    }
+};
+
+}  // namespace topk

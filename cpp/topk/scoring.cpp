@@ -1,0 +1,195 @@
+// The criteria, and the table that makes entropy cheap.
+#include "scoring.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+namespace topk {
+namespace {
+
+// Counts above this are rare (only subsets near the root of large data have them) and are computed one by one: a larger
+// table would cost more to fill than it saves.
+constexpr std::int64_t kTableSize = std::int64_t{1} << 16;
+
+std::int64_t round_to_integer(double x) { return static_cast<std::int64_t>(std::nearbyint(x)); }
+
+}  // namespace
+
+// Only IEEE additions, products and quotients, in the order of the reference (and no fused ones: the core is compiled
+// with -ffp-contract=off), so the result does not depend on a library's logarithm.
+std::int64_t xlog2x(std::int64_t n, double unit) {
+    if (n <= 1) {
+        return 0;
+    }
+    const auto x = static_cast<double>(n);
+    int exponent = 0;
+    double fraction = std::frexp(x, &exponent);
+    if (fraction < 0.7071067811865476) {
+        fraction *= 2.0;
+        --exponent;
+    }
+    const double t = (fraction - 1.0) / (fraction + 1.0);
+    const double square = t * t;
+    double series = 1.0 / 21.0;
+    for (int odd = 19; odd > 0; odd -= 2) {
+        series = series * square + 1.0 / odd;
+    }
+    const double log2 = exponent + (t * series) * 2.885390081777927;
+    return round_to_integer(x * log2 * unit);
+}
+
+Scorer::Scorer(const Options& options, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
+               const Kernels& kernels)
+    : options_(options),
+      kernels_(kernels),
+      n_columns_(n_columns),
+      n_classes_(n_classes),
+      unit_(std::ldexp(1.0, kFixedPointBits - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(total_weight))))) {
+    if (options.criterion == Criterion::entropy || options.criterion == Criterion::gain_ratio) {
+        table_.resize(static_cast<std::size_t>(std::min(total_weight + 1, kTableSize)));
+        for (std::size_t n = 0; n < table_.size(); ++n) {
+            table_[n] = xlog2x(static_cast<std::int64_t>(n), unit_);
+        }
+    }
+}
+
+std::int64_t Scorer::term(std::int64_t n) const {
+    return n < static_cast<std::int64_t>(table_.size()) ? table_[static_cast<std::size_t>(n)] : xlog2x(n, unit_);
+}
+
+void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
+    std::int64_t total = 0;
+    std::int64_t whole = 0;
+    for (const std::int32_t t : counts.totals) {
+        total += t;
+        whole += term(t);
+    }
+    const bool by_table = total < static_cast<std::int64_t>(table_.size());
+    if (options_.criterion != Criterion::entropy || !by_table || counts.n_true != nullptr) {
+        slow_keys(counts, padded_columns, keys);
+        return;
+    }
+    // A larger min_side than the total only has to stay larger than it.
+    const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(options_.min_rows, total + 1));
+    kernels_.entropy_keys({counts.rows.data(), counts.totals.data(), counts.rows.size()},
+                          {table_.data(), whole - term(total)}, min_side, padded_columns, keys);
+}
+
+void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
+    slow_keys(counts, padded_columns, keys);
+}
+
+template <class Count>
+bool Scorer::admissible(const Counts<Count>& counts, std::size_t column, std::int64_t n_true,
+                        std::int64_t n_false) const {
+    if (counts.n_true != nullptr) {
+        n_true = counts.n_true[column];
+        n_false = counts.n_rows - n_true;
+    }
+    return std::min(n_true, n_false) >= options_.min_rows;
+}
+
+// The criterion's value of one side: higher is purer, and a split's gain is the two sides less the whole.
+std::int64_t Scorer::side(const std::int64_t* counts, std::size_t n_classes, std::int64_t total) const {
+    if (options_.criterion == Criterion::gini) {
+        double squares = 0;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            squares += static_cast<double>(counts[c]) * static_cast<double>(counts[c]);
+        }
+        return round_to_integer(squares / static_cast<double>(std::max<std::int64_t>(total, 1)) * unit_);
+    }
+    std::int64_t sum = 0;
+    if (options_.criterion == Criterion::sqrt) {
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const double product = static_cast<double>(counts[c]) * static_cast<double>(total - counts[c]);
+            sum -= round_to_integer(std::sqrt(product) * unit_);
+        }
+        return sum;
+    }
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        sum += term(counts[c]);
+    }
+    return sum - term(total);
+}
+
+std::int64_t Scorer::score(std::int64_t gain, std::int64_t total, std::int64_t n_true) const {
+    const std::int64_t rounded = round_gain(gain);
+    if (options_.criterion != Criterion::gain_ratio) {
+        return rounded;
+    }
+    const std::int64_t split = std::max<std::int64_t>(term(total) - (term(total - n_true) + term(n_true)), 1);
+    const double ratio = static_cast<double>(rounded << kRoundBits) / static_cast<double>(split);
+    return round_to_integer(ratio * std::ldexp(1.0, kRatioBits));
+}
+
+template <class Count>
+void Scorer::slow_keys(const Counts<Count>& counts, std::size_t padded_columns, std::int64_t* keys) const {
+    std::fill_n(keys, padded_columns, kNoKey);
+    if (options_.criterion == Criterion::user) {
+        user_keys(counts, keys);
+        return;
+    }
+    const std::size_t n_classes = counts.rows.size();
+    const std::vector<std::int64_t> totals(counts.totals.begin(), counts.totals.end());
+    std::int64_t total = 0;
+    for (const std::int64_t t : totals) {
+        total += t;
+    }
+    const std::int64_t whole = side(totals.data(), n_classes, total);
+    std::vector<std::int64_t> left(n_classes);
+    std::vector<std::int64_t> right(n_classes);
+    for (std::size_t j = 0; j < n_columns_; ++j) {
+        std::int64_t n_true = 0;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            right[c] = counts.rows[c][j];
+            left[c] = totals[c] - right[c];
+            n_true += right[c];
+        }
+        if (admissible(counts, j, n_true, total - n_true)) {
+            const std::int64_t gain = side(left.data(), n_classes, total - n_true) +
+                                      side(right.data(), n_classes, n_true) - whole;
+            keys[j] = pack_key(score(gain, total, n_true), j);
+        }
+    }
+}
+
+// The user's scores are compared as they are: a key holds the rank of the score among the distinct ones.
+template <class Count>
+void Scorer::user_keys(const Counts<Count>& counts, std::int64_t* keys) const {
+    const auto n_classes = static_cast<std::size_t>(n_classes_);
+    std::vector<double> left(n_columns_ * n_classes, 0.0);
+    std::vector<double> right(n_columns_ * n_classes, 0.0);
+    std::vector<bool> usable(n_columns_);
+    for (std::size_t j = 0; j < n_columns_; ++j) {
+        std::int64_t n_true = 0;
+        std::int64_t n_false = 0;
+        for (std::size_t c = 0; c < counts.rows.size(); ++c) {
+            const std::size_t at = j * n_classes + static_cast<std::size_t>(counts.class_index[c]);
+            right[at] = static_cast<double>(counts.rows[c][j]) * options_.user_weight_unit;
+            left[at] = static_cast<double>(counts.totals[c] - counts.rows[c][j]) * options_.user_weight_unit;
+            n_true += counts.rows[c][j];
+            n_false += counts.totals[c] - counts.rows[c][j];
+        }
+        usable[j] = admissible(counts, j, n_true, n_false);
+    }
+    const std::vector<double> scores = options_.user_score(left, right, usable);
+    if (scores.size() != n_columns_) {
+        throw std::invalid_argument("criterion must return one score per column");
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t j = 0; j < n_columns_; ++j) {
+        if (usable[j]) {
+            order.push_back(j);
+        }
+    }
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
+    std::int64_t rank = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        rank += i > 0 && scores[order[i]] > scores[order[i - 1]] ? 1 : 0;
+        keys[order[i]] = pack_key(rank, order[i]);
+    }
+}
+
+}  // namespace topk

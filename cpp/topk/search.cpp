@@ -1,0 +1,840 @@
+// The search: branch and bound over candidates, a cache over subsets, and the tree read off at the end.
+//
+// Every subproblem is asked with a budget: the answer matters only if it costs less. Costs are exact below the budget
+// and lower bounds from it on. Determinism under threads comes from the rank-aware budget (Incumbent): an earlier
+// candidate's tree prunes ties, a later one's only what is strictly worse.
+#include "search.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+#include "bit_matrix.hpp"
+#include "counting.hpp"
+#include "kernels.hpp"
+#include "node.hpp"
+#include "scoring.hpp"
+#include "stop.hpp"
+#include "subset_cache.hpp"
+#include "thread_pool.hpp"
+
+namespace topk {
+namespace {
+
+constexpr std::int64_t kInfinity = std::numeric_limits<std::int64_t>::max() / 4;
+constexpr std::int32_t kLeaf = -1;
+
+// Candidates of the first two levels are tasks (4 k^2 of them), if at least three levels are left below.
+constexpr int kParallelLevels = 2;
+constexpr int kParallelMinHeight = 3;
+
+// How many columns with the fewest errors are looked up in the ranking before the k best are selected instead.
+constexpr int kRankTests = 4;
+
+struct Result {
+    std::int64_t cost;    // exact if solved, else a lower bound that is not below the budget
+    std::int32_t column;  // of the split, or kLeaf
+    bool solved;
+};
+
+// The best answer of one node so far. Its budget for a candidate lets through what would replace it: less cost, or the
+// same cost at an earlier rank.
+class Incumbent {
+public:
+    // `cost` to beat at the start: that of the leaf or the node's budget, both of which win ties.
+    explicit Incumbent(std::int64_t cost) : cost_(cost), lowest_pruned_(kInfinity) {}
+
+    std::int64_t budget(int rank) const {
+        const std::lock_guard guard(mutex_);
+        return rank_ < rank ? cost_ : cost_ + 1;
+    }
+    void offer(int rank, std::int64_t cost) {
+        const std::lock_guard guard(mutex_);
+        if (cost < cost_ || (cost == cost_ && rank < rank_)) {
+            cost_ = cost;
+            rank_ = rank;
+        } else {
+            lowest_pruned_ = std::min(lowest_pruned_, cost);
+        }
+    }
+    std::int64_t cost() const { return cost_; }
+    int rank() const { return rank_; }  // -1: no candidate has won
+    std::int64_t lowest_pruned() const { return lowest_pruned_; }
+
+private:
+    mutable std::mutex mutex_;
+    std::int64_t cost_;
+    int rank_ = -1;
+    std::int64_t lowest_pruned_;
+};
+
+// A node of the finished tree.
+struct TreeNode {
+    std::int32_t column = kLeaf;
+    std::int64_t n_rows = 0;
+    std::int64_t cost = 0;
+    std::vector<std::int64_t> class_weight;
+    std::unique_ptr<TreeNode> child[2];  // false, true
+};
+
+template <class Count>
+void join(TreeNode& tree, const Split<Count>& split_on, std::unique_ptr<TreeNode> small,
+          std::unique_ptr<TreeNode> large) {
+    tree.cost = small->cost + large->cost;
+    tree.column = static_cast<std::int32_t>(split_on.column);
+    tree.child[split_on.small_side ? 1 : 0] = std::move(small);
+    tree.child[split_on.small_side ? 0 : 1] = std::move(large);
+}
+
+// What one thread needs at one level of the search, used again for every node there.
+template <class Count>
+struct Level {
+    Node<Count> child[2];  // smaller, larger
+    AlignedBuffer<std::int64_t> keys;
+    std::vector<std::int64_t> sorted_keys;
+    std::vector<std::int32_t> candidates;
+    BitMatrix dense_matrix;
+    Node<Count> dense;     // the node itself with its rows moved together into dense_matrix
+};
+
+// For the children of a node with two levels left: they are never nodes of their own.
+template <class Count>
+struct LastLevel {
+    Subset subset;
+    AlignedBuffer<Count> storage;
+    std::vector<const Count*> small_rows;  // per class of the parent; null if absent
+    std::vector<Count> small_totals;
+    AlignedBuffer<std::int32_t> small_n_true;
+    AlignedBuffer<Count> errors[2];  // smaller, larger child; per column
+    Node<Count> ranked;              // counts of the child whose columns are being ranked
+    AlignedBuffer<std::int64_t> keys;
+};
+
+template <class Count>
+struct Workspace {
+    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, bool weighted, std::size_t depth)
+        : ticker(monitor), counter(kernels, data.class_weight, weighted, ticker), levels(depth + 1) {}
+
+    Ticker ticker;
+    Counter<Count> counter;
+    std::vector<Level<Count>> levels;
+    LastLevel<Count> last;
+    std::vector<Count> class_totals;
+    std::int64_t nodes = 0;
+    std::int64_t pruned = 0;
+    std::int64_t cache_hits = 0;
+};
+
+std::int64_t total_weight(const Data& data) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < data.n_rows; ++i) {
+        const std::int64_t row = data.row_weight.empty() ? 1 : data.row_weight[i];
+        total += row * data.class_weight[static_cast<std::size_t>(data.classes[i])];
+    }
+    return total;
+}
+
+template <class Count>
+class Search {
+public:
+    Search(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total);
+    Solution run();
+
+private:
+    using Space = Workspace<Count>;
+
+    int height(int level) const { return static_cast<int>(k_.size()) - level; }
+    std::int64_t leaf_cost(Count errors) const {
+        return static_cast<std::int64_t>(errors) * options_.cost_scale + options_.leaf_penalty;
+    }
+    std::int64_t budget_or_none(std::int64_t budget) const { return options_.use_bounds ? budget : kInfinity; }
+    bool all_columns(int level) const { return static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]) >= data_.n_columns; }
+
+    void build_root(Space& space);
+    std::unique_ptr<TreeNode> search_tree(Space& space, std::int64_t budget);
+    std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
+    std::unique_ptr<TreeNode> read_tree(Space& space, int level, const Node<Count>& node, std::int64_t budget);
+    std::unique_ptr<TreeNode> leaf_node(const Node<Count>& node) const;
+    std::int32_t best_column(Space& space, int level, const Node<Count>& node, std::int64_t budget);
+
+    Result solve_node(Space& space, int level, const Node<Count>& node, std::int64_t budget);
+    Result solve_last(Space& space, int level, const Node<Count>& node);
+    void try_candidates(Space& space, int level, const Node<Count>& node, const std::vector<std::int32_t>& candidates,
+                        std::int64_t lower, Incumbent& incumbent);
+    std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
+    std::int64_t split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column,
+                                 std::int64_t budget);
+
+    void rank_candidates(int level, const Counts<Count>& counts, Level<Count>& buffers) const;
+    bool worth_compacting(int level, const Node<Count>& node) const;
+    void open_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
+    void count_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
+    void count_small(Space& space, const Node<Count>& node, const Split<Count>& split_on);
+    void last_level_errors(Space& space, const Node<Count>& node, Count minima[2]);
+    Count ranked_errors(Space& space, int level, const Node<Count>& node, bool larger, Count fewest);
+
+    void count_nodes(Space& space, std::int64_t n);
+    void lend(const std::function<void(Space&)>& task);
+    Solution finish(const TreeNode& tree, Space& space, bool complete);
+
+    const Data& data_;
+    const Options& options_;
+    const Kernels& kernels_;
+    const bool weighted_;
+    const bool track_rows_;
+    std::vector<std::int32_t> k_;  // of the current pass
+    Monitor monitor_;
+    Scorer scorer_;
+    std::unique_ptr<SubsetCache> cache_;
+    std::unique_ptr<ThreadPool> pool_;
+    BitMatrix matrix_;
+    Node<Count> root_;
+    std::vector<Count> root_totals_;
+    std::mutex spaces_mutex_;
+    std::vector<std::unique_ptr<Space>> spaces_;  // not in use
+    std::int32_t k_pass_ = 1;     // widest k of the current pass
+    std::int32_t k_reached_ = 0;  // of the last one that was finished
+    std::atomic<std::int64_t> nodes_ = 0;
+    std::atomic<std::int64_t> best_cost_ = -1;  // at the root; -1: none yet
+};
+
+bool is_weighted(const Data& data) {
+    return !data.row_weight.empty() ||
+           std::any_of(data.class_weight.begin(), data.class_weight.end(), [](std::int64_t w) { return w != 1; });
+}
+
+template <class Count>
+Search<Count>::Search(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total)
+    : data_(data),
+      options_(options),
+      kernels_(kernels),
+      weighted_(is_weighted(data)),
+      track_rows_(weighted_ && options.min_rows > 1),
+      k_(options.k),
+      monitor_(options.poll ? std::function<void()>([this] {
+          options_.poll({monitor_.seconds(), k_pass_, nodes_.load(std::memory_order_relaxed),
+                         best_cost_.load(std::memory_order_relaxed)});
+      })
+                            : std::function<void()>()),
+      scorer_(options, data.n_columns, data.n_classes, total, kernels) {
+    if (options.use_cache) {
+        cache_ = std::make_unique<SubsetCache>(options.cache_bytes, options.threads > 1);
+    }
+}
+
+template <class Count>
+void Search<Count>::build_root(Space& space) {
+    const bool searching = std::any_of(k_.begin(), k_.end(), [](std::int32_t k) { return k > 1; });
+    build_matrix(data_, options_.use_bounds && searching, space.ticker, matrix_, root_.subset);
+    root_.matrix = &matrix_;
+    root_totals_.assign(static_cast<std::size_t>(data_.n_classes), 0);
+    for (std::size_t i = 0; i < data_.n_rows; ++i) {
+        const auto c = static_cast<std::size_t>(data_.classes[i]);
+        const std::int64_t row = data_.row_weight.empty() ? 1 : data_.row_weight[i];
+        root_totals_[c] += static_cast<Count>(row * data_.class_weight[c]);
+    }
+    root_.key = kernels_.xor_keys(matrix_.key_low.data(), matrix_.key_high.data(), root_.subset.list());
+    root_.conflicts = space.counter.conflicts(matrix_, root_.subset);
+    count_node(root_, space.counter, track_rows_, root_totals_);
+}
+
+// One pass for the k asked for; with a time limit, passes of k = 1, 2, 4, ... first, so that there is always a complete
+// tree to return. The greedy pass is not subject to the limit.
+template <class Count>
+Solution Search<Count>::run() {
+    Space space(monitor_, kernels_, data_, weighted_, options_.k.size());
+    std::unique_ptr<TreeNode> best;
+    try {
+        build_root(space);
+        const std::int32_t widest = k_.empty() ? 1 : *std::max_element(k_.begin(), k_.end());
+        for (std::int32_t k = options_.time_limit > 0 ? 1 : widest; k_reached_ < widest; k = k > widest / 2 ? widest : 2 * k) {
+            for (std::size_t level = 0; level < k_.size(); ++level) {
+                k_[level] = std::min(options_.k[level], k);
+            }
+            k_pass_ = k;
+            // The budget lets through trees of the cost already known: the tree of a wider k may differ from it.
+            best = search_tree(space, best ? best->cost + 1 : kInfinity);
+            best_cost_ = best->cost;
+            k_reached_ = k;
+            if (options_.time_limit > 0) {
+                monitor_.set_time_limit(options_.time_limit);
+            }
+            if (cache_) {
+                cache_->clear();
+            }
+        }
+        return finish(*best, space, true);
+    } catch (const Stopped&) {
+        monitor_.rethrow();
+        return finish(*best, space, false);
+    }
+}
+
+template <class Count>
+std::unique_ptr<TreeNode> Search<Count>::search_tree(Space& space, std::int64_t budget) {
+    if (std::all_of(k_.begin(), k_.end(), [](std::int32_t k) { return k == 1; })) {
+        return greedy_tree(space, 0, root_);
+    }
+    if (options_.threads > 1 && !pool_ && height(0) >= kParallelMinHeight) {
+        pool_ = std::make_unique<ThreadPool>(options_.threads);
+    }
+    return read_tree(space, 0, root_, budget);
+}
+
+template <class Count>
+std::unique_ptr<TreeNode> Search<Count>::leaf_node(const Node<Count>& node) const {
+    auto leaf = std::make_unique<TreeNode>();
+    leaf->n_rows = static_cast<std::int64_t>(weighted_ ? count_rows(node.subset) : static_cast<std::size_t>(node.whole.weight));
+    leaf->class_weight.assign(static_cast<std::size_t>(data_.n_classes), 0);
+    for (std::size_t c = 0; c < node.counts.totals.size(); ++c) {
+        leaf->class_weight[static_cast<std::size_t>(node.counts.class_index[c])] = node.counts.totals[c];
+    }
+    leaf->cost = leaf_cost(node.whole.errors());
+    return leaf;
+}
+
+// With one candidate per node there is nothing to search: split while possible, keep the splits that pay.
+template <class Count>
+std::unique_ptr<TreeNode> Search<Count>::greedy_tree(Space& space, int level, const Node<Count>& node) {
+    auto tree = leaf_node(node);
+    if (height(level) == 0 || node.counts.rows.size() < 2) {
+        return tree;
+    }
+    count_nodes(space, 1);
+    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
+    std::int64_t* keys = buffers.keys.ensure(node.matrix->n_columns);
+    scorer_.keys(node.counts, node.matrix->n_columns, keys);
+    const std::int64_t best = *std::max_element(keys, keys + data_.n_columns);
+    if (best == kNoKey) {
+        return tree;
+    }
+    const Split<Count> split_on(node.counts, key_column(best));
+    open_children(space, node, split_on, buffers.child);
+    count_children(space, node, split_on, buffers.child);
+    auto small_tree = greedy_tree(space, level + 1, buffers.child[0]);
+    auto large_tree = greedy_tree(space, level + 1, buffers.child[1]);
+    if (small_tree->cost + large_tree->cost < tree->cost) {
+        join(*tree, split_on, std::move(small_tree), std::move(large_tree));
+    }
+    return tree;
+}
+
+// The tree that the search found, node by node from the root: columns come from the cache or are searched for again.
+template <class Count>
+std::unique_ptr<TreeNode> Search<Count>::read_tree(Space& space, int level, const Node<Count>& node,
+                                                   std::int64_t budget) {
+    auto tree = leaf_node(node);
+    if (height(level) == 0 || node.counts.rows.size() < 2) {
+        return tree;
+    }
+    const std::int32_t column = best_column(space, level, node, std::min(budget, tree->cost + 1));
+    if (column == kLeaf) {
+        return tree;
+    }
+    const Split<Count> split_on(node.counts, column);
+    Node<Count> child[2];
+    open_children(space, node, split_on, child);
+    count_children(space, node, split_on, child);
+    auto small_tree = read_tree(space, level + 1, child[0], kInfinity);
+    auto large_tree = read_tree(space, level + 1, child[1], kInfinity);
+    join(*tree, split_on, std::move(small_tree), std::move(large_tree));
+    return tree;
+}
+
+template <class Count>
+std::int32_t Search<Count>::best_column(Space& space, int level, const Node<Count>& node, std::int64_t budget) {
+    if (height(level) == 1) {
+        return solve_last(space, level, node).column;
+    }
+    CacheEntry entry;
+    if (cache_ && cache_->find(node.key, height(level), entry) && entry.solved) {
+        return entry.column;
+    }
+    return solve_node(space, level, node, budget).column;
+}
+
+// What identifies and bounds the two children of a split, before anything is counted.
+template <class Count>
+void Search<Count>::open_children(Space& space, const Node<Count>& node, const Split<Count>& split_on,
+                                  Node<Count> child[2]) {
+    const BitMatrix& matrix = *node.matrix;
+    child[0].matrix = child[1].matrix = node.matrix;
+    split(matrix, node.subset, split_on.column, split_on.small_side, child[0].subset);
+    child[0].key = kernels_.xor_keys(matrix.key_low.data(), matrix.key_high.data(), child[0].subset.list());
+    child[1].key = node.key ^ child[0].key;
+    child[0].conflicts = space.counter.conflicts(matrix, child[0].subset);
+    child[1].conflicts = static_cast<Count>(node.conflicts - child[0].conflicts);
+}
+
+// The smaller child is counted, the larger one is the difference.
+template <class Count>
+void Search<Count>::count_children(Space& space, const Node<Count>& node, const Split<Count>& split_on,
+                                   Node<Count> child[2]) {
+    std::vector<Count>& totals = space.class_totals;
+    totals.assign(static_cast<std::size_t>(data_.n_classes), 0);
+    for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
+        const auto index = static_cast<std::size_t>(node.counts.class_index[c]);
+        totals[index] = side_total(node.counts, c, split_on.column, split_on.small_side);
+    }
+    count_node(child[0], space.counter, track_rows_, totals);
+    split(*node.matrix, node.subset, split_on.column, !split_on.small_side, child[1].subset);
+    subtract_node(node.counts, child[0].counts, node.matrix->n_columns, child[1]);
+}
+
+template <class Count>
+void Search<Count>::rank_candidates(int level, const Counts<Count>& counts, Level<Count>& buffers) const {
+    std::int64_t* keys = buffers.keys.ensure(matrix_.n_columns);
+    scorer_.keys(counts, matrix_.n_columns, keys);
+    std::vector<std::int64_t>& sorted = buffers.sorted_keys;
+    sorted.clear();
+    std::copy_if(keys, keys + data_.n_columns, std::back_inserter(sorted), [](std::int64_t key) { return key >= 0; });
+    const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
+    if (k < sorted.size()) {
+        std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(k), sorted.end(), std::greater<>());
+        sorted.resize(k);
+    }
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    buffers.candidates.clear();
+    for (const std::int64_t key : sorted) {
+        buffers.candidates.push_back(key_column(key));
+    }
+}
+
+// One level left: the candidates' costs follow from the counts.
+template <class Count>
+Result Search<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
+    count_nodes(space, 1);
+    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
+    rank_candidates(level, node.counts, buffers);
+    Result best = {leaf_cost(node.whole.errors()), kLeaf, true};
+    for (const std::int32_t column : buffers.candidates) {
+        const Split<Count> split_on(node.counts, column);
+        const std::int64_t cost = leaf_cost(split_on.side[0].errors()) + leaf_cost(split_on.side[1].errors());
+        if (cost < best.cost) {
+            best = {cost, column, true};
+        }
+    }
+    return best;
+}
+
+// Moving the rows together costs about as much as three passes over them, and makes every pass below cheaper. It pays
+// when the words are at most half full and enough passes follow.
+template <class Count>
+bool Search<Count>::worth_compacting(int level, const Node<Count>& node) const {
+    constexpr std::int32_t kPassesToPay = 12;
+    const std::int32_t k = k_[static_cast<std::size_t>(level)];
+    const bool many_passes = k >= kPassesToPay || (height(level) >= 3 && k > 1);
+    return many_passes && 2 * count_rows(node.subset) <= 64 * node.subset.masks.size();
+}
+
+// At least two levels left.
+template <class Count>
+Result Search<Count>::solve_node(Space& space, int level, const Node<Count>& node, std::int64_t budget) {
+    const std::int64_t leaf = leaf_cost(node.whole.errors());
+    const std::int64_t lower = leaf_cost(node.conflicts);
+    if (node.counts.rows.size() < 2 || (options_.use_bounds && leaf <= lower)) {
+        return {leaf, kLeaf, true};
+    }
+    count_nodes(space, 1);
+    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
+    rank_candidates(level, node.counts, buffers);
+    Incumbent incumbent(std::min(leaf, budget));
+    if (worth_compacting(level, node)) {
+        Node<Count>& dense = buffers.dense;
+        compact(*node.matrix, node.subset, kernels_, buffers.dense_matrix, dense.subset);
+        dense.matrix = &buffers.dense_matrix;
+        dense.key = node.key;
+        dense.conflicts = node.conflicts;
+        dense.counts = node.counts;
+        dense.whole = node.whole;
+        try_candidates(space, level, dense, buffers.candidates, lower, incumbent);
+    } else {
+        try_candidates(space, level, node, buffers.candidates, lower, incumbent);
+    }
+    Result result = {std::min(leaf, incumbent.lowest_pruned()), kLeaf, false};
+    if (incumbent.rank() >= 0) {
+        result = {incumbent.cost(), buffers.candidates[static_cast<std::size_t>(incumbent.rank())], true};
+    } else if (leaf < budget) {
+        result = {leaf, kLeaf, true};
+    }
+    if (cache_) {
+        cache_->store(node.key, height(level), {result.cost, result.column, result.solved});
+    }
+    return result;
+}
+
+template <class Count>
+void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& node,
+                                   const std::vector<std::int32_t>& candidates, std::int64_t lower,
+                                   Incumbent& incumbent) {
+    const auto n = static_cast<int>(candidates.size());
+    const auto try_one = [&](Space& own_space, int rank) {
+        const std::int64_t budget = budget_or_none(incumbent.budget(rank));
+        if (budget <= lower) {
+            return;  // the incumbent cannot be improved
+        }
+        const std::int32_t column = candidates[static_cast<std::size_t>(rank)];
+        const std::int64_t cost = height(level) == 2 ? split_cost_last(own_space, level, node, column, budget)
+                                                     : split_cost(own_space, level, node, column, budget);
+        own_space.pruned += cost >= budget ? 1 : 0;
+        incumbent.offer(rank, cost);
+        if (level == 0) {
+            best_cost_.store(incumbent.budget(n), std::memory_order_relaxed);
+        }
+    };
+    if (!pool_ || level >= kParallelLevels || height(level) < kParallelMinHeight) {
+        for (int rank = 0; rank < n; ++rank) {
+            try_one(space, rank);
+        }
+        return;
+    }
+    const auto task = [&](int rank) { lend([&](Space& own_space) { try_one(own_space, rank); }); };
+    const auto idle = [&] {
+        if (monitor_.called_from_here()) {
+            monitor_.check();
+        }
+    };
+    pool_->run(level, n, task, idle);
+    if (monitor_.stopped()) {
+        throw Stopped{};
+    }
+}
+
+// The shared count is only for progress reports: it is kept up to date in steps.
+template <class Count>
+void Search<Count>::count_nodes(Space& space, std::int64_t n) {
+    constexpr std::int64_t kStep = 1024;
+    if ((space.nodes + n) / kStep != space.nodes / kStep) {
+        nodes_.fetch_add(kStep, std::memory_order_relaxed);
+    }
+    space.nodes += n;
+}
+
+// Runs a task with a workspace that no one else uses meanwhile. What it throws ends the search, not the thread.
+template <class Count>
+void Search<Count>::lend(const std::function<void(Space&)>& task) {
+    if (monitor_.stopped()) {
+        return;
+    }
+    std::unique_ptr<Space> space;
+    try {
+        {
+            const std::lock_guard guard(spaces_mutex_);
+            if (!spaces_.empty()) {
+                space = std::move(spaces_.back());
+                spaces_.pop_back();
+            }
+        }
+        if (!space) {
+            space = std::make_unique<Space>(monitor_, kernels_, data_, weighted_, k_.size());
+        }
+        space->ticker = Ticker(monitor_);
+        task(*space);
+    } catch (const Stopped&) {
+        // The reason is in the monitor already.
+    } catch (...) {
+        monitor_.fail(std::current_exception());
+    }
+    const std::lock_guard guard(spaces_mutex_);
+    spaces_.push_back(std::move(space));
+}
+
+// At least two levels left below the split: the children are looked up, bounded, and only then counted.
+template <class Count>
+std::int64_t Search<Count>::split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column,
+                                       std::int64_t budget) {
+    Node<Count>* child = space.levels[static_cast<std::size_t>(level)].child;
+    const Split<Count> split_on(node.counts, column);
+    open_children(space, node, split_on, child);
+    std::int64_t cost[2];  // so far a lower bound
+    bool solved[2];
+    for (int i = 0; i < 2; ++i) {
+        const std::int64_t leaf = leaf_cost(split_on.side[i].errors());
+        cost[i] = leaf_cost(child[i].conflicts);
+        solved[i] = leaf == cost[i];
+        CacheEntry entry;
+        if (!solved[i] && cache_ && cache_->find(child[i].key, height(level + 1), entry)) {
+            ++space.cache_hits;
+            cost[i] = std::max(cost[i], entry.cost);
+            solved[i] = entry.solved;
+        }
+    }
+    if ((solved[0] && solved[1]) || cost[0] + cost[1] >= budget) {
+        return cost[0] + cost[1];
+    }
+    count_children(space, node, split_on, child);
+    const int first = split_on.side[0].errors() > split_on.side[1].errors() ? 0 : 1;
+    for (const int i : {first, 1 - first}) {
+        if (!solved[i]) {
+            cost[i] = solve_node(space, level + 1, child[i], budget_or_none(budget - cost[1 - i])).cost;
+        }
+        if (cost[0] + cost[1] >= budget) {
+            break;
+        }
+    }
+    return cost[0] + cost[1];
+}
+
+// One level left below the split. The fewest errors over all columns bound the children from below; only if that beats
+// the budget are the columns ranked.
+template <class Count>
+std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column,
+                                            std::int64_t budget) {
+    const Split<Count> split_on(node.counts, column);
+    LastLevel<Count>& last = space.last;
+    split(*node.matrix, node.subset, split_on.column, split_on.small_side, last.subset);
+    const Count small_conflicts = space.counter.conflicts(*node.matrix, last.subset);
+    const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
+    std::int64_t leaf[2];
+    std::int64_t cost[2];
+    for (int i = 0; i < 2; ++i) {
+        leaf[i] = leaf_cost(split_on.side[i].errors());
+        cost[i] = leaf_cost(conflicts[i]);
+    }
+    const bool leaves = cost[0] == leaf[0] && cost[1] == leaf[1];
+    if (leaves || cost[0] + cost[1] >= budget) {
+        return cost[0] + cost[1];
+    }
+    count_nodes(space, 2);
+    count_small(space, node, split_on);
+    Count fewest[2];
+    last_level_errors(space, node, fewest);
+    bool exact[2];
+    for (int i = 0; i < 2; ++i) {
+        const bool split_exists = fewest[i] != std::numeric_limits<Count>::max();
+        const std::int64_t best_split = split_exists ? leaf_cost(fewest[i]) + options_.leaf_penalty : kInfinity;
+        cost[i] = std::min(leaf[i], best_split);
+        exact[i] = leaf[i] <= best_split || all_columns(level + 1);
+    }
+    for (int i = 0; i < 2 && cost[0] + cost[1] < budget; ++i) {
+        if (!exact[i]) {
+            const Count errors = ranked_errors(space, level + 1, node, i == 1, fewest[i]);
+            cost[i] = std::min(leaf[i], leaf_cost(errors) + options_.leaf_penalty);
+        }
+    }
+    return cost[0] + cost[1];
+}
+
+// Counts of the smaller child in space.last, class by class of the parent.
+template <class Count>
+void Search<Count>::count_small(Space& space, const Node<Count>& node, const Split<Count>& split_on) {
+    LastLevel<Count>& last = space.last;
+    const std::size_t n_columns = node.matrix->n_columns;
+    const std::size_t n_classes = node.counts.rows.size();
+    Count* storage = last.storage.ensure(n_classes * n_columns);
+    last.small_rows.assign(n_classes, nullptr);
+    last.small_totals.resize(n_classes);
+    std::size_t s = 0;
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        last.small_totals[c] = side_total(node.counts, c, split_on.column, split_on.small_side);
+        if (last.small_totals[c] == 0) {
+            continue;
+        }
+        Count* row = storage + c * n_columns;
+        space.counter.weights(*node.matrix, last.subset, last.subset.spans[s++], row);
+        last.small_rows[c] = row;
+    }
+    if (track_rows_) {
+        space.counter.rows(*node.matrix, last.subset, last.small_n_true.ensure(n_columns));
+    }
+}
+
+// Errors of one child split on column j: the slow twin of Kernels::last_level, for all weights.
+template <class Count>
+struct ChildErrors {
+    Count weight = 0, true_max = 0, false_max = 0;
+    std::int64_t n_true = 0, n_rows = 0;
+
+    void add(Count n_true_of_class, Count total) {
+        weight += total;
+        n_true += n_true_of_class;
+        true_max = std::max(true_max, n_true_of_class);
+        false_max = std::max(false_max, static_cast<Count>(total - n_true_of_class));
+    }
+    Count errors(std::int64_t min_rows) const {
+        const bool too_small = n_true < min_rows || n_rows - n_true < min_rows;
+        return too_small ? std::numeric_limits<Count>::max() : static_cast<Count>(weight - true_max - false_max);
+    }
+};
+
+template <class Count>
+void Search<Count>::last_level_errors(Space& space, const Node<Count>& node, Count minima[2]) {
+    LastLevel<Count>& last = space.last;
+    const std::size_t n_columns = node.matrix->n_columns;
+    const std::size_t n_classes = node.counts.rows.size();
+    for (auto& errors : last.errors) {
+        errors.ensure(n_columns);
+    }
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (!track_rows_) {
+            const PairTable table = {node.counts.rows.data(), last.small_rows.data(), node.counts.totals.data(),
+                                     last.small_totals.data(), n_classes,            last.errors[0].data(),
+                                     last.errors[1].data()};
+            const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(options_.min_rows, INT32_MAX));
+            const Minima m = kernels_.last_level(table, min_side, n_columns);
+            minima[0] = m.small;
+            minima[1] = m.large;
+            return;
+        }
+    }
+    minima[0] = minima[1] = std::numeric_limits<Count>::max();
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        ChildErrors<Count> child[2];
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const Count n_true = last.small_rows[c] == nullptr ? Count{0} : last.small_rows[c][j];
+            child[0].add(n_true, last.small_totals[c]);
+            child[1].add(static_cast<Count>(node.counts.rows[c][j] - n_true),
+                         static_cast<Count>(node.counts.totals[c] - last.small_totals[c]));
+        }
+        for (int i = 0; i < 2; ++i) {
+            child[i].n_rows = child[i].weight;
+        }
+        if (track_rows_) {
+            const auto small_rows = static_cast<std::int64_t>(count_rows(last.subset));
+            child[0].n_true = last.small_n_true[j];
+            child[0].n_rows = small_rows;
+            child[1].n_true = node.counts.n_true[j] - last.small_n_true[j];
+            child[1].n_rows = node.counts.n_rows - small_rows;
+        }
+        for (int i = 0; i < 2; ++i) {
+            last.errors[i][j] = child[i].errors(options_.min_rows);
+            minima[i] = std::min(minima[i], last.errors[i][j]);
+        }
+    }
+}
+
+// The fewest errors of a child over its k best columns. `fewest` is the minimum over all columns: usually one of the
+// columns that reach it is among the k best, which takes one pass over the keys to see.
+template <class Count>
+Count Search<Count>::ranked_errors(Space& space, int level, const Node<Count>& node, bool larger, Count fewest) {
+    LastLevel<Count>& last = space.last;
+    const std::size_t n_columns = node.matrix->n_columns;
+    const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
+    Node<Count>& child = last.ranked;
+    Counts<Count> small;
+    for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
+        if (last.small_rows[c] != nullptr) {
+            small.rows.push_back(last.small_rows[c]);
+            small.totals.push_back(last.small_totals[c]);
+            small.class_index.push_back(node.counts.class_index[c]);
+        }
+    }
+    if (track_rows_) {
+        small.n_true = last.small_n_true.data();
+        small.n_rows = static_cast<std::int64_t>(count_rows(last.subset));
+    }
+    if (larger) {
+        subtract_node(node.counts, small, n_columns, child);
+    }
+    std::int64_t* keys = last.keys.ensure(n_columns);
+    scorer_.keys(larger ? child.counts : small, n_columns, keys);
+    const Count* errors = last.errors[larger ? 1 : 0].data();
+    int tests = 0;
+    for (std::size_t j = 0; j < data_.n_columns && tests < kRankTests; ++j) {
+        if (errors[j] == fewest) {
+            if (kernels_.count_greater(keys, n_columns, keys[j]) < k) {
+                return fewest;
+            }
+            ++tests;
+        }
+    }
+    std::vector<std::int64_t>& sorted = space.levels[static_cast<std::size_t>(level)].sorted_keys;
+    sorted.assign(keys, keys + data_.n_columns);
+    const std::size_t n = std::min(k, sorted.size());
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n - 1), sorted.end(), std::greater<>());
+    const std::int64_t threshold = std::max<std::int64_t>(sorted[n - 1], 0);
+    Count best = std::numeric_limits<Count>::max();
+    for (std::size_t j = 0; j < data_.n_columns; ++j) {
+        if (keys[j] >= threshold) {
+            best = std::min(best, errors[j]);
+        }
+    }
+    return best;
+}
+
+template <class Count>
+Solution Search<Count>::finish(const TreeNode& tree, Space& space, bool complete) {
+    Solution solution;
+    solution.cost = tree.cost;
+    solution.complete = complete;
+    const auto visit = [&](const auto& self, const TreeNode& node) -> std::int32_t {
+        const auto index = static_cast<std::int32_t>(solution.column.size());
+        solution.column.push_back(node.column);
+        solution.false_child.push_back(-1);
+        solution.true_child.push_back(-1);
+        solution.n_rows.push_back(node.n_rows);
+        solution.class_weight.insert(solution.class_weight.end(), node.class_weight.begin(), node.class_weight.end());
+        if (node.column != kLeaf) {
+            const std::int32_t false_child = self(self, *node.child[0]);
+            const std::int32_t true_child = self(self, *node.child[1]);
+            solution.false_child[static_cast<std::size_t>(index)] = false_child;
+            solution.true_child[static_cast<std::size_t>(index)] = true_child;
+        }
+        return index;
+    };
+    visit(visit, tree);
+    Statistics& statistics = solution.statistics;
+    const auto add = [&](const Space& s) {
+        statistics.nodes += s.nodes;
+        statistics.pruned += s.pruned;
+        statistics.cache_hits += s.cache_hits;
+    };
+    add(space);
+    for (const auto& s : spaces_) {
+        add(*s);
+    }
+    statistics.seconds = monitor_.seconds();
+    statistics.cache_bytes = cache_ ? static_cast<std::int64_t>(cache_->bytes()) : 0;
+    statistics.k_reached = k_reached_;
+    statistics.threads = pool_ ? options_.threads : 1;
+    statistics.kernel = kernels_.name;
+    return solution;
+}
+
+void check(bool condition, const char* message) {
+    if (!condition) {
+        throw std::invalid_argument(message);
+    }
+}
+
+void validate(const Data& data, const Options& options) {
+    const std::size_t words_per_row = (data.n_columns + 63) / 64;
+    check(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
+    check(data.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
+    check(data.rows.size() == data.n_rows * words_per_row, "rows must have n_rows * ceil(n_columns / 64) words");
+    check(data.classes.size() == data.n_rows, "classes must have one entry per row");
+    check(data.n_classes > 0, "n_classes must be at least 1");
+    check(data.class_weight.size() == static_cast<std::size_t>(data.n_classes),
+          "class_weight must have one entry per class");
+    check(data.row_weight.empty() || data.row_weight.size() == data.n_rows, "row_weight must have one entry per row");
+    const auto positive = [](std::int64_t w) { return w >= 1; };
+    check(std::all_of(data.row_weight.begin(), data.row_weight.end(), positive), "row_weight must be at least 1");
+    check(std::all_of(data.class_weight.begin(), data.class_weight.end(), positive), "class_weight must be at least 1");
+    check(std::all_of(data.classes.begin(), data.classes.end(),
+                      [&](std::int32_t c) { return c >= 0 && c < data.n_classes; }),
+          "classes must be in [0, n_classes)");
+    check(std::all_of(options.k.begin(), options.k.end(), [](std::int32_t k) { return k >= 1; }),
+          "k must be at least 1 at every level");
+    check(options.k.size() < 1000, "the depth must be below 1000");
+    check(options.min_rows >= 1, "min_rows must be at least 1");
+    check(options.cost_scale >= 1 && options.leaf_penalty >= 0, "cost_scale must be positive, leaf_penalty not negative");
+    check(options.threads >= 1, "threads must be at least 1");
+    check(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
+}
+
+}  // namespace
+
+Solution solve(const Data& data, const Options& options) {
+    validate(data, options);
+    const Kernels& kernels = find_kernels(options.kernel);
+    const std::int64_t total = total_weight(data);
+    if (total < INT32_MAX) {
+        return Search<std::int32_t>(data, options, kernels, total).run();
+    }
+    return Search<std::int64_t>(data, options, kernels, total).run();
+}
+
+}  // namespace topk

@@ -1,0 +1,104 @@
+// How a search is stopped: by its time limit, by the caller (Ctrl-C), or by an error in one of its threads.
+//
+// All threads share one Monitor and look at its flag whenever they have done a little work. Only the thread that called
+// solve() looks at the clock and asks the caller. Whoever sees the flag unwinds with Stopped; the reason stays in the
+// monitor.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace topk {
+
+struct Stopped {};
+
+class Monitor {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit Monitor(std::function<void()> poll) : poll_(std::move(poll)), caller_(std::this_thread::get_id()) {}
+
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+    void set_time_limit(double seconds) { time_limit_ = seconds; }
+    bool called_from_here() const { return std::this_thread::get_id() == caller_; }
+    bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+
+    // An error ends the search; the first one is what the caller gets to see.
+    void fail(std::exception_ptr error) {
+        const std::lock_guard guard(mutex_);
+        if (!error_) {
+            error_ = std::move(error);
+        }
+        stop_.store(true, std::memory_order_relaxed);
+    }
+    void rethrow() const {
+        if (error_) {
+            std::rethrow_exception(error_);
+        }
+    }
+
+    // For the calling thread only.
+    void check() {
+        const double now = seconds();
+        if (now > time_limit_) {
+            stop_.store(true, std::memory_order_relaxed);
+        } else if (poll_ && now - last_poll_ > kPollSeconds) {
+            last_poll_ = now;
+            try {
+                poll_();
+            } catch (...) {
+                fail(std::current_exception());
+            }
+        }
+    }
+
+private:
+    static constexpr double kPollSeconds = 0.02;
+
+    std::function<void()> poll_;
+    std::thread::id caller_;
+    Clock::time_point start_ = Clock::now();
+    double time_limit_ = std::numeric_limits<double>::infinity();
+    double last_poll_ = 0;
+    std::atomic<bool> stop_ = false;
+    std::mutex mutex_;
+    std::exception_ptr error_;
+};
+
+// One per thread of execution: counts work and looks at the monitor from time to time.
+class Ticker {
+public:
+    explicit Ticker(Monitor& monitor) : monitor_(&monitor), is_caller_(monitor.called_from_here()) {}
+
+    // `work` is in column words counted; a look at the clock costs about as much as 100 of them.
+    void tick(std::size_t work) {
+        work_ += work;
+        if (work_ < kWorkPerCheck) {
+            return;
+        }
+        work_ = 0;
+        if (is_caller_) {
+            monitor_->check();
+        }
+        if (monitor_->stopped()) {
+            throw Stopped{};
+        }
+    }
+
+private:
+    // At the scalar kernel's 1 ns per column word, well under a millisecond.
+    static constexpr std::size_t kWorkPerCheck = std::size_t{1} << 18;
+
+    Monitor* monitor_;
+    bool is_caller_;
+    std::size_t work_ = 0;
+};
+
+}  // namespace topk

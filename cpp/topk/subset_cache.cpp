@@ -1,0 +1,102 @@
+// Finding, storing, growing and forgetting.
+#include "subset_cache.hpp"
+
+#include <algorithm>
+
+namespace topk {
+
+SubsetCache::SubsetCache(std::size_t budget_bytes, bool shared)
+    : shard_budget_(budget_bytes / kShards), shared_(shared) {}
+
+Key SubsetCache::with_levels(Key key, int levels) {
+    key.low += static_cast<std::uint64_t>(levels) * 0x9e3779b97f4a7c15U;
+    return key;
+}
+
+SubsetCache::Slot* SubsetCache::bucket(Shard& shard, const Key& key) {
+    const std::size_t n_buckets = shard.slots.size() / kBucket;
+    return shard.slots.data() + (key.low & (n_buckets - 1)) * kBucket;
+}
+
+std::unique_lock<std::mutex> SubsetCache::lock(Shard& shard) {
+    return shared_ ? std::unique_lock(shard.mutex) : std::unique_lock<std::mutex>();
+}
+
+bool SubsetCache::find(const Key& plain_key, int levels, CacheEntry& entry) {
+    const Key key = with_levels(plain_key, levels);
+    Shard& home = shard(key);
+    const auto guard = lock(home);
+    if (home.slots.empty()) {
+        return false;
+    }
+    const Slot* slots = bucket(home, key);
+    for (std::size_t i = 0; i < kBucket; ++i) {
+        if (slots[i].levels == levels && slots[i].key == key) {
+            entry = {slots[i].cost, slots[i].column, slots[i].solved != 0};
+            return true;
+        }
+    }
+    return false;
+}
+
+void SubsetCache::store(const Key& plain_key, int levels, const CacheEntry& entry) {
+    const Key key = with_levels(plain_key, levels);
+    Shard& home = shard(key);
+    const auto guard = lock(home);
+    if (2 * home.used >= home.slots.size() && !grow(home) && home.slots.empty()) {
+        return;
+    }
+    Slot* slots = bucket(home, key);
+    Slot* victim = slots;
+    for (std::size_t i = 0; i < kBucket; ++i) {
+        if (slots[i].levels == 0 || (slots[i].levels == levels && slots[i].key == key)) {
+            victim = slots + i;
+            break;
+        }
+        victim = slots[i].levels < victim->levels ? slots + i : victim;
+    }
+    const bool same = victim->levels == levels && victim->key == key;
+    if (same && (victim->solved != 0 || (!entry.solved && victim->cost >= entry.cost))) {
+        return;  // another thread knew as much already
+    }
+    home.used += victim->levels == 0 ? 1 : 0;
+    *victim = {key, entry.cost, entry.column, static_cast<std::int16_t>(levels),
+               static_cast<std::int16_t>(entry.solved ? 1 : 0)};
+}
+
+// Double the shard. While it grows, the old and the new table both count against the budget.
+bool SubsetCache::grow(Shard& shard) {
+    const std::size_t size = std::max(2 * shard.slots.size(), kBucket);
+    if ((size + shard.slots.size()) * sizeof(Slot) > shard_budget_) {
+        return false;
+    }
+    Shard larger;
+    larger.slots.resize(size, Slot{{}, 0, 0, 0, 0});
+    for (const Slot& slot : shard.slots) {
+        if (slot.levels == 0) {
+            continue;
+        }
+        Slot* slots = bucket(larger, slot.key);
+        Slot* free = std::find_if(slots, slots + kBucket, [](const Slot& s) { return s.levels == 0; });
+        *free = slot;  // a bucket splits in two, so there is room
+    }
+    shard.slots.swap(larger.slots);
+    return true;
+}
+
+void SubsetCache::clear() {
+    for (Shard& shard : shards_) {
+        std::fill(shard.slots.begin(), shard.slots.end(), Slot{{}, 0, 0, 0, 0});
+        shard.used = 0;
+    }
+}
+
+std::size_t SubsetCache::bytes() const {
+    std::size_t n = 0;
+    for (const Shard& shard : shards_) {
+        n += shard.slots.capacity() * sizeof(Slot);
+    }
+    return n;
+}
+
+}  // namespace topk

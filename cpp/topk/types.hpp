@@ -1,0 +1,83 @@
+// What goes into a search and what comes out of it.
+//
+// One struct of data, one of options, one of results. All weights and costs are integers, so that sums and ties are
+// exact; the caller has turned real weights and penalties into integers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace topk {
+
+enum class Criterion { entropy, gini, sqrt, gain_ratio, user };
+
+// Rows packed row by row: bit j % 64 of word j / 64 of a row is column j. The caller keeps the arrays alive.
+struct Data {
+    std::span<const std::uint64_t> rows;        // n_rows * words_per_row
+    std::size_t n_rows = 0;
+    std::size_t n_columns = 0;
+    std::span<const std::int32_t> classes;      // n_rows, in [0, n_classes)
+    std::int32_t n_classes = 0;
+    std::span<const std::int64_t> row_weight;   // n_rows, all >= 1; empty: every row weighs 1
+    std::span<const std::int64_t> class_weight; // n_classes, all >= 1
+};
+
+// Scores of all columns of one node from its weighted class counts, both (n_columns, n_classes) in row-major order.
+// Called from any thread, one call per node; may throw. `admissible[j]` says whether column j can be a candidate.
+using ScoreFunction = std::function<std::vector<double>(const std::vector<double>& left,
+                                                        const std::vector<double>& right,
+                                                        const std::vector<bool>& admissible)>;
+
+struct Progress {
+    double seconds = 0;
+    std::int32_t k = 0;
+    std::int64_t nodes = 0;
+    std::int64_t cost = 0;  // of the best tree so far; -1: none yet
+};
+
+struct Options {
+    std::vector<std::int32_t> k;  // candidates per level, root first; its size is the depth
+    Criterion criterion = Criterion::entropy;
+    ScoreFunction user_score;     // for Criterion::user
+    double user_weight_unit = 1;  // counts are multiplied by this before user_score sees them
+    std::int64_t min_rows = 1;    // on each side of a split
+    std::int64_t cost_scale = 1;  // cost of a unit of misclassified weight
+    std::int64_t leaf_penalty = 0;
+    int threads = 1;
+    bool use_cache = true;
+    bool use_bounds = true;
+    std::size_t cache_bytes = std::size_t{1} << 30;
+    std::string kernel;           // "" = the best one for this machine
+    double time_limit = 0;        // seconds; 0 = none
+    // Called about every 20 ms by the thread that called solve(); throws to end the search.
+    std::function<void(const Progress&)> poll;
+};
+
+struct Statistics {
+    double seconds = 0;
+    std::int64_t nodes = 0;       // subsets whose columns were examined
+    std::int64_t pruned = 0;      // candidates cut off by a bound
+    std::int64_t cache_hits = 0;
+    std::int64_t cache_bytes = 0;
+    std::int32_t k_reached = 0;   // the widest k whose search finished
+    int threads = 1;
+    std::string kernel;
+};
+
+// The tree in preorder, false side first. Leaves have column -1 and children -1.
+struct Solution {
+    std::vector<std::int32_t> column;
+    std::vector<std::int32_t> false_child;
+    std::vector<std::int32_t> true_child;
+    std::vector<std::int64_t> n_rows;        // per node
+    std::vector<std::int64_t> class_weight;  // per node and class, in integer weights
+    std::int64_t cost = 0;
+    bool complete = true;                    // false: the time limit ended the search before the k asked for
+    Statistics statistics;
+};
+
+}  // namespace topk

@@ -1,0 +1,55 @@
+"""The compiled module's contract: arrays in, arrays out. Only `_engine` imports it."""
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Statistics(TypedDict):
+    seconds: float
+    nodes: int
+    pruned: int
+    cache_hits: int
+    cache_bytes: int
+    k_reached: int
+    n_threads: int
+    kernel: str
+
+class Solution(TypedDict):
+    column: NDArray[np.int32]  # (n_nodes,), preorder, false side first; -1: leaf
+    false_child: NDArray[np.int32]
+    true_child: NDArray[np.int32]
+    n_rows: NDArray[np.int64]
+    class_weight: NDArray[np.int64]  # (n_nodes, n_classes)
+    cost: int
+    complete: bool
+    statistics: Statistics
+
+def solve(
+    *,
+    rows: NDArray[np.uint64],
+    n_columns: int,
+    classes: NDArray[np.int32],
+    row_weight: NDArray[np.int64] | None,
+    class_weight: NDArray[np.int64],
+    k: Sequence[int],
+    criterion: str,
+    user_score: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8]], NDArray[np.float64]] | None,
+    weight_unit: float,
+    min_rows: int,
+    cost_scale: int,
+    leaf_penalty: int,
+    threads: int,
+    use_cache: bool,
+    use_bounds: bool,
+    cache_bytes: int,
+    kernel: str,
+    time_limit: float,
+    progress: Callable[[float, int, int, int], None] | None,
+) -> Solution: ...
+def pack_booleans(values: NDArray[np.uint8]) -> NDArray[np.uint64] | None: ...
+def pack_thresholds(
+    features: NDArray[np.float64], thresholds: NDArray[np.float64], offsets: NDArray[np.int64]
+) -> NDArray[np.uint64]: ...
+def kernels() -> list[str]: ...

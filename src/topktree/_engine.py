@@ -1,0 +1,110 @@
+"""The only importer of the compiled core: pack, call, unpack.
+
+In: packed rows, classes and an `Objective`. Out: the tree over columns and what the search did. Rows are packed 64
+columns to a word, bit j % 64 of word j // 64 of a row being column j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._core import Statistics
+from ._problem import FloatArray, IntArray, Objective, ScoreFunction
+
+PackedRows = NDArray[np.uint64]
+Progress = Callable[[float, int, int, int], None]  # seconds, k, nodes, cost (-1: none yet)
+
+DEFAULT_CACHE_BYTES = 2**30
+
+kernels = _core.kernels
+pack_booleans = _core.pack_booleans
+pack_thresholds = _core.pack_thresholds
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A tree over columns in preorder, false side first. Leaves have column -1 and children -1."""
+
+    column: NDArray[np.int32]
+    false_child: NDArray[np.int32]
+    true_child: NDArray[np.int32]
+    n_rows: IntArray  # (n_nodes,)
+    class_weight: IntArray  # (n_nodes, n_classes), integer weights
+    cost: int
+    complete: bool  # False: the time limit came first
+    statistics: Statistics
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search. Nothing here changes the tree, except a time limit that is reached."""
+
+    threads: int = 1
+    use_cache: bool = True
+    use_bounds: bool = True
+    cache_bytes: int = DEFAULT_CACHE_BYTES
+    kernel: str = ""  # "": the best one for this machine
+    time_limit: float | None = None
+    progress: Progress | None = None
+
+
+def solve(
+    rows: PackedRows,
+    n_columns: int,
+    classes: NDArray[np.int32],
+    objective: Objective,
+    options: SearchOptions | None = None,
+) -> Solution:
+    """The Top-k tree of the packed rows (n, ceil(n_columns / 64))."""
+    options = options or SearchOptions()
+    criterion = objective.criterion
+    result = _core.solve(
+        rows=rows,
+        n_columns=n_columns,
+        classes=np.ascontiguousarray(classes, dtype=np.int32),
+        row_weight=objective.row_weight,
+        class_weight=objective.class_weight,
+        k=objective.k,
+        criterion="user" if callable(criterion) else criterion,
+        user_score=_checked(criterion) if callable(criterion) else None,
+        weight_unit=objective.weight_unit,
+        min_rows=objective.min_samples_leaf,
+        cost_scale=objective.cost_scale,
+        leaf_penalty=objective.leaf_penalty,
+        threads=options.threads,
+        use_cache=options.use_cache,
+        use_bounds=options.use_bounds,
+        cache_bytes=options.cache_bytes,
+        kernel=options.kernel,
+        time_limit=options.time_limit or 0.0,
+        progress=options.progress,
+    )
+    return Solution(**result)
+
+
+def _checked(criterion: ScoreFunction) -> Callable[[FloatArray, FloatArray, NDArray[np.uint8]], FloatArray]:
+    """The user's criterion with its answer checked; scores of columns that cannot be candidates do not matter."""
+
+    def score(left: FloatArray, right: FloatArray, admissible: NDArray[np.uint8]) -> FloatArray:
+        with np.errstate(all="ignore"):
+            answer = criterion(left, right)
+        try:
+            scores = np.ascontiguousarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"criterion must return an array of numbers, got {type(answer).__name__}") from error
+        if scores.shape != (len(left),):
+            raise ValueError(f"criterion must return one score per column, shape ({len(left)},), got {scores.shape}")
+        missing = np.isnan(scores) & (admissible > 0)
+        if missing.any():
+            column = int(np.argmax(missing))
+            raise ValueError(
+                f"criterion must return numbers, got NaN for the class counts {left[column]} and {right[column]}"
+            )
+        return scores
+
+    return score

@@ -1,0 +1,89 @@
+"""What the classifier's parameters may be. Every message names the parameter, the value and what is allowed."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._problem import CRITERIA
+
+
+def is_int(value: Any) -> bool:
+    """An integer that is not a bool."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def is_number(value: Any) -> bool:
+    """A finite real number that is not a bool."""
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and bool(np.isfinite(value))
+
+
+def check_int(name: str, value: Any, minimum: int, *, or_none: bool = False) -> None:
+    """An int >= minimum, or None if allowed."""
+    if value is None and or_none:
+        return
+    if not is_int(value) or value < minimum:
+        raise ValueError(f"{name} must be an int >= {minimum}{' or None' if or_none else ''}, got {value!r}")
+
+
+def check_k(k: Any, max_depth: int) -> None:
+    """An int >= 1, "all", or a sequence of these with an entry for each of the `max_depth` levels."""
+    allowed = 'an int >= 1, "all", or a sequence of these with one entry per level'
+    if isinstance(k, str) or is_int(k):
+        if k != "all" and (isinstance(k, str) or k < 1):
+            raise ValueError(f"k must be {allowed}, got {k!r}")
+        return
+    if not isinstance(k, (Sequence, np.ndarray)) or np.ndim(np.asarray(k, dtype=object)) != 1:
+        raise ValueError(f"k must be {allowed}, got {k!r}")
+    for entry in k:
+        if not (entry == "all" if isinstance(entry, str) else is_int(entry) and entry >= 1):
+            raise ValueError(f"k must be {allowed}, got {k!r}")
+    if len(k) < max_depth:
+        raise ValueError(f"k must have one entry per level, at least max_depth={max_depth} of them, got {k!r}")
+
+
+def check_criterion(criterion: Any) -> None:
+    """One of the names, or a callable."""
+    if not callable(criterion) and not (isinstance(criterion, str) and criterion in CRITERIA):
+        names = ", ".join(f'"{name}"' for name in CRITERIA)
+        raise ValueError(f"criterion must be one of {names}, or a callable, got {criterion!r}")
+
+
+def check_leaf_penalty(leaf_penalty: Any) -> None:
+    """A fraction of the training weight, or "tie"."""
+    if leaf_penalty != "tie" if isinstance(leaf_penalty, str) else not (
+        is_number(leaf_penalty) and 0 <= leaf_penalty <= 1
+    ):
+        raise ValueError(f'leaf_penalty must be a number in [0, 1] or "tie", got {leaf_penalty!r}')
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """None, "balanced" or a dict of non-negative numbers."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return
+    if not isinstance(class_weight, dict):
+        raise ValueError(f'class_weight must be None, "balanced" or a dict of class to weight, got {class_weight!r}')
+    for label, weight in class_weight.items():
+        if not is_number(weight) or weight < 0:
+            raise ValueError(f"class_weight must have finite weights >= 0, got {weight!r} for class {label!r}")
+
+
+def check_time_limit(time_limit: Any) -> None:
+    """Seconds, or None."""
+    if time_limit is not None and not (is_number(time_limit) and time_limit > 0):
+        raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {time_limit!r}")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """None or a non-zero int, as joblib counts."""
+    if n_jobs is not None and (not is_int(n_jobs) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a non-zero int or None, got {n_jobs!r}")
+
+
+def candidates_per_level(k: int | str | Sequence[int | str], depth: int, n_columns: int) -> tuple[int, ...]:
+    """`k` as one int per level; "all" is the number of columns."""
+    entries = [k] * depth if isinstance(k, str) or is_int(k) else list(k)[:depth]  # type: ignore[arg-type]
+    return tuple(max(n_columns, 1) if isinstance(entry, str) else min(int(entry), 2**31 - 1) for entry in entries)

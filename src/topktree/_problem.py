@@ -1,0 +1,143 @@
+"""The integer problem that the engine and the reference both solve.
+
+In: the user's parameters and real-valued weights. Out: an `Objective` of integers only. Its one idea: weights, class
+weights and the leaf penalty become integers once, here, so that costs add up and tie exactly everywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+ScoreFunction = Callable[[FloatArray, FloatArray], Any]
+
+CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
+
+# Real weights become integers of at most this many bits: each is off by at most 2**-21 of the largest one.
+WEIGHT_BITS = 20
+# The total weight stays below 2**52, so that a double holds every count exactly.
+TOTAL_BITS = 52
+# A fractional leaf penalty is held to 2**-20 of one row's weight where the total leaves room for it.
+PENALTY_BITS = 20
+COST_BITS = 61
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is to be minimised, and over which candidates.
+
+    The cost of a leaf is `cost_scale` x (weight of the classes it does not predict) + `leaf_penalty`; a row of class c
+    weighs `row_weight[row] * class_weight[c]`.
+    """
+
+    k: tuple[int, ...]  # candidates per level, root first; one entry per level of depth
+    criterion: str | ScoreFunction
+    min_samples_leaf: int
+    class_weight: IntArray  # (n_classes,), all >= 1
+    row_weight: IntArray | None  # (n,), all >= 1; None: every row weighs 1
+    weight_unit: float  # what an integer weight of 1 is in the user's weights
+    cost_scale: int
+    leaf_penalty: int
+
+    @property
+    def depth(self) -> int:
+        """Levels of splits allowed."""
+        return len(self.k)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, present in the rows or not."""
+        return len(self.class_weight)
+
+
+def integer_weights(weights: FloatArray, bits: int = WEIGHT_BITS) -> tuple[IntArray, float]:
+    """Positive real weights as (integers, unit) with weights ~ integers * unit.
+
+    Exact for integers, for whole multiples of the smallest weight and for dyadic fractions that fit in `bits`; otherwise
+    rounded to 2**-bits of the largest weight, and never to zero.
+    """
+    largest, smallest = float(weights.max()), float(weights.min())
+    for unit in (1.0, smallest, 2.0 ** np.floor(np.log2(largest) + 1 - bits)):
+        multiples = weights / unit
+        rounded = np.rint(multiples)
+        if largest / unit < 2**31 and smallest / unit >= 0.5 and np.all(np.abs(multiples - rounded) <= 1e-9 * rounded):
+            integers = rounded.astype(np.int64)
+            common = int(np.gcd.reduce(integers))
+            return integers // common, unit * common
+    unit = largest / (2**bits - 1)
+    return np.maximum(np.rint(weights / unit), 1).astype(np.int64), unit
+
+
+def balanced_class_weight(class_totals: IntArray, bits: int) -> tuple[IntArray, float]:
+    """Integers proportional to 1 / class total, and the unit that makes them n / (n_classes * total).
+
+    Exact when the least common multiple of the totals is small enough; classes without weight get 1.
+    """
+    present = class_totals > 0
+    totals = class_totals[present]
+    multiple = 1
+    for total in totals.tolist():
+        multiple = int(np.lcm(multiple, total, dtype=object))
+    weights = np.ones(len(class_totals), dtype=np.int64)
+    if multiple // int(totals.min()) < 2**bits:
+        weights[present] = [multiple // total for total in totals.tolist()]
+        unit = int(totals.sum()) / (len(totals) * multiple)
+    else:
+        weights[present], unit = integer_weights(totals.sum() / (len(totals) * totals), bits)
+    return weights, unit
+
+
+def make_objective(
+    classes: NDArray[np.int32],
+    n_classes: int,
+    *,
+    k: Sequence[int],
+    criterion: str | ScoreFunction,
+    min_samples_leaf: int,
+    leaf_penalty: float | str,
+    class_weight: FloatArray | str | None,
+    sample_weight: FloatArray | None,
+) -> Objective:
+    """Build the `Objective`; arguments are validated by the caller, and all weights are positive."""
+    row_weight, unit = None, 1.0
+    if sample_weight is not None:
+        row_weight, unit = integer_weights(sample_weight)
+        if np.all(row_weight == 1):
+            row_weight = None
+    class_totals = np.bincount(classes, weights=row_weight, minlength=n_classes).astype(np.int64)
+    max_leaves = min(2 ** min(len(k), 60), len(classes))
+    spare = TOTAL_BITS - int(class_totals.sum()).bit_length() - (max_leaves.bit_length() if leaf_penalty == "tie" else 0)
+    class_weight_, class_unit = np.ones(n_classes, dtype=np.int64), 1.0
+    if isinstance(class_weight, str):
+        class_weight_, class_unit = balanced_class_weight(class_totals, max(1, min(spare, WEIGHT_BITS)))
+    elif class_weight is not None:
+        class_weight_, class_unit = integer_weights(class_weight, max(1, min(spare, WEIGHT_BITS)))
+    total = int(class_totals @ class_weight_)
+    cost_scale, penalty = _penalty(leaf_penalty, total, max_leaves)
+    return Objective(
+        k=tuple(k),
+        criterion=criterion,
+        min_samples_leaf=min_samples_leaf,
+        class_weight=class_weight_,
+        row_weight=row_weight,
+        weight_unit=unit * class_unit,
+        cost_scale=cost_scale,
+        leaf_penalty=penalty,
+    )
+
+
+def _penalty(leaf_penalty: float | str, total: int, max_leaves: int) -> tuple[int, int]:
+    """(cost_scale, leaf_penalty) in integers. With "tie" all leaves together cost less than one unit of error."""
+    if isinstance(leaf_penalty, str):
+        return max_leaves + 1, 1
+    penalty = leaf_penalty * total
+    if penalty == int(penalty):
+        return 1, int(penalty)
+    bits = min(PENALTY_BITS, COST_BITS - total.bit_length())
+    return 2**bits, round(penalty * 2**bits)

@@ -1,0 +1,165 @@
+"""Top-k in plain NumPy: the specification, and the oracle of the tests.
+
+In: a Boolean matrix, a class per row and an `Objective`. Out: the one tree that the definition allows. No cache, no
+bounds, no threads: `_best` is the definition, line for line. It takes (2k)**depth steps, so keep problems small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._problem import FloatArray, IntArray, Objective
+
+# Gains are rounded to 2**ROUND_BITS units of fixed point before they are compared, so that scores that are equal in
+# mathematics but not in their last bits tie, and the lower column index decides.
+FIXED_POINT_BITS = 44
+ROUND_BITS = 12
+RATIO_BITS = 36
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A tree in preorder, false side first. Leaves have column -1 and children -1."""
+
+    column: IntArray
+    false_child: IntArray
+    true_child: IntArray
+    cost: int
+
+
+@dataclass(frozen=True)
+class _Node:
+    cost: int
+    column: int = -1
+    children: tuple[_Node, _Node] | None = None
+
+
+def solve(columns: NDArray[np.bool_], classes: NDArray[np.int32], objective: Objective) -> Solution:
+    """The Top-k tree of `columns` (n, d) and `classes` (n,)."""
+    weights = objective.class_weight[classes]
+    if objective.row_weight is not None:
+        weights = weights * objective.row_weight
+    class_weights = np.zeros((len(classes), objective.n_classes), dtype=np.int64)
+    class_weights[np.arange(len(classes)), classes] = weights
+    return _flatten(_best(columns, class_weights, 0, objective, fixed_point(int(weights.sum()))))
+
+
+def _best(
+    columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float
+) -> _Node:
+    """The cheapest tree on these rows. Ties: the leaf first, then the earlier candidate."""
+    totals = class_weights.sum(axis=0)
+    errors = int(totals.sum() - totals.max())
+    best = _Node(errors * objective.cost_scale + objective.leaf_penalty)
+    if level == objective.depth or np.count_nonzero(totals) < 2:
+        return best
+    for column in candidates(columns, class_weights, level, objective, unit):
+        side = columns[:, column]
+        below = (
+            _best(columns[~side], class_weights[~side], level + 1, objective, unit),
+            _best(columns[side], class_weights[side], level + 1, objective, unit),
+        )
+        cost = below[0].cost + below[1].cost
+        if cost < best.cost:
+            best = _Node(cost, int(column), below)
+    return best
+
+
+def candidates(
+    columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float
+) -> IntArray:
+    """The first k admissible columns by score, equal scores by lower index."""
+    n_true = np.count_nonzero(columns, axis=0)
+    smaller_side = np.minimum(n_true, len(columns) - n_true)
+    admissible = np.flatnonzero(smaller_side >= objective.min_samples_leaf)
+    right = columns.astype(np.int64).T @ class_weights
+    left = class_weights.sum(axis=0) - right
+    scores = np.asarray(column_scores(left, right, objective, unit))[admissible]
+    order = np.lexsort((admissible, -scores))
+    return admissible[order[: objective.k[level]]]
+
+
+def column_scores(left: IntArray, right: IntArray, objective: Objective, unit: float) -> IntArray | FloatArray:
+    """Scores of all columns from their (d, n_classes) weighted counts; higher is better."""
+    if callable(objective.criterion):
+        with np.errstate(all="ignore"):
+            scores = objective.criterion(left * objective.weight_unit, right * objective.weight_unit)
+        return np.asarray(scores, dtype=np.float64)
+    whole = left + right
+    if objective.criterion == "gini":
+        gain = _gini(left, unit) + _gini(right, unit) - _gini(whole, unit)
+    elif objective.criterion == "sqrt":
+        gain = _sqrt(whole, unit) - _sqrt(left, unit) - _sqrt(right, unit)
+    else:
+        gain = _information(left, unit) + _information(right, unit) - _information(whole, unit)
+    gain = np.maximum((gain + 2 ** (ROUND_BITS - 1)) >> ROUND_BITS, 0)
+    if objective.criterion != "gain_ratio":
+        return gain
+    sides = np.stack([left.sum(axis=1), right.sum(axis=1)])
+    split = xlog2x(sides.sum(axis=0), unit) - xlog2x(sides, unit).sum(axis=0)
+    return np.rint((gain << ROUND_BITS) / np.maximum(split, 1) * 2.0**RATIO_BITS).astype(np.int64)
+
+
+def fixed_point(total: int) -> float:
+    """Fixed-point units per unit of weight: the largest power of two that keeps sums of terms exact in a double."""
+    return float(2.0 ** (FIXED_POINT_BITS - total.bit_length()))
+
+
+def xlog2x(counts: IntArray, unit: float) -> IntArray:
+    """Counts * log2(counts), in fixed point.
+
+    The logarithm is built from IEEE additions, products and quotients only, all exactly rounded, so that NumPy and C++
+    agree to the bit on every machine: log2(2^e * f) = e + 2/ln(2) * artanh(t), t = (f-1)/(f+1), by its power series.
+    """
+    fraction, exponent = np.frexp(counts.astype(np.float64))
+    low = fraction < 0.7071067811865476
+    fraction = np.where(low, fraction * 2.0, fraction)
+    exponent = exponent - low
+    t = (fraction - 1.0) / (fraction + 1.0)
+    square = t * t
+    series = np.full_like(t, 1.0 / 21.0)
+    for odd in range(19, 0, -2):
+        series = series * square + 1.0 / odd
+    log2 = exponent + (t * series) * 2.885390081777927
+    return np.where(counts > 0, np.rint(counts * log2 * unit), 0.0).astype(np.int64)
+
+
+def _information(counts: IntArray, unit: float) -> IntArray:
+    """Minus n times the entropy of each row of (d, n_classes) counts, in fixed point."""
+    return xlog2x(counts, unit).sum(axis=1) - xlog2x(counts.sum(axis=1), unit)
+
+
+def _gini(counts: IntArray, unit: float) -> IntArray:
+    """n - n times the Gini impurity, in fixed point. Squares are added in class order."""
+    squares = np.zeros(len(counts))
+    for column in counts.T.astype(np.float64):
+        squares = squares + column * column
+    return np.rint(squares / np.maximum(counts.sum(axis=1), 1).astype(np.float64) * unit).astype(np.int64)
+
+
+def _sqrt(counts: IntArray, unit: float) -> IntArray:
+    """N times the sum over classes of sqrt(p(1-p)), in fixed point: 2*sqrt(p(1-p)) for two classes."""
+    present = counts.astype(np.float64)
+    others = counts.sum(axis=1, keepdims=True).astype(np.float64) - present
+    return np.rint(np.sqrt(present * others) * unit).astype(np.int64).sum(axis=1)
+
+
+def _flatten(root: _Node) -> Solution:
+    """Number the nodes in preorder."""
+    column: list[int] = []
+    children: list[list[int]] = []
+
+    def visit(node: _Node) -> int:
+        index = len(column)
+        column.append(node.column)
+        children.append([-1, -1])
+        if node.children is not None:
+            children[index] = [visit(child) for child in node.children]
+        return index
+
+    visit(root)
+    false_child, true_child = np.array(children, dtype=np.int64).T
+    return Solution(np.array(column, dtype=np.int64), false_child, true_child, root.cost)

@@ -1,0 +1,305 @@
+"""`TopKTreeClassifier`: validate -> binarize -> search -> tree.
+
+In: numbers, booleans and class labels. Out: a small accurate tree behind scikit-learn's interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import joblib
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import _engine, _parameters
+from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective
+from ._progress import ProgressLine
+from .binarizer import Columns, binarize
+from .tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+
+
+class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
+    """Decision tree classifier that tries the k best splits at every node and keeps the most accurate tree.
+
+    The tree has the lowest training cost among all trees of the given depth that split every node on one of its `k`
+    best-scoring columns. `k=1` is the greedy tree, `k="all"` the optimal one. The result is exact and deterministic:
+    threads, memory and processor never change it.
+
+    Parameters
+    ----------
+    k : int, "all" or sequence, default=8
+        Candidate splits per node. A sequence has one entry per level, root first; more entries than levels are ignored.
+    max_depth : int, default=5
+        Levels of splits. 0 gives a single leaf.
+    criterion : {"entropy", "gini", "sqrt", "gain_ratio"} or callable, default="entropy"
+        What ranks the candidates. "sqrt" is the sum over the classes of sqrt(p(1-p)). A callable gets the weighted
+        class counts of all columns at a node, `left_counts` and `right_counts` of shape (n_columns, n_classes), and
+        returns a score per column, higher being better. Scores of columns with an empty side are ignored.
+    min_samples_leaf : int, default=1
+        Rows that every leaf must have.
+    leaf_penalty : float or "tie", default=0.0
+        Cost of a leaf as a fraction of the training weight. "tie": among the trees with the fewest errors, one with
+        the fewest leaves.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, as in scikit-learn.
+    max_thresholds : int or None, default=32
+        Thresholds per numeric feature, at quantiles of the rows. None: every midpoint between distinct values.
+    time_limit : float or None, default=None
+        Seconds. The search widens k step by step and returns the best complete tree when time is up; the greedy tree is
+        always finished.
+    memory_limit : int or None, default=None
+        Bytes for the cache of solved subproblems; None means 1 GiB. Less memory takes more time, for the same tree.
+    n_jobs : int or None, default=None
+        Threads; None means 1, -1 all cores.
+    verbose : int, default=0
+        1 shows a line of progress on stderr.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if `X` had string column names.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each feature in the decrease of impurity (the criterion's own; entropy for "gain_ratio" and callables).
+    tree_ : Tree
+        The tree as flat arrays, named as scikit-learn names them.
+    cost_ : int or float
+        Training cost: weight of the misclassified rows plus the leaf penalties. An int without weights and penalty.
+    train_errors_ : int
+        Training rows that are misclassified.
+    status_ : str
+        "optimal" (k = "all", finished), "complete" (Top-k search finished) or "time_limit".
+    search_ : dict
+        seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel.
+
+    Notes
+    -----
+    Weights are integers inside, so that costs add up and tie exactly. `sample_weight` and `class_weight` are exact if
+    they are integers, whole multiples of the smallest weight, or fractions of a power of two; other real weights are
+    rounded to 2**-20 of the largest one. A `leaf_penalty` is rounded to 2**-20 of one row's weight. Rows of weight
+    zero are left out.
+    """
+
+    def __init__(
+        self,
+        k: int | str | Sequence[int | str] = 8,
+        max_depth: int = 5,
+        criterion: str | ScoreFunction = "entropy",
+        min_samples_leaf: int = 1,
+        leaf_penalty: float | str = 0.0,
+        class_weight: str | dict[Any, float] | None = None,
+        max_thresholds: int | None = 32,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.k = k
+        self.max_depth = max_depth
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_penalty = leaf_penalty
+        self.class_weight = class_weight
+        self.max_thresholds = max_thresholds
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the tree. An error or Ctrl-C leaves an earlier fit as it was."""
+        self._check_parameters()
+        with _restored_on_error(self):
+            training = self._validate(X, y, sample_weight)
+            rows, columns = binarize(training.X, self.max_thresholds, training.sample_weight)
+            objective = self._objective(training, len(columns))
+            solution = self._search(rows, columns, training, objective)
+            self._store(training, columns, objective, solution)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The heaviest class of each row's leaf; ties go to the first class."""
+        check_is_fitted(self)
+        leaf_class = self.classes_[np.argmax(self.tree_.value, axis=1)]
+        return np.asarray(leaf_class[self.apply(X)])
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Class shares of the training weight in each row's leaf."""
+        check_is_fitted(self)
+        shares = self.tree_.value / self.tree_.value.sum(axis=1, keepdims=True)
+        return np.asarray(shares[self.apply(X)])
+
+    def apply(self, X: ArrayLike) -> IntArray:
+        """Index of the leaf that each row ends up in."""
+        check_is_fitted(self)
+        return self.tree_.apply(validate_data(self, X, reset=False))
+
+    def decision_path(self, X: ArrayLike) -> scipy.sparse.csr_matrix:
+        """CSR matrix (n, node_count): 1 where a row passes through a node."""
+        check_is_fitted(self)
+        return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64)[self.apply(X)])
+
+    def get_depth(self) -> int:
+        """Splits on the longest path."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each feature in the total decrease of weighted impurity."""
+        check_is_fitted(self)
+        return self.tree_.feature_importances(self.n_features_in_)
+
+    def _check_parameters(self) -> None:
+        _parameters.check_int("max_depth", self.max_depth, 0)
+        _parameters.check_k(self.k, self.max_depth)
+        _parameters.check_criterion(self.criterion)
+        _parameters.check_int("min_samples_leaf", self.min_samples_leaf, 1)
+        _parameters.check_leaf_penalty(self.leaf_penalty)
+        _parameters.check_class_weight(self.class_weight)
+        _parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
+        _parameters.check_time_limit(self.time_limit)
+        _parameters.check_int("memory_limit", self.memory_limit, 0, or_none=True)
+        _parameters.check_n_jobs(self.n_jobs)
+        _parameters.check_int("verbose", self.verbose, 0)
+
+    def _validate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> _Training:
+        """Arrays of the rows that have weight, classes as indices."""
+        X, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        classes, y_index = np.unique(y, return_inverse=True)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            if np.any(weights < 0):
+                raise ValueError(f"sample_weight must not be negative, got {weights.min()}")
+        class_weights: FloatArray | str | None = None
+        keep = np.ones(len(y_index), dtype=bool) if weights is None else weights > 0
+        if isinstance(self.class_weight, dict):
+            class_weights = np.asarray(compute_class_weight(self.class_weight, classes=classes, y=y), dtype=np.float64)
+            keep &= class_weights[y_index] > 0
+            class_weights = np.where(class_weights > 0, class_weights, class_weights.max())
+        elif self.class_weight == "balanced":
+            class_weights = "balanced"
+        present = np.unique(y_index[keep])
+        if len(present) < 2:
+            have = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
+            raise ValueError(f"y must have at least two classes with weight, got {len(present)} class: {have}")
+        if not keep.all():
+            X, y_index = X[keep], y_index[keep]
+            weights = None if weights is None else weights[keep]
+        return _Training(X, y_index.astype(np.int32), classes, weights, class_weights)
+
+    def _objective(self, training: _Training, n_columns: int) -> Objective:
+        # A path has at most one split per column and one row fewer at every split.
+        depth = min(self.max_depth, n_columns, len(training.X) - 1)
+        return make_objective(
+            training.y,
+            len(training.classes),
+            k=_parameters.candidates_per_level(self.k, depth, n_columns),
+            criterion=self.criterion,
+            min_samples_leaf=int(self.min_samples_leaf),
+            leaf_penalty=self.leaf_penalty,
+            class_weight=training.class_weight,
+            sample_weight=training.sample_weight,
+        )
+
+    def _search(
+        self, rows: _engine.PackedRows, columns: Columns, training: _Training, objective: Objective
+    ) -> _engine.Solution:
+        progress = ProgressLine(_cost_unit(objective)) if self.verbose else None
+        options = _engine.SearchOptions(
+            threads=joblib.effective_n_jobs(self.n_jobs),
+            cache_bytes=_engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit),
+            time_limit=self.time_limit,
+            progress=progress,
+        )
+        try:
+            return _engine.solve(rows, len(columns), training.y, objective, options)
+        finally:
+            if progress:
+                progress.close()
+
+    def _store(
+        self, training: _Training, columns: Columns, objective: Objective, solution: _engine.Solution
+    ) -> None:
+        self.classes_ = training.classes
+        criterion = self.criterion if isinstance(self.criterion, str) else "entropy"
+        self.tree_ = make_tree(solution, columns, objective.weight_unit, criterion)
+        unweighted = training.sample_weight is None and training.class_weight is None
+        errors = self.tree_.value.sum(axis=1) - self.tree_.value.max(axis=1)
+        self.train_errors_ = (
+            int(errors[self.tree_.children_left == TREE_LEAF].sum())
+            if unweighted
+            else int(np.count_nonzero(np.argmax(self.tree_.value, axis=1)[self.tree_.apply(training.X)] != training.y))
+        )
+        cost = solution.cost // objective.cost_scale if self.leaf_penalty == "tie" else solution.cost
+        unit = objective.weight_unit if self.leaf_penalty == "tie" else _cost_unit(objective)
+        self.cost_ = int(cost) if unweighted and isinstance(unit, float) and unit == 1 else cost * unit
+        proven = self.k == "all" if isinstance(self.k, str) else all(
+            isinstance(entry, str) for entry in np.atleast_1d(np.asarray(self.k, dtype=object))[: self.max_depth]
+        )
+        self.status_ = ("optimal" if proven else "complete") if solution.complete else "time_limit"
+        self.search_ = dict(solution.statistics)
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Validated training data: only rows with weight."""
+
+    X: NDArray[Any]
+    y: NDArray[np.int32]
+    classes: NDArray[Any]
+    sample_weight: FloatArray | None
+    class_weight: FloatArray | str | None
+
+
+@contextmanager
+def _restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Whatever goes wrong inside, the estimator's attributes are those from before."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def _cost_unit(objective: Objective) -> float:
+    """What one unit of the integer cost is in the user's weights."""
+    return objective.weight_unit / objective.cost_scale
+
+
+def make_tree(solution: _engine.Solution, columns: Columns, weight_unit: float, criterion: str) -> Tree:
+    """The tree over columns as a tree over features."""
+    inner = solution.column >= 0
+    feature = np.full(len(inner), TREE_UNDEFINED, dtype=np.int64)
+    threshold = np.full(len(inner), float(TREE_UNDEFINED))
+    feature[inner] = columns.feature[solution.column[inner]]
+    threshold[inner] = columns.threshold[solution.column[inner]]
+    value = solution.class_weight * weight_unit
+    return Tree(
+        children_left=solution.false_child.astype(np.int64),
+        children_right=solution.true_child.astype(np.int64),
+        feature=feature,
+        threshold=threshold,
+        value=value,
+        impurity=node_impurity(value, criterion),
+        n_node_samples=solution.n_rows,
+        weighted_n_node_samples=value.sum(axis=1),
+    )

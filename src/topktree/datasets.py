@@ -1,0 +1,192 @@
+"""Classification problems that mathematics makes: tic-tac-toe, monks and balance-scale, and their Boolean columns.
+
+In: nothing, or the number of the problem. Out: a `sklearn.utils.Bunch` as scikit-learn's own loaders give it, or the
+pair `(data, target)`. The one idea: each of these sets is complete, so a few lines of code are the data.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+Array = NDArray[Any]
+Dataset = Any  # a Bunch, or with return_X_y the pair (data, target); scikit-learn ships no type for the former
+Board = tuple[str, ...]
+Row = tuple[int, ...]
+
+_ROWS_AND_COLUMNS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8))
+_LINES = (*_ROWS_AND_COLUMNS, (0, 4, 8), (2, 4, 6))
+_SQUARES = [f"{row}-{column}" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right")]
+
+_MONKS_VALUES = (3, 3, 2, 3, 4, 2)
+_MONKS_RULES: dict[int, tuple[str, Callable[[Row], bool]]] = {
+    1: ("a1 = a2 or a5 = 1", lambda a: a[0] == a[1] or a[4] == 1),
+    2: ("exactly two attributes have the value 1", lambda a: a.count(1) == 2),
+    3: (
+        "(a5 = 3 and a4 = 1) or (a5 is not 4 and a2 is not 3)",
+        lambda a: (a[4] == 3 and a[3] == 1) or (a[4] != 4 and a[1] != 3),
+    ),
+}
+
+
+def load_tic_tac_toe(*, return_X_y: bool = False) -> Dataset:
+    """Every end position of tic-tac-toe when x moves first; the class says whether x has won.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        If true, return `(data, target)` instead of the Bunch.
+
+    Returns
+    -------
+    Bunch or tuple
+        `data`: (958, 9) object array of 'x', 'o' and 'b' (blank), the squares from top left to bottom right;
+        `target`: (958,) array of 'positive' (626 rows) and 'negative'; `feature_names`, `target_names`, `DESCR`.
+        The rows are in the order of the UCI file: x has won, o has won, drawn.
+    """
+    boards = sorted(_end_positions(), key=_published_order)
+    return _pack(
+        np.array(boards, dtype=object),
+        np.array(["positive" if _has_won(board, "x") else "negative" for board in boards]),
+        feature_names=list(_SQUARES),
+        target_names=["negative", "positive"],
+        description="Tic-tac-toe endgame: all 958 end positions reachable with x moving first. Class: has x won?",
+        return_X_y=return_X_y,
+    )
+
+
+def load_monks(problem: int, *, return_X_y: bool = False) -> Dataset:
+    """All 432 robots of the monk's problems, labelled by the rule of one of the three, without noise.
+
+    Parameters
+    ----------
+    problem : {1, 2, 3}
+        1: `a1 = a2 or a5 = 1`; 2: exactly two attributes have the value 1;
+        3: `(a5 = 3 and a4 = 1) or (a5 is not 4 and a2 is not 3)`.
+    return_X_y : bool, default=False
+        If true, return `(data, target)` instead of the Bunch.
+
+    Returns
+    -------
+    Bunch or tuple
+        `data`: (432, 6) int64 array of category codes from 1 (3, 3, 2, 3, 4 and 2 values);
+        `target`: (432,) int64 array of 0 and 1; `feature_names`, `target_names`, `DESCR`.
+    """
+    if problem not in _MONKS_RULES:
+        raise ValueError(f"problem is {problem!r}; allowed are 1, 2 and 3")
+    text, rule = _MONKS_RULES[problem]
+    robots = _grid(_MONKS_VALUES)
+    return _pack(
+        np.array(robots, dtype=np.int64),
+        np.array([rule(robot) for robot in robots], dtype=np.int64),
+        feature_names=[f"a{i + 1}" for i in range(len(_MONKS_VALUES))],
+        target_names=["0", "1"],
+        description=f"Monk's problem {problem}: all 432 combinations of six attributes. Class 1: {text}.",
+        return_X_y=return_X_y,
+    )
+
+
+def load_balance_scale(*, return_X_y: bool = False) -> Dataset:
+    """Every setting of a balance scale with weights and distances from 1 to 5; the class says how it tips.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        If true, return `(data, target)` instead of the Bunch.
+
+    Returns
+    -------
+    Bunch or tuple
+        `data`: (625, 4) int64 array of weight and distance on the left, then on the right;
+        `target`: (625,) array of 'L' (288 rows), 'B' (balanced, 49) and 'R' (288);
+        `feature_names`, `target_names`, `DESCR`.
+    """
+    data = np.array(_grid((5, 5, 5, 5)), dtype=np.int64)
+    tip = np.sign(data[:, 0] * data[:, 1] - data[:, 2] * data[:, 3])
+    return _pack(
+        data,
+        np.array(["R", "B", "L"])[tip + 1],
+        feature_names=["left-weight", "left-distance", "right-weight", "right-distance"],
+        target_names=["B", "L", "R"],
+        description="Balance scale: all 625 settings. Class: the side whose weight times distance is greater.",
+        return_X_y=return_X_y,
+    )
+
+
+def one_hot(data: Array, feature_names: Sequence[str]) -> tuple[NDArray[np.bool_], list[str]]:
+    """One Boolean column per value of each categorical feature, every value kept.
+
+    Parameters
+    ----------
+    data : array of shape (n_rows, n_features)
+        Categories of any type; they are told apart, sorted and named by their text.
+    feature_names : sequence of str, length n_features
+
+    Returns
+    -------
+    columns : bool array of shape (n_rows, n_columns)
+        The features in their order, within a feature its values sorted as text.
+    names : list of str, length n_columns
+        What each column stands for: `"top-left = x"`.
+    """
+    text = np.asarray(data).astype(str)
+    if text.ndim != 2:
+        raise ValueError(f"data has {text.ndim} dimensions; allowed is 2: rows and features")
+    if len(feature_names) != text.shape[1]:
+        raise ValueError(
+            f"feature_names has {len(feature_names)} entries; allowed is one per column of data: {text.shape[1]}"
+        )
+    values = [np.unique(feature) for feature in text.T]
+    columns = [feature[:, None] == found for feature, found in zip(text.T, values, strict=True)]
+    names = [f"{name} = {value}" for name, found in zip(feature_names, values, strict=True) for value in found]
+    return np.hstack(columns), names
+
+
+def _end_positions() -> set[Board]:
+    """The boards on which a game that x began can end, found by playing every game."""
+    ends: set[Board] = set()
+    seen: set[Board] = set()
+    open_boards: list[Board] = [("b",) * 9]
+    while open_boards:
+        board = open_boards.pop()
+        if _has_won(board, "x") or _has_won(board, "o") or "b" not in board:
+            ends.add(board)
+            continue
+        player = "x" if board.count("x") == board.count("o") else "o"
+        moves = {(*board[:i], player, *board[i + 1 :]) for i in range(9) if board[i] == "b"} - seen
+        seen |= moves
+        open_boards.extend(moves)
+    return ends
+
+
+def _has_won(board: Board, player: str) -> bool:
+    return any(all(board[square] == player for square in line) for line in _LINES)
+
+
+def _published_order(board: Board) -> tuple[bool, bool, list[int]]:
+    """Sort key of the UCI file: won by x, won by o, drawn; within these by square, x before o before blank."""
+    return not _has_won(board, "x"), not _has_won(board, "o"), ["xob".index(square) for square in board]
+
+
+def _grid(sizes: Sequence[int]) -> list[Row]:
+    """All combinations of values 1 to size, the last attribute changing fastest."""
+    return list(itertools.product(*(range(1, size + 1) for size in sizes)))
+
+
+def _pack(
+    data: Array,
+    target: Array,
+    *,
+    feature_names: list[str],
+    target_names: list[str],
+    description: str,
+    return_X_y: bool,
+) -> Dataset:
+    if return_X_y:
+        return data, target
+    return Bunch(data=data, target=target, feature_names=feature_names, target_names=target_names, DESCR=description)

@@ -1,0 +1,95 @@
+"""A finished tree: flat arrays in raw units, and what can be computed from them alone.
+
+Named and numbered as scikit-learn's `Tree`: nodes in preorder, a row goes left if `X[row, feature] <= threshold`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._problem import FloatArray, IntArray
+
+TREE_LEAF = -1
+TREE_UNDEFINED = -2
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All arrays have one entry per node and are not to be written to."""
+
+    children_left: IntArray  # TREE_LEAF at a leaf
+    children_right: IntArray
+    feature: IntArray  # TREE_UNDEFINED at a leaf
+    threshold: FloatArray  # TREE_UNDEFINED at a leaf
+    value: FloatArray  # (node_count, n_classes): weight of the training rows of each class
+    impurity: FloatArray
+    n_node_samples: IntArray  # training rows
+    weighted_n_node_samples: FloatArray
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(np.count_nonzero(self.children_left == TREE_LEAF))
+
+    @property
+    def max_depth(self) -> int:
+        """Splits on the longest path."""
+        return int(self.node_depths().max())
+
+    def node_depths(self) -> IntArray:
+        """Splits above each node."""
+        depths = np.zeros(self.node_count, dtype=np.int64)
+        for node in np.flatnonzero(self.children_left != TREE_LEAF):  # preorder: parents come first
+            depths[[self.children_left[node], self.children_right[node]]] = depths[node] + 1
+        return depths
+
+    def apply(self, X: NDArray[Any]) -> IntArray:
+        """The leaf of each row of `X` (n, n_features)."""
+        leaves = np.zeros(len(X), dtype=np.int64)
+        todo = [(0, np.arange(len(X)))]
+        while todo:
+            node, rows = todo.pop()
+            if self.children_left[node] == TREE_LEAF:
+                leaves[rows] = node
+                continue
+            left = X[rows, self.feature[node]] <= self.threshold[node]
+            todo.append((int(self.children_left[node]), rows[left]))
+            todo.append((int(self.children_right[node]), rows[~left]))
+        return leaves
+
+    def ancestors(self) -> NDArray[np.bool_]:
+        """(node_count, node_count): entry [i, j] is true if node j is on the path from the root to node i, both included."""
+        on_path = np.eye(self.node_count, dtype=bool)
+        for node in np.flatnonzero(self.children_left != TREE_LEAF):
+            for child in (self.children_left[node], self.children_right[node]):
+                on_path[child] |= on_path[node]
+        return on_path
+
+    def feature_importances(self, n_features: int) -> FloatArray:
+        """Share of each feature in the total decrease of weighted impurity; all zero for a single leaf."""
+        weighted = self.weighted_n_node_samples * self.impurity
+        inner = np.flatnonzero(self.children_left != TREE_LEAF)
+        decrease = weighted[inner] - weighted[self.children_left[inner]] - weighted[self.children_right[inner]]
+        importances = np.bincount(self.feature[inner], weights=np.maximum(decrease, 0), minlength=n_features)
+        total = importances.sum()
+        return importances / total if total > 0 else importances
+
+
+def node_impurity(value: FloatArray, criterion: str) -> FloatArray:
+    """Impurity of each row of class weights: "gini", "sqrt", or entropy in bits for everything else."""
+    shares = value / value.sum(axis=1, keepdims=True)
+    if criterion == "gini":
+        return np.asarray(1 - (shares**2).sum(axis=1))
+    if criterion == "sqrt":
+        return np.asarray(np.sqrt(shares * (1 - shares)).sum(axis=1))
+    logarithms = np.log2(shares, where=shares > 0, out=np.zeros_like(shares))
+    return np.asarray(np.maximum(-(shares * logarithms).sum(axis=1), 0.0))
