@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._core import Statistics
 from ._problem import FloatArray, IntArray, Objective, ScoreFunction
+
+if TYPE_CHECKING:
+    from ._core import Statistics
 
 PackedRows = NDArray[np.uint64]
 Progress = Callable[[float, int, int, int], None]  # seconds, k, nodes, cost (-1: none yet)

@@ -1,0 +1,150 @@
+"""Random small problems, and the engine and the reference called in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from topktree import _engine, _reference
+from topktree._problem import Objective, make_objective
+
+CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
+
+
+@dataclass(frozen=True)
+class Problem:
+    columns: np.ndarray  # (n, d) bool
+    classes: np.ndarray  # (n,) int32
+    objective: Objective
+
+    def reference(self) -> _reference.Solution:
+        return _reference.solve(self.columns, self.classes, self.objective)
+
+    def engine(self, **options: Any) -> _engine.Solution:
+        return solve(self.columns, self.classes, self.objective, **options)
+
+
+def solve(columns: np.ndarray, classes: np.ndarray, objective: Objective, **options: Any) -> _engine.Solution:
+    rows = _engine.pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
+    return _engine.solve(rows, columns.shape[1], classes, objective, _engine.SearchOptions(**options))
+
+
+def make_problem(
+    columns: np.ndarray,
+    classes: np.ndarray,
+    *,
+    k: tuple[int, ...] = (2, 2, 2),
+    criterion: str | Callable[..., Any] = "entropy",
+    min_samples_leaf: int = 1,
+    leaf_penalty: float | str = 0.0,
+    class_weight: np.ndarray | str | None = None,
+    sample_weight: np.ndarray | None = None,
+) -> Problem:
+    objective = make_objective(
+        classes,
+        int(classes.max()) + 1,
+        k=k,
+        criterion=criterion,
+        min_samples_leaf=min_samples_leaf,
+        leaf_penalty=leaf_penalty,
+        class_weight=class_weight,
+        sample_weight=sample_weight,
+    )
+    return Problem(columns, classes, objective)
+
+
+def assert_same_tree(solution: _engine.Solution, expected: _reference.Solution) -> None:
+    assert solution.cost == expected.cost
+    np.testing.assert_array_equal(solution.column, expected.column)
+    np.testing.assert_array_equal(solution.false_child, expected.false_child)
+    np.testing.assert_array_equal(solution.true_child, expected.true_child)
+
+
+def random_columns(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Columns full of trouble: copies, complements, constants, nested thresholds, and rows that are equal."""
+    columns = rng.random((n, d)) < rng.choice([0.1, 0.5, 0.9], size=d)
+    for j in range(1, d):
+        other = int(rng.integers(j))
+        kind = rng.integers(8)
+        if kind == 0:
+            columns[:, j] = columns[:, other]
+        elif kind == 1:
+            columns[:, j] = ~columns[:, other]
+        elif kind == 2:
+            columns[:, j] = bool(rng.integers(2))
+        elif kind == 3:
+            columns[:, j] = columns[:, other] & (rng.random(n) < 0.7)
+    if rng.integers(3) == 0:
+        columns = columns[rng.integers(max(1, n // 3), size=n)]
+    return columns
+
+
+def random_classes(rng: np.random.Generator, columns: np.ndarray, n_classes: int) -> np.ndarray:
+    """Labels that follow some of the columns, with noise."""
+    n, d = columns.shape
+    signal = columns[:, rng.integers(d, size=3)] @ np.array([1, 2, 3])
+    noise = rng.integers(n_classes, size=n)
+    return np.where(rng.random(n) < 0.3, noise, signal % n_classes).astype(np.int32)
+
+
+def user_criterion(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Misclassification error: many ties, and not symmetric in the sides once they are weighted."""
+    return left.max(axis=1) + 2 * right.max(axis=1)
+
+
+@st.composite
+def problems(draw: st.DrawFn, max_rows: int = 40, max_columns: int = 9, max_depth: int = 3) -> Problem:
+    """A problem of any kind that the engine takes, small enough for the reference."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, d = draw(st.integers(1, max_rows)), draw(st.integers(1, max_columns))
+    columns = random_columns(rng, n, d)
+    n_classes = draw(st.sampled_from([2, 2, 2, 3, 5, 40]))
+    depth = draw(st.integers(0, max_depth))
+    k_form = draw(st.sampled_from(["int", "int", "all", "levels"]))
+    k = (draw(st.integers(1, 4)),) * depth
+    if k_form == "all":
+        k = (d,) * depth
+    elif k_form == "levels":
+        k = tuple(draw(st.integers(1, d)) for _ in range(depth))
+    weight_form = draw(st.sampled_from([None, None, "integers", "large", "reals"]))
+    sample_weight = {
+        None: None,
+        "integers": rng.integers(1, 9, n).astype(float),
+        "large": rng.integers(1, 2**30, n).astype(float),
+        "reals": rng.random(n) + 0.01,
+    }[weight_form]
+    classes = random_classes(rng, columns, n_classes)
+    class_form = draw(st.sampled_from([None, None, "balanced", "integers", "reals"]))
+    n_seen = int(classes.max()) + 1
+    class_weight = {
+        None: None,
+        "balanced": "balanced",
+        "integers": rng.integers(1, 4, n_seen).astype(float),
+        "reals": rng.random(n_seen) + 0.1,
+    }[class_form]
+    return make_problem(
+        columns,
+        classes,
+        k=k,
+        criterion=draw(st.sampled_from([*CRITERIA, user_criterion])),
+        min_samples_leaf=draw(st.sampled_from([1, 1, 2, 5])),
+        leaf_penalty=draw(st.sampled_from([0.0, 0.0, 0.001, 0.05, 1 / 3, "tie"])),
+        class_weight=class_weight,
+        sample_weight=sample_weight,
+    )
+
+
+switches = st.fixed_dictionaries(
+    {
+        "use_cache": st.booleans(),
+        "use_bounds": st.booleans(),
+        "threads": st.sampled_from([1, 1, 2, 3]),
+        "kernel": st.sampled_from(_engine.kernels()),
+        "cache_bytes": st.sampled_from([0, 10_000, 40_000, 2**30]),
+        "time_limit": st.sampled_from([None, None, 3600.0]),
+    }
+)
