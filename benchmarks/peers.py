@@ -98,7 +98,7 @@ def against_sklearn(data: dict[str, Stored], plan: Plan) -> Section:
         Contestant("scikit-learn, float32", GREEDY_DEPTH),
         Contestant("topktree", GREEDY_DEPTH, 1),
     ]
-    wider = Contestant("topktree", GREEDY_DEPTH, 8)  # on its own: seconds among milliseconds would cost the others turns
+    wider = Contestant("topktree", GREEDY_DEPTH, 8)  # apart: it takes far longer, and turns in one process add up
     results = {}
     for name in LARGE:
         results[name] = together(data[name], contestants, plan.greedy_rounds, plan.cap)

@@ -20,7 +20,7 @@ class Ratio:
     at_least: bool = False
 
     def __str__(self) -> str:
-        digits = f"{self.value:.1f}" if self.value >= 1 else f"{self.value:.2g}"
+        digits = f"{self.value:.1f}" if self.value >= 1 else f"{self.value:.3g}"
         return f"{'>' if self.at_least else ''}{digits}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,43 @@ def assert_same_tree(solution: _engine.Solution, expected: _reference.Solution) 
     np.testing.assert_array_equal(solution.true_child, expected.true_child)
 
 
+def assert_identical(solution: _engine.Solution, expected: _engine.Solution) -> None:
+    """The same tree, with the same numbers at every node."""
+    assert solution.cost == expected.cost
+    for name in ("column", "false_child", "true_child", "n_rows", "class_weight"):
+        np.testing.assert_array_equal(getattr(solution, name), getattr(expected, name), err_msg=name)
+
+
+def assert_describes(solution: _engine.Solution, problem: Problem) -> None:
+    """Walking the rows down the tree gives every number of the solution, and no rule of the objective is broken."""
+    objective, classes = problem.objective, problem.classes
+    weights = objective.class_weight[classes]
+    if objective.row_weight is not None:
+        weights = weights * objective.row_weight
+    rows = {0: np.arange(len(classes))}
+    levels = {0: 0}
+    cost = 0
+    for node, column in enumerate(solution.column):  # preorder: parents come first
+        here, level = rows.pop(node), levels.pop(node)
+        totals = np.zeros(objective.n_classes, dtype=np.int64)
+        np.add.at(totals, classes[here], weights[here])
+        assert solution.n_rows[node] == len(here)
+        np.testing.assert_array_equal(solution.class_weight[node], totals)
+        children = (int(solution.false_child[node]), int(solution.true_child[node]))
+        if column == -1:
+            assert children == (-1, -1)
+            cost += int(totals.sum() - totals.max()) * objective.cost_scale + objective.leaf_penalty
+            continue
+        assert level < objective.depth
+        assert node + 1 == children[0] < children[1]
+        for side, child in enumerate(children):
+            rows[child] = here[problem.columns[here, column] == side]
+            levels[child] = level + 1
+            assert len(rows[child]) >= objective.min_samples_leaf
+    assert not rows
+    assert solution.cost == cost
+
+
 def random_columns(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     """Columns full of trouble: copies, complements, constants, nested thresholds, and rows that are equal."""
     columns = rng.random((n, d)) < rng.choice([0.1, 0.5, 0.9], size=d)
@@ -97,7 +134,13 @@ def user_criterion(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 @st.composite
-def problems(draw: st.DrawFn, max_rows: int = 40, max_columns: int = 9, max_depth: int = 3) -> Problem:
+def problems(
+    draw: st.DrawFn,
+    max_rows: int = 40,
+    max_columns: int = 9,
+    max_depth: int = 3,
+    criteria: Sequence[str | Callable[..., Any]] = (*CRITERIA, user_criterion),
+) -> Problem:
     """A problem of any kind that the engine takes, small enough for the reference."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, d = draw(st.integers(1, max_rows)), draw(st.integers(1, max_columns))
@@ -130,7 +173,7 @@ def problems(draw: st.DrawFn, max_rows: int = 40, max_columns: int = 9, max_dept
         columns,
         classes,
         k=k,
-        criterion=draw(st.sampled_from([*CRITERIA, user_criterion])),
+        criterion=draw(st.sampled_from(criteria)),
         min_samples_leaf=draw(st.sampled_from([1, 1, 2, 5])),
         leaf_penalty=draw(st.sampled_from([0.0, 0.0, 0.001, 0.05, 1 / 3, "tie"])),
         class_weight=class_weight,

@@ -263,14 +263,6 @@ void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bo
     out.masks.resize(n);
 }
 
-std::size_t count_rows(const Subset& subset) {
-    std::size_t n = 0;
-    for (const std::uint64_t mask : subset.masks) {
-        n += static_cast<std::size_t>(std::popcount(mask));
-    }
-    return n;
-}
-
 namespace {
 
 // Rows of a class are moved together: the next free position, as a word of the target and a bit in it.
@@ -318,10 +310,7 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     clear(all);
     out.n_rows = 0;
     for (const ClassSpan& span : subset.spans) {
-        std::size_t n = 0;
-        for (std::uint32_t i = span.begin; i < span.end; ++i) {
-            n += static_cast<std::size_t>(std::popcount(subset.masks[i]));
-        }
+        const std::size_t n = kernels.count_rows(subset.list(span), nullptr);
         append_class(span.class_index, n, all);
         out.n_rows += n;
     }

@@ -59,6 +59,4 @@ void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bo
 // Copy the rows of `subset` into a dense matrix; `all` becomes the subset of its rows.
 void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all);
 
-std::size_t count_rows(const Subset& subset);
-
 }  // namespace topk

@@ -2,7 +2,6 @@
 #include "counting.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <type_traits>
 
 namespace topk {
@@ -15,6 +14,11 @@ constexpr std::size_t kPartWork = std::size_t{1} << 22;
 
 template <class Count>
 void Counter<Count>::count(const BitMatrix& matrix, WordList list, std::int32_t* out) {
+    if (list.size * matrix.n_columns <= kPartWork) {
+        ticker_.tick(list.size * matrix.n_columns);
+        kernels_.count(matrix.bits.data(), matrix.n_columns, list, matrix.n_columns, out);
+        return;
+    }
     const std::size_t part_size = std::max<std::size_t>(kPartWork / matrix.n_columns, 1);
     const auto count_part = [&](std::size_t begin, std::int32_t* target) {
         const std::size_t size = std::min(part_size, list.size - begin);
@@ -76,23 +80,19 @@ void Counter<Count>::rows(const BitMatrix& matrix, const Subset& subset, std::in
 }
 
 template <class Count>
-Count Counter<Count>::conflicts(const BitMatrix& matrix, const Subset& subset) const {
+Count Counter<Count>::conflicts(const BitMatrix& matrix, const Subset& subset) {
     if (!matrix.has_conflicts) {
         return 0;
     }
     Count sum = 0;
     for (const ClassSpan& span : subset.spans) {
         const auto factor = static_cast<Count>(class_weight_[static_cast<std::size_t>(span.class_index)]);
-        for (std::uint32_t i = span.begin; i < span.end; ++i) {
-            const std::uint64_t rows = subset.masks[i] & matrix.conflicts[subset.words[i]];
-            if (matrix.n_planes == 0) {
-                sum += static_cast<Count>(std::popcount(rows)) * factor;
-                continue;
-            }
-            for (std::size_t p = 0; p < matrix.n_planes && rows != 0; ++p) {
-                const std::uint64_t in_plane = rows & matrix.planes[p * matrix.n_words + subset.words[i]];
-                sum += (static_cast<Count>(std::popcount(in_plane)) * factor) << p;
-            }
+        if (matrix.n_planes == 0) {
+            sum += static_cast<Count>(kernels_.count_rows(subset.list(span), matrix.conflicts.data())) * factor;
+        }
+        for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+            const WordList list = in_plane(matrix, p, subset.list(span));
+            sum += (static_cast<Count>(kernels_.count_rows(list, matrix.conflicts.data())) * factor) << p;
         }
     }
     return sum;

@@ -25,8 +25,11 @@ public:
     // out[j] = number of rows of the subset that have column j.
     void rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out);
 
+    // Number of rows of the subset.
+    std::size_t n_rows(const Subset& subset) const { return kernels_.count_rows(subset.list(), nullptr); }
+
     // Weight of the rows of the subset that every tree gets wrong.
-    Count conflicts(const BitMatrix& matrix, const Subset& subset) const;
+    Count conflicts(const BitMatrix& matrix, const Subset& subset);
 
 private:
     void count(const BitMatrix& matrix, WordList list, std::int32_t* out);

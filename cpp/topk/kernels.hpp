@@ -79,6 +79,9 @@ struct Kernels {
     // How many of keys[0..n_columns) are greater than `key`.
     std::size_t (*count_greater)(const std::int64_t* keys, std::size_t n_columns, std::int64_t key);
 
+    // Rows in the list; only those of among[word] if that is not null.
+    std::size_t (*count_rows)(WordList list, const std::uint64_t* among);
+
     // The rows of `mask`, moved together and shifted up, are ORed into out_low (and what overflows into out_high).
     void (*compress)(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::size_t n_columns,
                      std::uint64_t* out_low, std::uint64_t* out_high);

@@ -103,6 +103,6 @@ void entropy_keys(const CountTable& t, const EntropyTable& e, std::int32_t min_s
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512", count, xor_keys, last_level, entropy_keys, count_greater, compress};
+const Kernels kAvx512Kernels = {"avx512", count, xor_keys, last_level, entropy_keys, count_greater, count_rows, compress};
 
 }  // namespace topk

@@ -61,7 +61,7 @@ void count_node(Node<Count>& node, Counter<Count>& counter, bool track_rows, con
         std::int32_t* n_true = node.n_true_storage.ensure(n_columns);
         counter.rows(*node.matrix, node.subset, n_true);
         node.counts.n_true = n_true;
-        node.counts.n_rows = static_cast<std::int64_t>(count_rows(node.subset));
+        node.counts.n_rows = static_cast<std::int64_t>(counter.n_rows(node.subset));
     }
 }
 

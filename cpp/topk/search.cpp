@@ -45,14 +45,15 @@ struct Result {
 class Incumbent {
 public:
     // `cost` to beat at the start: that of the leaf or the node's budget, both of which win ties.
-    explicit Incumbent(std::int64_t cost) : cost_(cost), lowest_pruned_(kInfinity) {}
+    // `shared`: several threads use it.
+    Incumbent(std::int64_t cost, bool shared) : shared_(shared), cost_(cost) {}
 
     std::int64_t budget(int rank) const {
-        const std::lock_guard guard(mutex_);
+        const auto guard = lock();
         return rank_ < rank ? cost_ : cost_ + 1;
     }
     void offer(int rank, std::int64_t cost) {
-        const std::lock_guard guard(mutex_);
+        const auto guard = lock();
         if (cost < cost_ || (cost == cost_ && rank < rank_)) {
             cost_ = cost;
             rank_ = rank;
@@ -65,10 +66,15 @@ public:
     std::int64_t lowest_pruned() const { return lowest_pruned_; }
 
 private:
+    std::unique_lock<std::mutex> lock() const {
+        return shared_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+    }
+
     mutable std::mutex mutex_;
+    const bool shared_;
     std::int64_t cost_;
     int rank_ = -1;
-    std::int64_t lowest_pruned_;
+    std::int64_t lowest_pruned_ = kInfinity;
 };
 
 // A node of the finished tree.
@@ -149,6 +155,9 @@ private:
     int height(int level) const { return static_cast<int>(k_.size()) - level; }
     std::int64_t leaf_cost(Count errors) const {
         return static_cast<std::int64_t>(errors) * options_.cost_scale + options_.leaf_penalty;
+    }
+    bool in_parallel(int level) const {
+        return pool_ && level < kParallelLevels && height(level) >= kParallelMinHeight;
     }
     std::int64_t budget_or_none(std::int64_t budget) const { return options_.use_bounds ? budget : kInfinity; }
     bool all_columns(int level) const { return static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]) >= data_.n_columns; }
@@ -287,7 +296,7 @@ std::unique_ptr<TreeNode> Search<Count>::search_tree(Space& space, std::int64_t 
 template <class Count>
 std::unique_ptr<TreeNode> Search<Count>::leaf_node(const Node<Count>& node) const {
     auto leaf = std::make_unique<TreeNode>();
-    leaf->n_rows = static_cast<std::int64_t>(weighted_ ? count_rows(node.subset) : static_cast<std::size_t>(node.whole.weight));
+    leaf->n_rows = weighted_ ? static_cast<std::int64_t>(kernels_.count_rows(node.subset.list(), nullptr)) : node.whole.weight;
     leaf->class_weight.assign(static_cast<std::size_t>(data_.n_classes), 0);
     for (std::size_t c = 0; c < node.counts.totals.size(); ++c) {
         leaf->class_weight[static_cast<std::size_t>(node.counts.class_index[c])] = node.counts.totals[c];
@@ -427,7 +436,7 @@ bool Search<Count>::worth_compacting(int level, const Node<Count>& node) const {
     constexpr std::int32_t kPassesToPay = 12;
     const std::int32_t k = k_[static_cast<std::size_t>(level)];
     const bool many_passes = k >= kPassesToPay || (height(level) >= 3 && k > 1);
-    return many_passes && 2 * count_rows(node.subset) <= 64 * node.subset.masks.size();
+    return many_passes && 2 * kernels_.count_rows(node.subset.list(), nullptr) <= 64 * node.subset.masks.size();
 }
 
 // At least two levels left.
@@ -441,7 +450,7 @@ Result Search<Count>::solve_node(Space& space, int level, const Node<Count>& nod
     count_nodes(space, 1);
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
     rank_candidates(level, node.counts, buffers);
-    Incumbent incumbent(std::min(leaf, budget));
+    Incumbent incumbent(std::min(leaf, budget), in_parallel(level));
     if (worth_compacting(level, node)) {
         Node<Count>& dense = buffers.dense;
         compact(*node.matrix, node.subset, kernels_, buffers.dense_matrix, dense.subset);
@@ -485,7 +494,7 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
             best_cost_.store(incumbent.budget(n), std::memory_order_relaxed);
         }
     };
-    if (!pool_ || level >= kParallelLevels || height(level) < kParallelMinHeight) {
+    if (!in_parallel(level)) {
         for (int rank = 0; rank < n; ++rank) {
             try_one(space, rank);
         }
@@ -693,7 +702,7 @@ void Search<Count>::last_level_errors(Space& space, const Node<Count>& node, Cou
             child[i].n_rows = child[i].weight;
         }
         if (track_rows_) {
-            const auto small_rows = static_cast<std::int64_t>(count_rows(last.subset));
+            const auto small_rows = static_cast<std::int64_t>(space.counter.n_rows(last.subset));
             child[0].n_true = last.small_n_true[j];
             child[0].n_rows = small_rows;
             child[1].n_true = node.counts.n_true[j] - last.small_n_true[j];
@@ -724,7 +733,7 @@ Count Search<Count>::ranked_errors(Space& space, int level, const Node<Count>& n
     }
     if (track_rows_) {
         small.n_true = last.small_n_true.data();
-        small.n_rows = static_cast<std::int64_t>(count_rows(last.subset));
+        small.n_rows = static_cast<std::int64_t>(space.counter.n_rows(last.subset));
     }
     if (larger) {
         subtract_node(node.counts, small, n_columns, child);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +19,7 @@ def is_int(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """A finite real number that is not a bool."""
-    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and bool(np.isfinite(value))
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
 
 
 def check_int(name: str, value: Any, minimum: int, *, or_none: bool = False) -> None:
@@ -54,8 +55,10 @@ def check_criterion(criterion: Any) -> None:
 
 def check_leaf_penalty(leaf_penalty: Any) -> None:
     """A fraction of the training weight, or "tie"."""
-    if leaf_penalty != "tie" if isinstance(leaf_penalty, str) else not (
-        is_number(leaf_penalty) and 0 <= leaf_penalty <= 1
+    if (
+        leaf_penalty != "tie"
+        if isinstance(leaf_penalty, str)
+        else not (is_number(leaf_penalty) and 0 <= leaf_penalty <= 1)
     ):
         raise ValueError(f'leaf_penalty must be a number in [0, 1] or "tie", got {leaf_penalty!r}')
 
@@ -83,7 +86,12 @@ def check_n_jobs(n_jobs: Any) -> None:
         raise ValueError(f"n_jobs must be a non-zero int or None, got {n_jobs!r}")
 
 
-def candidates_per_level(k: int | str | Sequence[int | str], depth: int, n_columns: int) -> tuple[int, ...]:
+def k_per_level(k: Any, depth: int) -> list[Any]:
+    """`k` as a list with an entry per level."""
+    return [k] * depth if isinstance(k, str) or is_int(k) else list(k)[:depth]
+
+
+def candidates_per_level(k: Any, depth: int, n_columns: int) -> tuple[int, ...]:
     """`k` as one int per level; "all" is the number of columns."""
-    entries = [k] * depth if isinstance(k, str) or is_int(k) else list(k)[:depth]  # type: ignore[arg-type]
-    return tuple(max(n_columns, 1) if isinstance(entry, str) else min(int(entry), 2**31 - 1) for entry in entries)
+    every = max(n_columns, 1)
+    return tuple(every if entry == "all" else min(int(entry), every) for entry in k_per_level(k, depth))

@@ -21,6 +21,8 @@ CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
 
 # Real weights become integers of at most this many bits: each is off by at most 2**-21 of the largest one.
 WEIGHT_BITS = 20
+# Integers are taken as they are up to this many bits.
+EXACT_WEIGHT_BITS = 30
 # The total weight stays below 2**52, so that a double holds every count exactly.
 TOTAL_BITS = 52
 # A fractional leaf penalty is held to 2**-20 of one row's weight where the total leaves room for it.
@@ -44,6 +46,17 @@ class Objective:
     weight_unit: float  # what an integer weight of 1 is in the user's weights
     cost_scale: int
     leaf_penalty: int
+    leaves_break_ties: bool = False  # the penalty only decides between trees of equal errors
+
+    def user_cost(self, cost: int) -> int | float:
+        """An integer cost in the user's weights: an int if there are neither weights nor penalties."""
+        if self.leaves_break_ties:
+            cost, scale = cost // self.cost_scale, 1
+        else:
+            scale = self.cost_scale
+        weighted = self.row_weight is not None or self.weight_unit != 1 or bool(np.any(self.class_weight != 1))
+        penalised = self.leaf_penalty > 0 and not self.leaves_break_ties
+        return cost * self.weight_unit / scale if weighted or penalised else cost
 
     @property
     def depth(self) -> int:
@@ -56,17 +69,20 @@ class Objective:
         return len(self.class_weight)
 
 
-def integer_weights(weights: FloatArray, bits: int = WEIGHT_BITS) -> tuple[IntArray, float]:
+def integer_weights(
+    weights: FloatArray, bits: int = WEIGHT_BITS, exact_bits: int = EXACT_WEIGHT_BITS
+) -> tuple[IntArray, float]:
     """Positive real weights as (integers, unit) with weights ~ integers * unit.
 
-    Exact for integers, for whole multiples of the smallest weight and for dyadic fractions that fit in `bits`; otherwise
-    rounded to 2**-bits of the largest weight, and never to zero.
+    Exact for integers, for whole multiples of the smallest weight and for dyadic fractions, as long as the integers
+    have at most `exact_bits` bits; otherwise rounded to 2**-bits of the largest weight, and never to zero.
     """
     largest, smallest = float(weights.max()), float(weights.min())
     for unit in (1.0, smallest, 2.0 ** np.floor(np.log2(largest) + 1 - bits)):
         multiples = weights / unit
         rounded = np.rint(multiples)
-        if largest / unit < 2**31 and smallest / unit >= 0.5 and np.all(np.abs(multiples - rounded) <= 1e-9 * rounded):
+        fits = largest / unit < 2**exact_bits and smallest / unit >= 0.5
+        if fits and np.all(np.abs(multiples - rounded) <= 1e-9 * rounded):
             integers = rounded.astype(np.int64)
             common = int(np.gcd.reduce(integers))
             return integers // common, unit * common
@@ -107,17 +123,19 @@ def make_objective(
     """Build the `Objective`; arguments are validated by the caller, and all weights are positive."""
     row_weight, unit = None, 1.0
     if sample_weight is not None:
-        row_weight, unit = integer_weights(sample_weight)
+        exact_bits = min(EXACT_WEIGHT_BITS, TOTAL_BITS - len(sample_weight).bit_length())
+        row_weight, unit = integer_weights(sample_weight, exact_bits=exact_bits)
         if np.all(row_weight == 1):
             row_weight = None
     class_totals = np.bincount(classes, weights=row_weight, minlength=n_classes).astype(np.int64)
     max_leaves = min(2 ** min(len(k), 60), len(classes))
-    spare = TOTAL_BITS - int(class_totals.sum()).bit_length() - (max_leaves.bit_length() if leaf_penalty == "tie" else 0)
+    leaf_bits = max_leaves.bit_length() if leaf_penalty == "tie" else 0
+    spare = max(1, TOTAL_BITS - int(class_totals.sum()).bit_length() - leaf_bits)
     class_weight_, class_unit = np.ones(n_classes, dtype=np.int64), 1.0
     if isinstance(class_weight, str):
-        class_weight_, class_unit = balanced_class_weight(class_totals, max(1, min(spare, WEIGHT_BITS)))
+        class_weight_, class_unit = balanced_class_weight(class_totals, min(spare, WEIGHT_BITS))
     elif class_weight is not None:
-        class_weight_, class_unit = integer_weights(class_weight, max(1, min(spare, WEIGHT_BITS)))
+        class_weight_, class_unit = integer_weights(class_weight, min(spare, WEIGHT_BITS), exact_bits=spare)
     total = int(class_totals @ class_weight_)
     cost_scale, penalty = _penalty(leaf_penalty, total, max_leaves)
     return Objective(
@@ -129,12 +147,15 @@ def make_objective(
         weight_unit=unit * class_unit,
         cost_scale=cost_scale,
         leaf_penalty=penalty,
+        leaves_break_ties=leaf_penalty == "tie",
     )
 
 
 def _penalty(leaf_penalty: float | str, total: int, max_leaves: int) -> tuple[int, int]:
     """(cost_scale, leaf_penalty) in integers. With "tie" all leaves together cost less than one unit of error."""
     if isinstance(leaf_penalty, str):
+        if (max_leaves + 1) * total >= 2**COST_BITS:
+            raise ValueError(f'leaf_penalty="tie" needs smaller weights or max_depth, got a total of {total}')
         return max_leaves + 1, 1
     penalty = leaf_penalty * total
     if penalty == int(penalty):

@@ -47,9 +47,7 @@ def solve(columns: NDArray[np.bool_], classes: NDArray[np.int32], objective: Obj
     return _flatten(_best(columns, class_weights, 0, objective, fixed_point(int(weights.sum()))))
 
 
-def _best(
-    columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float
-) -> _Node:
+def _best(columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float) -> _Node:
     """The cheapest tree on these rows. Ties: the leaf first, then the earlier candidate."""
     totals = class_weights.sum(axis=0)
     errors = int(totals.sum() - totals.max())
@@ -86,7 +84,8 @@ def column_scores(left: IntArray, right: IntArray, objective: Objective, unit: f
     """Scores of all columns from their (d, n_classes) weighted counts; higher is better."""
     if callable(objective.criterion):
         with np.errstate(all="ignore"):
-            scores = objective.criterion(left * objective.weight_unit, right * objective.weight_unit)
+            unit_of_weight = np.float64(objective.weight_unit)
+            scores = objective.criterion(left * unit_of_weight, right * unit_of_weight)
         return np.asarray(scores, dtype=np.float64)
     whole = left + right
     if objective.criterion == "gini":
@@ -95,12 +94,13 @@ def column_scores(left: IntArray, right: IntArray, objective: Objective, unit: f
         gain = _sqrt(whole, unit) - _sqrt(left, unit) - _sqrt(right, unit)
     else:
         gain = _information(left, unit) + _information(right, unit) - _information(whole, unit)
-    gain = np.maximum((gain + 2 ** (ROUND_BITS - 1)) >> ROUND_BITS, 0)
+    gain = np.asarray(np.maximum((gain + 2 ** (ROUND_BITS - 1)) >> ROUND_BITS, 0), dtype=np.int64)
     if objective.criterion != "gain_ratio":
         return gain
     sides = np.stack([left.sum(axis=1), right.sum(axis=1)])
     split = xlog2x(sides.sum(axis=0), unit) - xlog2x(sides, unit).sum(axis=0)
-    return np.rint((gain << ROUND_BITS) / np.maximum(split, 1) * 2.0**RATIO_BITS).astype(np.int64)
+    ratio = (gain << ROUND_BITS) / np.maximum(split, 1)
+    return _to_int(ratio * 2.0**RATIO_BITS)
 
 
 def fixed_point(total: int) -> float:
@@ -124,7 +124,12 @@ def xlog2x(counts: IntArray, unit: float) -> IntArray:
     for odd in range(19, 0, -2):
         series = series * square + 1.0 / odd
     log2 = exponent + (t * series) * 2.885390081777927
-    return np.where(counts > 0, np.rint(counts * log2 * unit), 0.0).astype(np.int64)
+    return _to_int(np.where(counts > 0, counts * log2 * unit, 0.0))
+
+
+def _to_int(values: FloatArray) -> IntArray:
+    """The nearest integers, halves to even."""
+    return np.asarray(np.rint(values), dtype=np.int64)
 
 
 def _information(counts: IntArray, unit: float) -> IntArray:
@@ -137,14 +142,14 @@ def _gini(counts: IntArray, unit: float) -> IntArray:
     squares = np.zeros(len(counts))
     for column in counts.T.astype(np.float64):
         squares = squares + column * column
-    return np.rint(squares / np.maximum(counts.sum(axis=1), 1).astype(np.float64) * unit).astype(np.int64)
+    return _to_int(squares / np.maximum(counts.sum(axis=1), 1).astype(np.float64) * unit)
 
 
 def _sqrt(counts: IntArray, unit: float) -> IntArray:
     """N times the sum over classes of sqrt(p(1-p)), in fixed point: 2*sqrt(p(1-p)) for two classes."""
     present = counts.astype(np.float64)
     others = counts.sum(axis=1, keepdims=True).astype(np.float64) - present
-    return np.rint(np.sqrt(present * others) * unit).astype(np.int64).sum(axis=1)
+    return np.asarray(_to_int(np.sqrt(present * others) * unit).sum(axis=1))
 
 
 def _flatten(root: _Node) -> Solution:

@@ -42,9 +42,7 @@ def binarize(
     return pack_thresholds(features, columns.threshold, offsets), columns
 
 
-def find_thresholds(
-    values: FloatArray, max_thresholds: int | None, sample_weight: FloatArray | None
-) -> FloatArray:
+def find_thresholds(values: FloatArray, max_thresholds: int | None, sample_weight: FloatArray | None) -> FloatArray:
     """At most `max_thresholds` ascending midpoints between neighbouring distinct values; all of them for None."""
     if sample_weight is None:
         ordered = np.sort(values)

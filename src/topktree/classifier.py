@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from . import _engine, _parameters
 from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective
 from ._progress import ProgressLine
 from .binarizer import Columns, binarize
-from .tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 
 class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
@@ -124,6 +124,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             objective = self._objective(training, len(columns))
             solution = self._search(rows, columns, training, objective)
             self._store(training, columns, objective, solution)
+            self.train_errors_ = self._train_errors(X, y)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -179,30 +180,24 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> _Training:
         """Arrays of the rows that have weight, classes as indices."""
-        X, y = validate_data(self, X, y)
-        check_classification_targets(y)
-        classes, y_index = np.unique(y, return_inverse=True)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            if np.any(weights < 0):
-                raise ValueError(f"sample_weight must not be negative, got {weights.min()}")
-        class_weights: FloatArray | str | None = None
-        keep = np.ones(len(y_index), dtype=bool) if weights is None else weights > 0
-        if isinstance(self.class_weight, dict):
-            class_weights = np.asarray(compute_class_weight(self.class_weight, classes=classes, y=y), dtype=np.float64)
-            keep &= class_weights[y_index] > 0
-            class_weights = np.where(class_weights > 0, class_weights, class_weights.max())
-        elif self.class_weight == "balanced":
-            class_weights = "balanced"
-        present = np.unique(y_index[keep])
+        rows: NDArray[Any]
+        rows, labels = validate_data(self, X, y)
+        classes, indices = np.unique(labels, return_inverse=True)
+        check_classification_targets(classes)
+        row_weights = _row_weights(sample_weight, rows)
+        class_weights = _class_weights(self.class_weight, classes, labels)
+        has_weight = np.ones(len(indices), dtype=bool) if row_weights is None else row_weights > 0
+        if isinstance(class_weights, np.ndarray):
+            has_weight &= class_weights[indices] > 0
+            class_weights = np.where(class_weights > 0, class_weights, 1.0)  # of classes without rows
+        present = np.flatnonzero(np.bincount(indices[has_weight], minlength=len(classes)))
         if len(present) < 2:
-            have = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
-            raise ValueError(f"y must have at least two classes with weight, got {len(present)} class: {have}")
-        if not keep.all():
-            X, y_index = X[keep], y_index[keep]
-            weights = None if weights is None else weights[keep]
-        return _Training(X, y_index.astype(np.int32), classes, weights, class_weights)
+            found = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
+            raise ValueError(f"y must have rows of at least two classes with weight, got {len(present)} class: {found}")
+        if not has_weight.all():
+            rows, indices = rows[has_weight], indices[has_weight]
+            row_weights = None if row_weights is None else row_weights[has_weight]
+        return _Training(rows, indices.astype(np.int32), classes, row_weights, class_weights)
 
     def _objective(self, training: _Training, n_columns: int) -> Objective:
         # A path has at most one split per column and one row fewer at every split.
@@ -221,7 +216,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     def _search(
         self, rows: _engine.PackedRows, columns: Columns, training: _Training, objective: Objective
     ) -> _engine.Solution:
-        progress = ProgressLine(_cost_unit(objective)) if self.verbose else None
+        progress = ProgressLine(objective.user_cost) if self.verbose else None
         options = _engine.SearchOptions(
             threads=joblib.effective_n_jobs(self.n_jobs),
             cache_bytes=_engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit),
@@ -234,27 +229,20 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             if progress:
                 progress.close()
 
-    def _store(
-        self, training: _Training, columns: Columns, objective: Objective, solution: _engine.Solution
-    ) -> None:
-        self.classes_ = training.classes
+    def _store(self, training: _Training, columns: Columns, objective: Objective, solution: _engine.Solution) -> None:
         criterion = self.criterion if isinstance(self.criterion, str) else "entropy"
+        searched_all = all(entry == "all" for entry in _parameters.k_per_level(self.k, self.max_depth))
+        self.classes_ = training.classes
         self.tree_ = make_tree(solution, columns, objective.weight_unit, criterion)
-        unweighted = training.sample_weight is None and training.class_weight is None
-        errors = self.tree_.value.sum(axis=1) - self.tree_.value.max(axis=1)
-        self.train_errors_ = (
-            int(errors[self.tree_.children_left == TREE_LEAF].sum())
-            if unweighted
-            else int(np.count_nonzero(np.argmax(self.tree_.value, axis=1)[self.tree_.apply(training.X)] != training.y))
-        )
-        cost = solution.cost // objective.cost_scale if self.leaf_penalty == "tie" else solution.cost
-        unit = objective.weight_unit if self.leaf_penalty == "tie" else _cost_unit(objective)
-        self.cost_ = int(cost) if unweighted and isinstance(unit, float) and unit == 1 else cost * unit
-        proven = self.k == "all" if isinstance(self.k, str) else all(
-            isinstance(entry, str) for entry in np.atleast_1d(np.asarray(self.k, dtype=object))[: self.max_depth]
-        )
-        self.status_ = ("optimal" if proven else "complete") if solution.complete else "time_limit"
+        self.cost_ = objective.user_cost(solution.cost)
+        self.status_ = ("optimal" if searched_all else "complete") if solution.complete else "time_limit"
         self.search_ = dict(solution.statistics)
+
+    def _train_errors(self, X: ArrayLike, y: ArrayLike) -> int:
+        """Rows of the training data that the tree gets wrong, whatever they weigh."""
+        if isinstance(self.cost_, int):  # every row weighs 1 and costs 1
+            return self.cost_
+        return int(np.count_nonzero(self.predict(X) != column_or_1d(y)))
 
 
 @dataclass(frozen=True)
@@ -266,6 +254,25 @@ class _Training:
     classes: NDArray[Any]
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None
+
+
+def _row_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> FloatArray | None:
+    """Checked weights of the rows, or None."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if np.any(weights < 0):
+        raise ValueError(f"sample_weight must not be negative, got {weights.min()}")
+    return weights
+
+
+def _class_weights(
+    class_weight: str | dict[Any, float] | None, classes: NDArray[Any], labels: NDArray[Any]
+) -> FloatArray | str | None:
+    """A dict as one weight per class; None and "balanced" as they are."""
+    if isinstance(class_weight, dict):
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=labels), dtype=np.float64)
+    return class_weight
 
 
 @contextmanager
@@ -280,11 +287,6 @@ def _restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-def _cost_unit(objective: Objective) -> float:
-    """What one unit of the integer cost is in the user's weights."""
-    return objective.weight_unit / objective.cost_scale
-
-
 def make_tree(solution: _engine.Solution, columns: Columns, weight_unit: float, criterion: str) -> Tree:
     """The tree over columns as a tree over features."""
     inner = solution.column >= 0
@@ -292,7 +294,7 @@ def make_tree(solution: _engine.Solution, columns: Columns, weight_unit: float, 
     threshold = np.full(len(inner), float(TREE_UNDEFINED))
     feature[inner] = columns.feature[solution.column[inner]]
     threshold[inner] = columns.threshold[solution.column[inner]]
-    value = solution.class_weight * weight_unit
+    value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
         children_left=solution.false_child.astype(np.int64),
         children_right=solution.true_child.astype(np.int64),

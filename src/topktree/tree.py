@@ -67,7 +67,7 @@ class Tree:
         return leaves
 
     def ancestors(self) -> NDArray[np.bool_]:
-        """(node_count, node_count): entry [i, j] is true if node j is on the path from the root to node i, both included."""
+        """(node_count, node_count): [i, j] says whether node j is on the path from the root to node i, or is it."""
         on_path = np.eye(self.node_count, dtype=bool)
         for node in np.flatnonzero(self.children_left != TREE_LEAF):
             for child in (self.children_left[node], self.children_right[node]):
@@ -79,7 +79,8 @@ class Tree:
         weighted = self.weighted_n_node_samples * self.impurity
         inner = np.flatnonzero(self.children_left != TREE_LEAF)
         decrease = weighted[inner] - weighted[self.children_left[inner]] - weighted[self.children_right[inner]]
-        importances = np.bincount(self.feature[inner], weights=np.maximum(decrease, 0), minlength=n_features)
+        importances = np.zeros(n_features)
+        np.add.at(importances, self.feature[inner], np.maximum(decrease, 0))
         total = importances.sum()
         return importances / total if total > 0 else importances
 
