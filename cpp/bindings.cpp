@@ -110,7 +110,7 @@ nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
 nb::dict solve(const Array<std::uint64_t, 2>& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
                const std::optional<Array<std::int64_t, 1>>& row_weight, const Array<std::int64_t, 1>& class_weight,
                std::vector<std::int32_t> k, const std::string& criterion, const nb::object& user_score,
-               double weight_unit, std::int64_t min_rows, std::int64_t cost_scale, std::int64_t leaf_penalty,
+               double weight_unit, std::int64_t min_rows, std::int64_t min_weight, std::int64_t cost_scale, std::int64_t leaf_penalty,
                int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes, std::string kernel,
                double time_limit, const nb::object& progress) {
     topk::Data data;
@@ -131,6 +131,7 @@ nb::dict solve(const Array<std::uint64_t, 2>& rows, std::size_t n_columns, const
     }
     options.user_weight_unit = weight_unit;
     options.min_rows = min_rows;
+    options.min_weight = min_weight;
     options.cost_scale = cost_scale;
     options.leaf_penalty = leaf_penalty;
     options.threads = threads;
@@ -193,7 +194,7 @@ std::vector<std::string> kernels() {
 NB_MODULE(_core, m) {
     using namespace nb::literals;
     m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "row_weight"_a.none(), "class_weight"_a,
-          "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "cost_scale"_a, "leaf_penalty"_a,
+          "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a, "cost_scale"_a, "leaf_penalty"_a,
           "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "kernel"_a, "time_limit"_a,
           "progress"_a.none());
     m.def("pack_booleans", &pack_booleans, "values"_a);

@@ -41,11 +41,12 @@ std::int64_t xlog2x(std::int64_t n, double unit) {
 }
 
 Scorer::Scorer(const Options& options, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
-               const Kernels& kernels)
+               std::int64_t min_side, const Kernels& kernels)
     : options_(options),
       kernels_(kernels),
       n_columns_(n_columns),
       n_classes_(n_classes),
+      min_side_(min_side),
       unit_(std::ldexp(1.0, kFixedPointBits - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(total_weight))))) {
     if (options.criterion == Criterion::entropy || options.criterion == Criterion::gain_ratio) {
         table_.resize(static_cast<std::size_t>(std::min(total_weight + 1, kTableSize)));
@@ -72,7 +73,7 @@ void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns
         return;
     }
     // A larger min_side than the total only has to stay larger than it.
-    const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(options_.min_rows, total + 1));
+    const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(min_side_, total + 1));
     kernels_.entropy_keys({counts.rows.data(), counts.totals.data(), counts.rows.size()},
                           {table_.data(), whole - term(total)}, min_side, padded_columns, keys);
 }
@@ -82,13 +83,13 @@ void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns
 }
 
 template <class Count>
-bool Scorer::admissible(const Counts<Count>& counts, std::size_t column, std::int64_t n_true,
-                        std::int64_t n_false) const {
-    if (counts.n_true != nullptr) {
-        n_true = counts.n_true[column];
-        n_false = counts.n_rows - n_true;
+bool Scorer::admissible(const Counts<Count>& counts, std::size_t column, std::int64_t true_weight,
+                        std::int64_t false_weight) const {
+    if (std::min(true_weight, false_weight) < min_side_) {
+        return false;
     }
-    return std::min(n_true, n_false) >= options_.min_rows;
+    return counts.n_true == nullptr ||
+           std::min<std::int64_t>(counts.n_true[column], counts.n_rows - counts.n_true[column]) >= options_.min_rows;
 }
 
 // The criterion's value of one side: higher is purer, and a split's gain is the two sides less the whole.

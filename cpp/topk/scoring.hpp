@@ -28,10 +28,11 @@ std::int64_t xlog2x(std::int64_t n, double unit);
 
 class Scorer {
 public:
+    // min_side: weight that both sides of a candidate must have.
     Scorer(const Options& options, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
-           const Kernels& kernels);
+           std::int64_t min_side, const Kernels& kernels);
 
-    // Fills keys[0 .. padded columns): kNoKey for columns with less than min_rows rows on a side.
+    // Fills keys[0 .. padded columns): kNoKey for columns that cannot be candidates.
     void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
     void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
 
@@ -41,7 +42,8 @@ private:
     template <class Count>
     void user_keys(const Counts<Count>& counts, std::int64_t* keys) const;
     template <class Count>
-    bool admissible(const Counts<Count>& counts, std::size_t column, std::int64_t n_true, std::int64_t n_false) const;
+    bool admissible(const Counts<Count>& counts, std::size_t column, std::int64_t true_weight,
+                    std::int64_t false_weight) const;
     std::int64_t term(std::int64_t n) const;  // xlog2x, by table where possible
     std::int64_t side(const std::int64_t* counts, std::size_t n_classes, std::int64_t total) const;
     std::int64_t score(std::int64_t gain, std::int64_t total, std::int64_t n_true) const;
@@ -50,6 +52,7 @@ private:
     const Kernels& kernels_;
     std::size_t n_columns_;
     std::int32_t n_classes_;
+    std::int64_t min_side_;
     double unit_;
     std::vector<std::int64_t> table_;  // xlog2x(0), xlog2x(1), ...
 };

@@ -183,6 +183,7 @@ private:
     void count_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
     void count_small(Space& space, const Node<Count>& node, const Split<Count>& split_on);
     void last_level_errors(Space& space, const Node<Count>& node, Count minima[2]);
+    void drop_small_sides(Space& space, const Node<Count>& node);
     Count ranked_errors(Space& space, int level, const Node<Count>& node, bool larger, Count fewest);
 
     void count_nodes(Space& space, std::int64_t n);
@@ -193,7 +194,8 @@ private:
     const Options& options_;
     const Kernels& kernels_;
     const bool weighted_;
-    const bool track_rows_;
+    const bool track_rows_;         // rows and weights differ, and both count
+    const std::int64_t min_side_;   // weight on both sides of a split
     std::vector<std::int32_t> k_;  // of the current pass
     Monitor monitor_;
     Scorer scorer_;
@@ -222,13 +224,14 @@ Search<Count>::Search(const Data& data, const Options& options, const Kernels& k
       kernels_(kernels),
       weighted_(is_weighted(data)),
       track_rows_(weighted_ && options.min_rows > 1),
+      min_side_(std::max(options.min_weight, weighted_ ? 1 : options.min_rows)),
       k_(options.k),
       monitor_(options.poll ? std::function<void()>([this] {
           options_.poll({monitor_.seconds(), k_pass_, nodes_.load(std::memory_order_relaxed),
                          best_cost_.load(std::memory_order_relaxed)});
       })
                             : std::function<void()>()),
-      scorer_(options, data.n_columns, data.n_classes, total, kernels) {
+      scorer_(options, data.n_columns, data.n_classes, total, min_side_, kernels) {
     if (options.use_cache) {
         cache_ = std::make_unique<SubsetCache>(options.cache_bytes, options.threads > 1);
     }
@@ -651,11 +654,10 @@ void Search<Count>::count_small(Space& space, const Node<Count>& node, const Spl
     }
 }
 
-// Errors of one child split on column j: the slow twin of Kernels::last_level, for all weights.
+// Errors of one child split on one column: the slow twin of Kernels::last_level, for all weights.
 template <class Count>
 struct ChildErrors {
-    Count weight = 0, true_max = 0, false_max = 0;
-    std::int64_t n_true = 0, n_rows = 0;
+    Count weight = 0, n_true = 0, true_max = 0, false_max = 0;
 
     void add(Count n_true_of_class, Count total) {
         weight += total;
@@ -663,8 +665,8 @@ struct ChildErrors {
         true_max = std::max(true_max, n_true_of_class);
         false_max = std::max(false_max, static_cast<Count>(total - n_true_of_class));
     }
-    Count errors(std::int64_t min_rows) const {
-        const bool too_small = n_true < min_rows || n_rows - n_true < min_rows;
+    Count errors(std::int64_t min_side) const {
+        const bool too_small = n_true < min_side || weight - n_true < min_side;
         return too_small ? std::numeric_limits<Count>::max() : static_cast<Count>(weight - true_max - false_max);
     }
 };
@@ -682,14 +684,13 @@ void Search<Count>::last_level_errors(Space& space, const Node<Count>& node, Cou
             const PairTable table = {node.counts.rows.data(), last.small_rows.data(), node.counts.totals.data(),
                                      last.small_totals.data(), n_classes,            last.errors[0].data(),
                                      last.errors[1].data()};
-            const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(options_.min_rows, INT32_MAX));
+            const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(min_side_, INT32_MAX));
             const Minima m = kernels_.last_level(table, min_side, n_columns);
             minima[0] = m.small;
             minima[1] = m.large;
             return;
         }
     }
-    minima[0] = minima[1] = std::numeric_limits<Count>::max();
     for (std::size_t j = 0; j < n_columns; ++j) {
         ChildErrors<Count> child[2];
         for (std::size_t c = 0; c < n_classes; ++c) {
@@ -699,18 +700,29 @@ void Search<Count>::last_level_errors(Space& space, const Node<Count>& node, Cou
                          static_cast<Count>(node.counts.totals[c] - last.small_totals[c]));
         }
         for (int i = 0; i < 2; ++i) {
-            child[i].n_rows = child[i].weight;
+            last.errors[i][j] = child[i].errors(min_side_);
         }
-        if (track_rows_) {
-            const auto small_rows = static_cast<std::int64_t>(space.counter.n_rows(last.subset));
-            child[0].n_true = last.small_n_true[j];
-            child[0].n_rows = small_rows;
-            child[1].n_true = node.counts.n_true[j] - last.small_n_true[j];
-            child[1].n_rows = node.counts.n_rows - small_rows;
-        }
+    }
+    if (track_rows_) {
+        drop_small_sides(space, node);
+    }
+    for (int i = 0; i < 2; ++i) {
+        minima[i] = *std::min_element(last.errors[i].data(), last.errors[i].data() + n_columns);
+    }
+}
+
+// Columns with less than min_rows rows on a side of a child are no candidates there.
+template <class Count>
+void Search<Count>::drop_small_sides(Space& space, const Node<Count>& node) {
+    LastLevel<Count>& last = space.last;
+    const auto small_rows = static_cast<std::int64_t>(space.counter.n_rows(last.subset));
+    const std::int64_t n_rows[2] = {small_rows, node.counts.n_rows - small_rows};
+    for (std::size_t j = 0; j < node.matrix->n_columns; ++j) {
+        const std::int64_t n_true[2] = {last.small_n_true[j], node.counts.n_true[j] - last.small_n_true[j]};
         for (int i = 0; i < 2; ++i) {
-            last.errors[i][j] = child[i].errors(options_.min_rows);
-            minima[i] = std::min(minima[i], last.errors[i][j]);
+            if (std::min(n_true[i], n_rows[i] - n_true[i]) < options_.min_rows) {
+                last.errors[i][j] = std::numeric_limits<Count>::max();
+            }
         }
     }
 }
@@ -828,7 +840,7 @@ void validate(const Data& data, const Options& options) {
     check(std::all_of(options.k.begin(), options.k.end(), [](std::int32_t k) { return k >= 1; }),
           "k must be at least 1 at every level");
     check(options.k.size() < 1000, "the depth must be below 1000");
-    check(options.min_rows >= 1, "min_rows must be at least 1");
+    check(options.min_rows >= 1 && options.min_weight >= 1, "min_rows and min_weight must be at least 1");
     check(options.cost_scale >= 1 && options.leaf_penalty >= 0, "cost_scale must be positive, leaf_penalty not negative");
     check(options.threads >= 1, "threads must be at least 1");
     check(options.criterion != Criterion::user || options.user_score, "criterion needs a function");

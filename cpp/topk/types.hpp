@@ -45,6 +45,7 @@ struct Options {
     ScoreFunction user_score;     // for Criterion::user
     double user_weight_unit = 1;  // counts are multiplied by this before user_score sees them
     std::int64_t min_rows = 1;    // on each side of a split
+    std::int64_t min_weight = 1;  // likewise
     std::int64_t cost_scale = 1;  // cost of a unit of misclassified weight
     std::int64_t leaf_penalty = 0;
     int threads = 1;

@@ -38,6 +38,7 @@ def solve(
     user_score: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8]], NDArray[np.float64]] | None,
     weight_unit: float,
     min_rows: int,
+    min_weight: int,
     cost_scale: int,
     leaf_penalty: int,
     threads: int,

@@ -77,6 +77,7 @@ def solve(
         user_score=_checked(criterion) if callable(criterion) else None,
         weight_unit=objective.weight_unit,
         min_rows=objective.min_samples_leaf,
+        min_weight=objective.min_weight_leaf,
         cost_scale=objective.cost_scale,
         leaf_penalty=objective.leaf_penalty,
         threads=options.threads,

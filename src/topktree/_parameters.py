@@ -53,6 +53,12 @@ def check_criterion(criterion: Any) -> None:
         raise ValueError(f"criterion must be one of {names}, or a callable, got {criterion!r}")
 
 
+def check_min_weight_fraction_leaf(fraction: Any) -> None:
+    """A number in [0, 0.5]."""
+    if not is_number(fraction) or not 0 <= fraction <= 0.5:
+        raise ValueError(f"min_weight_fraction_leaf must be a number in [0, 0.5], got {fraction!r}")
+
+
 def check_leaf_penalty(leaf_penalty: Any) -> None:
     """A fraction of the training weight, or "tie"."""
     if (

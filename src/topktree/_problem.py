@@ -6,6 +6,7 @@ weights and the leaf penalty become integers once, here, so that costs add up an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,7 @@ class Objective:
     k: tuple[int, ...]  # candidates per level, root first; one entry per level of depth
     criterion: str | ScoreFunction
     min_samples_leaf: int
+    min_weight_leaf: int  # integer weight, >= 1
     class_weight: IntArray  # (n_classes,), all >= 1
     row_weight: IntArray | None  # (n,), all >= 1; None: every row weighs 1
     weight_unit: float  # what an integer weight of 1 is in the user's weights
@@ -116,6 +118,7 @@ def make_objective(
     k: Sequence[int],
     criterion: str | ScoreFunction,
     min_samples_leaf: int,
+    min_weight_fraction_leaf: float,
     leaf_penalty: float | str,
     class_weight: FloatArray | str | None,
     sample_weight: FloatArray | None,
@@ -142,6 +145,7 @@ def make_objective(
         k=tuple(k),
         criterion=criterion,
         min_samples_leaf=min_samples_leaf,
+        min_weight_leaf=max(1, math.ceil(min_weight_fraction_leaf * total)),
         class_weight=class_weight_,
         row_weight=row_weight,
         weight_unit=unit * class_unit,

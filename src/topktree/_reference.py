@@ -72,9 +72,12 @@ def candidates(
     """The first k admissible columns by score, equal scores by lower index."""
     n_true = np.count_nonzero(columns, axis=0)
     smaller_side = np.minimum(n_true, len(columns) - n_true)
-    admissible = np.flatnonzero(smaller_side >= objective.min_samples_leaf)
     right = columns.astype(np.int64).T @ class_weights
     left = class_weights.sum(axis=0) - right
+    smaller_weight = np.minimum(left.sum(axis=1), right.sum(axis=1))
+    admissible = np.flatnonzero(
+        (smaller_side >= objective.min_samples_leaf) & (smaller_weight >= objective.min_weight_leaf)
+    )
     scores = np.asarray(column_scores(left, right, objective, unit))[admissible]
     order = np.lexsort((admissible, -scores))
     return admissible[order[: objective.k[level]]]
@@ -134,7 +137,7 @@ def _to_int(values: FloatArray) -> IntArray:
 
 def _information(counts: IntArray, unit: float) -> IntArray:
     """Minus n times the entropy of each row of (d, n_classes) counts, in fixed point."""
-    return xlog2x(counts, unit).sum(axis=1) - xlog2x(counts.sum(axis=1), unit)
+    return np.asarray(xlog2x(counts, unit).sum(axis=1) - xlog2x(counts.sum(axis=1), unit))
 
 
 def _gini(counts: IntArray, unit: float) -> IntArray:

@@ -61,6 +61,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         Threads; None means 1, -1 all cores.
     verbose : int, default=0
         1 shows a line of progress on stderr.
+    min_weight_fraction_leaf : float, default=0.0
+        Fraction of the training weight that every leaf must have, as in scikit-learn; at most 0.5.
 
     Attributes
     ----------
@@ -102,6 +104,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         memory_limit: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        min_weight_fraction_leaf: float = 0.0,
     ) -> None:
         self.k = k
         self.max_depth = max_depth
@@ -114,6 +117,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the tree. An error or Ctrl-C leaves an earlier fit as it was."""
@@ -170,6 +174,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         _parameters.check_k(self.k, self.max_depth)
         _parameters.check_criterion(self.criterion)
         _parameters.check_int("min_samples_leaf", self.min_samples_leaf, 1)
+        _parameters.check_min_weight_fraction_leaf(self.min_weight_fraction_leaf)
         _parameters.check_leaf_penalty(self.leaf_penalty)
         _parameters.check_class_weight(self.class_weight)
         _parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
@@ -208,6 +213,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             k=_parameters.candidates_per_level(self.k, depth, n_columns),
             criterion=self.criterion,
             min_samples_leaf=int(self.min_samples_leaf),
+            min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
             leaf_penalty=self.leaf_penalty,
             class_weight=training.class_weight,
             sample_weight=training.sample_weight,

@@ -1,0 +1,119 @@
+// Random problems as plain C++: what the tests compare the bits with.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <random>
+#include <vector>
+
+#include "topk/types.hpp"
+
+// Draws that are the same on every machine, which the distributions of <random> are not.
+class Random {
+public:
+    explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+    std::uint64_t bits() { return engine_(); }
+    std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine_() % n); }
+    std::size_t between(std::size_t low, std::size_t high) { return low + below(high - low + 1); }
+    bool chance(double p) { return static_cast<double>(engine_() >> 11) < p * 0x1p53; }
+    template <class T>
+    T pick(std::initializer_list<T> values) {
+        return values.begin()[below(values.size())];
+    }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+struct Problem {
+    std::size_t n_columns = 0;
+    std::int32_t n_classes = 1;
+    std::vector<std::vector<std::uint8_t>> rows;  // (n_rows, n_columns), 0 or 1
+    std::vector<std::int32_t> classes;
+    std::vector<std::int64_t> row_weight;  // may be empty
+    std::vector<std::int64_t> class_weight;
+    std::vector<std::uint64_t> packed;
+
+    std::int64_t weight(std::size_t row) const {
+        return (row_weight.empty() ? 1 : row_weight[row]) * class_weight[static_cast<std::size_t>(classes[row])];
+    }
+    std::int64_t total_weight() const {
+        std::int64_t total = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            total += weight(i);
+        }
+        return total;
+    }
+    // To be called when the rows are final; the result points into this problem.
+    topk::Data data() {
+        const std::size_t words = (n_columns + 63) / 64;
+        packed.assign(rows.size() * words, 0);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            for (std::size_t j = 0; j < n_columns; ++j) {
+                packed[i * words + j / 64] |= std::uint64_t{rows[i][j]} << (j % 64);
+            }
+        }
+        return {packed, rows.size(), n_columns, classes, n_classes, row_weight, class_weight};
+    }
+};
+
+// Column j as a copy, the complement or a part of an earlier one, or constant: all that makes scores tie.
+inline void derive_column(Random& random, Problem& problem, std::size_t j) {
+    const std::size_t other = random.below(j);
+    const std::size_t kind = random.below(8);
+    const std::uint8_t constant = random.chance(0.5) ? 1 : 0;
+    for (auto& row : problem.rows) {
+        switch (kind) {
+            case 0: row[j] = row[other]; break;
+            case 1: row[j] = row[other] ^ 1; break;
+            case 2: row[j] = constant; break;
+            case 3: row[j] = random.chance(0.7) ? row[other] : 0; break;
+            default: break;
+        }
+    }
+}
+
+// Columns full of ties, rows that may be equal, labels that follow some of the columns; every row weighs 1.
+inline Problem random_problem(Random& random, std::size_t n_rows, std::size_t n_columns, std::int32_t n_classes) {
+    Problem problem;
+    problem.n_columns = n_columns;
+    problem.n_classes = n_classes;
+    problem.class_weight.assign(static_cast<std::size_t>(n_classes), 1);
+    problem.rows.assign(n_rows, std::vector<std::uint8_t>(n_columns));
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        const double density = random.pick({0.1, 0.5, 0.5, 0.9});
+        for (auto& row : problem.rows) {
+            row[j] = random.chance(density) ? 1 : 0;
+        }
+        if (j > 0) {
+            derive_column(random, problem, j);
+        }
+    }
+    if (random.chance(0.3)) {
+        for (auto& row : problem.rows) {
+            row = problem.rows[random.below(std::max<std::size_t>(n_rows / 3, 1))];
+        }
+    }
+    const std::size_t signal[3] = {random.below(n_columns + 1), random.below(n_columns + 1), random.below(n_columns + 1)};
+    for (const auto& row : problem.rows) {
+        std::size_t label = 0;
+        for (std::size_t s = 0; s < 3; ++s) {
+            label += signal[s] < n_columns ? (s + 1) * row[signal[s]] : 0;
+        }
+        label = random.chance(0.3) ? random.bits() : label;
+        problem.classes.push_back(static_cast<std::int32_t>(label % static_cast<std::size_t>(n_classes)));
+    }
+    return problem;
+}
+
+// Row weights in [1, max_weight] and class weights in [1, max_class_weight].
+inline void random_weights(Random& random, std::int64_t max_weight, std::int64_t max_class_weight, Problem& problem) {
+    for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+        problem.row_weight.push_back(1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(max_weight))));
+    }
+    for (std::int64_t& weight : problem.class_weight) {
+        weight = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(max_class_weight)));
+    }
+}

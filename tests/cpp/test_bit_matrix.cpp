@@ -1,0 +1,238 @@
+// Matrices that are built, split and compacted hold the rows that plain lists of rows hold; packing row by row.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "check.hpp"
+#include "problems.hpp"
+#include "topk/bit_matrix.hpp"
+#include "topk/pack.hpp"
+
+using namespace topk;
+
+namespace {
+
+struct Row {
+    std::vector<std::uint8_t> columns;
+    std::int32_t class_index;
+    std::int64_t weight;  // without the factor of the class
+    bool conflict;
+    friend bool operator==(const Row&, const Row&) = default;
+};
+
+// The rows of a problem that are not of the heaviest class among their equals.
+std::vector<bool> naive_conflicts(const Problem& problem) {
+    std::vector<bool> conflicts;
+    for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+        std::vector<std::int64_t> weights(static_cast<std::size_t>(problem.n_classes));
+        for (std::size_t other = 0; other < problem.rows.size(); ++other) {
+            if (problem.rows[other] == problem.rows[i]) {
+                weights[static_cast<std::size_t>(problem.classes[other])] += problem.weight(other);
+            }
+        }
+        const auto heaviest = std::max_element(weights.begin(), weights.end()) - weights.begin();
+        conflicts.push_back(problem.classes[i] != heaviest);
+    }
+    return conflicts;
+}
+
+// The rows in the order of a matrix: by class, otherwise as they came.
+std::vector<Row> naive_rows(const Problem& problem, bool mark_conflicts) {
+    const std::vector<bool> conflicts = naive_conflicts(problem);
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+        const std::int64_t weight = problem.row_weight.empty() ? 1 : problem.row_weight[i];
+        rows.push_back({problem.rows[i], problem.classes[i], weight, mark_conflicts && conflicts[i]});
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.class_index < b.class_index; });
+    return rows;
+}
+
+Row read_row(const BitMatrix& matrix, std::size_t n_columns, std::int32_t class_index, std::size_t word, std::size_t bit) {
+    const auto has = [&](std::uint64_t bits) { return static_cast<std::uint8_t>(bits >> bit & 1); };
+    Row row = {{}, class_index, matrix.n_planes == 0 ? 1 : 0, false};
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        row.columns.push_back(has(matrix.word(word)[j]));
+    }
+    for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+        row.weight += std::int64_t{has(matrix.planes[p * matrix.n_words + word])} << p;
+    }
+    row.conflict = matrix.has_conflicts && has(matrix.conflicts[word]) != 0;
+    return row;
+}
+
+struct Contents {
+    std::vector<Row> rows;
+    std::vector<std::uint64_t> keys;  // low ^ high per row
+};
+
+// Also checks what every subset promises: words ascend, masks are not empty, spans follow each other in class order.
+Contents read(const BitMatrix& matrix, const Subset& subset, std::size_t n_columns) {
+    Contents contents;
+    std::uint32_t begin = 0;
+    std::int32_t last_class = -1;
+    for (const ClassSpan& span : subset.spans) {
+        CHECK(span.begin == begin && span.end > begin && span.class_index > last_class);
+        begin = span.end;
+        last_class = span.class_index;
+        for (std::uint32_t i = span.begin; i < span.end; ++i) {
+            CHECK(subset.masks[i] != 0 && subset.words[i] < matrix.n_words);
+            CHECK(i == 0 || subset.words[i] > subset.words[i - 1]);
+            for (std::size_t bit = 0; bit < 64; ++bit) {
+                if ((subset.masks[i] >> bit & 1) != 0) {
+                    const std::size_t at = std::size_t{64} * subset.words[i] + bit;
+                    contents.rows.push_back(read_row(matrix, n_columns, span.class_index, subset.words[i], bit));
+                    contents.keys.push_back(matrix.key_low[at] ^ matrix.key_high[at]);
+                }
+            }
+        }
+    }
+    CHECK(begin == subset.words.size() && begin == subset.masks.size());
+    return contents;
+}
+
+// A dense matrix has every row in the lowest bits of its class's words, and padding columns are false.
+void check_dense(const BitMatrix& matrix, const Subset& all, std::size_t n_columns) {
+    CHECK(matrix.n_columns % kColumnPadding == 0 && matrix.n_columns >= n_columns);
+    CHECK(matrix.n_words == all.words.size());
+    for (const ClassSpan& span : all.spans) {
+        for (std::uint32_t i = span.begin; i < span.end; ++i) {
+            CHECK(i + 1 == span.end ? (all.masks[i] & (all.masks[i] + 1)) == 0 : all.masks[i] == ~std::uint64_t{0});
+            for (std::size_t j = 0; j < matrix.n_columns; ++j) {
+                const std::uint64_t bits = matrix.word(all.words[i])[j];
+                CHECK((bits & ~(j < n_columns ? all.masks[i] : 0)) == 0);
+            }
+        }
+    }
+}
+
+struct Level {
+    BitMatrix matrix;
+    Subset subset;
+};
+
+void check_compact(const Level& level, const Kernels& kernels, std::size_t n_columns, Level& dense) {
+    compact(level.matrix, level.subset, kernels, dense.matrix, dense.subset);
+    const Contents before = read(level.matrix, level.subset, n_columns);
+    const Contents after = read(dense.matrix, dense.subset, n_columns);
+    check_dense(dense.matrix, dense.subset, n_columns);
+    CHECK(dense.matrix.n_rows == before.rows.size());
+    CHECK(after.rows == before.rows, kernels.name);
+    CHECK(after.keys == before.keys, kernels.name);
+}
+
+// Splits on random columns, one below the other, with or without moving the rows together in between.
+void test_matrix(Random& random, Problem& problem, const Kernels& kernels) {
+    const bool mark_conflicts = random.chance(0.7);
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    Level levels[2];
+    Level* current = &levels[0];
+    build_matrix(problem.data(), mark_conflicts, ticker, current->matrix, current->subset);
+    std::vector<Row> expected = naive_rows(problem, mark_conflicts);
+    CHECK(current->matrix.n_rows == expected.size());
+    check_dense(current->matrix, current->subset, problem.n_columns);
+    for (int step = 0; step < 6; ++step) {
+        CHECK(read(current->matrix, current->subset, problem.n_columns).rows == expected);
+        if (random.chance(0.5)) {
+            Level* other = current == &levels[0] ? &levels[1] : &levels[0];
+            check_compact(*current, kernels, problem.n_columns, *other);
+            current = other;
+        }
+        if (problem.n_columns > 0) {
+            const std::size_t column = random.below(problem.n_columns);
+            const bool side = random.chance(0.5);
+            Subset part;
+            split(current->matrix, current->subset, column, side, part);
+            current->subset = part;
+            std::erase_if(expected, [&](const Row& row) { return (row.columns[column] != 0) != side; });
+        }
+    }
+}
+
+void test_keys_differ(Random& random) {
+    Problem problem = random_problem(random, 3000, 3, 4);
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    Level level;
+    build_matrix(problem.data(), false, ticker, level.matrix, level.subset);
+    std::vector<std::uint64_t> keys = read(level.matrix, level.subset, 3).keys;
+    std::sort(keys.begin(), keys.end());
+    CHECK(std::adjacent_find(keys.begin(), keys.end()) == keys.end());
+}
+
+void test_pack_booleans(Random& random, std::size_t n_rows, std::size_t n_columns) {
+    const std::size_t words = (n_columns + 63) / 64;
+    std::vector<std::uint8_t> values(n_rows * n_columns);
+    std::vector<std::uint64_t> expected(n_rows * words, 0);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        for (std::size_t j = 0; j < n_columns; ++j) {
+            values[i * n_columns + j] = random.chance(0.5) ? 1 : 0;
+            expected[i * words + j / 64] |= std::uint64_t{values[i * n_columns + j]} << (j % 64);
+        }
+    }
+    std::vector<std::uint64_t> packed(n_rows * words, random.bits());
+    CHECK(pack_booleans(values.data(), n_rows, n_columns, packed.data()));
+    CHECK(packed == expected, n_rows << " rows, " << n_columns << " columns");
+    if (!values.empty()) {
+        values[random.below(values.size())] = random.pick<std::uint8_t>({2, 3, 128, 255});
+        CHECK(!pack_booleans(values.data(), n_rows, n_columns, packed.data()), n_columns << " columns");
+    }
+}
+
+// Values and thresholds from a small grid, so that many are equal, with infinities and missing values.
+void test_pack_thresholds(Random& random, std::size_t n_rows, std::size_t n_features) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const auto draw = [&] {
+        const auto grid = static_cast<double>(random.below(40)) / 4 - 5;
+        return random.chance(0.1) ? random.pick({kInfinity, -kInfinity, -0.0}) : grid;
+    };
+    std::vector<double> thresholds;
+    std::vector<std::int64_t> offsets = {0};
+    for (std::size_t f = 0; f < n_features; ++f) {
+        std::vector<double> of_feature(random.below(random.pick<std::size_t>({2, 10, 150})));
+        std::generate(of_feature.begin(), of_feature.end(), draw);
+        std::sort(of_feature.begin(), of_feature.end());
+        thresholds.insert(thresholds.end(), of_feature.begin(), of_feature.end());
+        offsets.push_back(static_cast<std::int64_t>(thresholds.size()));
+    }
+    std::vector<double> values(n_features * n_rows);
+    std::generate(values.begin(), values.end(), [&] { return random.chance(0.1) ? std::nan("") : draw(); });
+    const std::size_t words = (thresholds.size() + 63) / 64;
+    std::vector<std::uint64_t> packed(n_rows * words, 0);
+    std::vector<std::uint64_t> expected = packed;
+    pack_thresholds(values.data(), n_rows, thresholds, offsets, packed.data());
+    for (std::size_t f = 0; f < n_features; ++f) {
+        for (auto j = static_cast<std::size_t>(offsets[f]); j < static_cast<std::size_t>(offsets[f + 1]); ++j) {
+            for (std::size_t i = 0; i < n_rows; ++i) {
+                const std::uint64_t above = values[f * n_rows + i] > thresholds[j] ? 1 : 0;
+                expected[i * words + j / 64] |= above << (j % 64);
+            }
+        }
+    }
+    CHECK(packed == expected, n_rows << " rows, " << n_features << " features");
+}
+
+}  // namespace
+
+int main() {
+    for (const Kernels* kernels : available_kernels()) {
+        for (std::uint64_t seed = 0; seed < 60; ++seed) {
+            Random random(seed);
+            const std::size_t n_columns = random.pick<std::size_t>({1, 5, 16, 63, 64, 65, 130});
+            Problem problem = random_problem(random, random.between(1, random.pick<std::size_t>({10, 200, 500})), n_columns,
+                                             random.pick({1, 2, 3, 40}));
+            if (random.chance(0.5)) {
+                random_weights(random, random.pick<std::int64_t>({1, 9, std::int64_t{1} << 40}), 5, problem);
+            }
+            test_matrix(random, problem, *kernels);
+        }
+    }
+    Random random(7);
+    test_keys_differ(random);
+    for (std::size_t n_columns = 0; n_columns <= 200; ++n_columns) {
+        test_pack_booleans(random, random.below(12), n_columns);
+        test_pack_thresholds(random, random.below(30), random.below(6));
+    }
+    return check::report();
+}

@@ -1,0 +1,161 @@
+// The cache may forget, but what it says is true and its memory stays within the budget.
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "problems.hpp"
+#include "topk/subset_cache.hpp"
+
+using namespace topk;
+
+namespace {
+
+constexpr int kMaxLevels = 6;
+
+// What is true of a subset with `levels` left; anything would do.
+CacheEntry truth(const Key& key, int levels) {
+    const auto cost = static_cast<std::int64_t>(key.low % 1000) + 10 * levels;
+    return {cost, static_cast<std::int32_t>(key.high % 50) - 1, true};
+}
+
+CacheEntry random_bound(Random& random, const Key& key, int levels) {
+    return {truth(key, levels).cost - static_cast<std::int64_t>(random.below(5)), -1, false};
+}
+
+void check_true(const CacheEntry& entry, const Key& key, int levels) {
+    const CacheEntry expected = truth(key, levels);
+    if (entry.solved) {
+        CHECK(entry.cost == expected.cost && entry.column == expected.column);
+    } else {
+        CHECK(entry.cost <= expected.cost && entry.cost > expected.cost - 5);
+    }
+}
+
+std::vector<Key> random_keys(Random& random, std::size_t n) {
+    std::vector<Key> keys;
+    for (std::size_t i = 0; i < n; ++i) {
+        keys.push_back({random.bits(), random.bits()});
+    }
+    return keys;
+}
+
+// Stores and finds at random. What was just stored is there, unless the budget has no room for a single bucket.
+void use(SubsetCache& cache, const std::vector<Key>& keys, std::uint64_t seed, int n, bool alone) {
+    Random random(seed);
+    for (int i = 0; i < n; ++i) {
+        const Key& key = keys[random.below(keys.size())];
+        const int levels = static_cast<int>(random.between(2, kMaxLevels));
+        const CacheEntry stored = random.chance(0.5) ? truth(key, levels) : random_bound(random, key, levels);
+        cache.store(key, levels, stored);
+        CacheEntry found;
+        if (cache.find(key, levels, found)) {
+            check_true(found, key, levels);
+            if (alone) {
+                CHECK(found.solved || (!stored.solved && found.cost >= stored.cost));
+            }
+        } else if (alone) {
+            CHECK(cache.bytes() < 64 * 128);
+        }
+        const Key& other = keys[random.below(keys.size())];
+        if (cache.find(other, levels, found)) {
+            check_true(found, other, levels);
+        }
+    }
+}
+
+void test_budget(std::size_t budget, bool shared) {
+    Random random(budget);
+    SubsetCache cache(budget, shared);
+    const std::vector<Key> keys = random_keys(random, 3000);
+    for (std::uint64_t round = 0; round < 10; ++round) {
+        use(cache, keys, round, 1000, true);
+        CHECK(cache.bytes() <= budget, cache.bytes() << " bytes of " << budget);
+    }
+}
+
+void test_keeps_what_it_has_room_for() {
+    Random random(1);
+    SubsetCache cache(std::size_t{1} << 30, false);
+    const std::vector<Key> keys = random_keys(random, 20'000);
+    std::size_t last_bytes = 0;
+    int growths = 0;
+    for (const Key& key : keys) {
+        cache.store(key, 3, truth(key, 3));
+        growths += cache.bytes() > last_bytes ? 1 : 0;
+        last_bytes = cache.bytes();
+    }
+    CHECK(growths > 64, growths);
+    CHECK(last_bytes < 20'000 * 32 * 8, "32 bytes per entry and a table at least an eighth full; " << last_bytes);
+    std::size_t n_found = 0;
+    CacheEntry entry;
+    for (const Key& key : keys) {
+        n_found += cache.find(key, 3, entry) ? 1U : 0U;
+        CHECK(!cache.find(key, 4, entry), "levels are part of the key");
+    }
+    CHECK(n_found > keys.size() * 9 / 10, n_found << " of " << keys.size());
+    cache.clear();
+    for (const Key& key : keys) {
+        CHECK(!cache.find(key, 3, entry));
+    }
+    cache.store(keys[0], 3, truth(keys[0], 3));
+    CHECK(cache.find(keys[0], 3, entry));
+}
+
+void test_knowledge_only_grows() {
+    SubsetCache cache(1 << 20, false);
+    const Key key = {17, 4};
+    CacheEntry entry;
+    const auto cost_after = [&](const CacheEntry& stored) {
+        cache.store(key, 2, stored);
+        CHECK(cache.find(key, 2, entry));
+        return entry.cost;
+    };
+    CHECK(cost_after({5, -1, false}) == 5);
+    CHECK(cost_after({3, -1, false}) == 5);
+    CHECK(cost_after({8, -1, false}) == 8 && !entry.solved);
+    CHECK(cost_after({9, 7, true}) == 9 && entry.solved && entry.column == 7);
+    CHECK(cost_after({9, -1, false}) == 9 && entry.solved && entry.column == 7);
+}
+
+void test_deep_entries_stay() {
+    SubsetCache cache(40'000, false);  // 8 entries in each of 64 shards
+    Random random(5);
+    const std::vector<Key> keys = random_keys(random, 5000);
+    cache.store(keys[0], kMaxLevels, truth(keys[0], kMaxLevels));
+    for (const Key& key : keys) {
+        cache.store(key, 2, truth(key, 2));
+    }
+    CacheEntry entry;
+    CHECK(cache.find(keys[0], kMaxLevels, entry), "entries with fewer levels are forgotten first");
+}
+
+void test_threads(std::size_t budget) {
+    Random random(9);
+    SubsetCache cache(budget, true);
+    const std::vector<Key> keys = random_keys(random, 500);
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t) {
+        threads.emplace_back([&, t] { use(cache, keys, t, 5000, false); });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    CHECK(cache.bytes() <= budget);
+}
+
+}  // namespace
+
+int main() {
+    for (const std::size_t budget : std::initializer_list<std::size_t>{0, 1, 300, 8191, 8192, 10'000, 40'000, 1'000'000}) {
+        test_budget(budget, false);
+        test_budget(budget, true);
+    }
+    test_keeps_what_it_has_room_for();
+    test_knowledge_only_grows();
+    test_deep_entries_stay();
+    for (const std::size_t budget : std::initializer_list<std::size_t>{0, 300, 10'000, 40'000, 1'000'000}) {
+        test_threads(budget);
+    }
+    return check::report();
+}
