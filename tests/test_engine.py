@@ -30,7 +30,7 @@ from problems import (
     user_criterion,
 )
 
-from topktree import _core, _engine
+from topktree import _engine
 
 many = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 some = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
@@ -221,10 +221,12 @@ def test_integer_weights_are_repeated_rows(
 
 
 def middle_problem(**parameters: Any) -> Problem:
-    """500 rows, 40 columns, three classes, depth 4, k = 5."""
+    """500 rows, 40 columns, three classes that hardly follow them, depth 4, k = 5: bounds do not end the search early."""
     rng = np.random.default_rng(7)
-    columns = random_columns(rng, 500, 40)
-    return make_problem(columns, random_classes(rng, columns, 3), k=(5,) * 4, **parameters)
+    columns = np.hstack([rng.random((500, 20)) < 0.5, random_columns(rng, 500, 20)])
+    noise = rng.integers(3, size=500)
+    classes = np.where(rng.random(500) < 0.6, noise, random_classes(rng, columns, 3)).astype(np.int32)
+    return make_problem(columns, classes, k=(5,) * 4, **parameters)
 
 
 WEIGHTS = {
@@ -309,8 +311,9 @@ def test_schedules_with_random_delays_agree() -> None:
 
 def small_problem(criterion: Any, **parameters: Any) -> Problem:
     rng = np.random.default_rng(3)
-    columns = random_columns(rng, 80, 10)
-    return make_problem(columns, random_classes(rng, columns, 3), criterion=criterion, **{"k": (3,) * 4, **parameters})
+    columns = rng.random((200, 10)) < 0.5
+    columns[:, 9] = True
+    return make_problem(columns, random_classes(rng, columns, 3), criterion=criterion, **{"k": (4,) * 4, **parameters})
 
 
 class Recorder:
@@ -327,7 +330,7 @@ class Recorder:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_criterion_gets_the_counts_of_all_columns_of_one_node(threads: int) -> None:
     recorder = Recorder()
-    weights = np.random.default_rng(5).integers(1, 5, 80) / 4
+    weights = np.random.default_rng(5).integers(1, 5, 200) / 4
     problem = small_problem(recorder, sample_weight=weights)
     solution = problem.engine(threads=threads)
     for left, right in recorder.calls:
@@ -555,49 +558,42 @@ def test_ctrl_c_ends_the_search(ctrl_c: list[float], threads: int, criterion: An
 # The border: arrays that do not fit together are refused.
 
 
+def engine_arguments(**changes: Any) -> dict[str, Any]:
+    """Arguments of `_engine.solve` for three rows and two columns; those of the objective and the options by name."""
+    columns = np.array([[True, False], [False, True], [True, True]])
+    problem = make_problem(columns, np.array([0, 1, 1]), k=(1,))
+    objective, options = problem.objective, _engine.SearchOptions()
+    arguments = {
+        "rows": _engine.pack_booleans(columns.view(np.uint8)),
+        "n_columns": 2,
+        "classes": problem.classes,
+        "objective": replace(objective, **{name: v for name, v in changes.items() if hasattr(objective, name)}),
+        "options": replace(options, **{name: v for name, v in changes.items() if hasattr(options, name)}),
+    }
+    return arguments | {name: value for name, value in changes.items() if name in arguments}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"k": [2, 0]}, "k must be"),
-        ({"k": [1] * 1000}, "depth"),
-        ({"min_rows": 0}, "min_rows must be"),
+        ({"k": (2, 0)}, "k must be"),
+        ({"min_samples_leaf": 0}, "min_rows"),
         ({"cost_scale": 0}, "cost_scale must be"),
         ({"leaf_penalty": -1}, "leaf_penalty"),
         ({"threads": 0}, "threads must be"),
         ({"kernel": "abacus"}, "abacus"),
         ({"criterion": "beauty"}, "beauty"),
         ({"n_columns": 65}, "rows must have"),
-        ({"classes": np.array([0, 1, 2], dtype=np.int32)}, "classes must be"),
-        ({"classes": np.array([0, -1, 1], dtype=np.int32)}, "classes must be"),
-        ({"classes": np.array([0, 1], dtype=np.int32)}, "classes must have"),
+        ({"classes": np.array([0, 1, 2])}, "classes must be"),
+        ({"classes": np.array([0, -1, 1])}, "classes must be"),
+        ({"classes": np.array([0, 1])}, "classes must have"),
         ({"row_weight": np.array([1, 2])}, "row_weight must have"),
         ({"row_weight": np.array([1, 0, 1])}, "row_weight must be"),
         ({"class_weight": np.array([0, 1])}, "class_weight must be"),
-        ({"rows": np.zeros((0, 1), dtype=np.uint64), "classes": np.zeros(0, dtype=np.int32)}, "n_rows must be"),
+        ({"rows": np.zeros((0, 1), dtype=np.uint64), "classes": np.zeros(0)}, "n_rows must be"),
     ],
 )
 def test_the_core_refuses(changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {
-        "rows": np.array([[1], [2], [3]], dtype=np.uint64),
-        "n_columns": 2,
-        "classes": np.array([0, 1, 1], dtype=np.int32),
-        "row_weight": None,
-        "class_weight": np.array([1, 1]),
-        "k": [1],
-        "criterion": "entropy",
-        "user_score": None,
-        "weight_unit": 1.0,
-        "min_rows": 1,
-        "cost_scale": 1,
-        "leaf_penalty": 0,
-        "threads": 1,
-        "use_cache": True,
-        "use_bounds": True,
-        "cache_bytes": 2**20,
-        "kernel": "",
-        "time_limit": 0.0,
-        "progress": None,
-    }
-    assert _core.solve(**arguments)["cost"] == 0
+    assert _engine.solve(**engine_arguments()).cost == 0
     with pytest.raises(ValueError, match=message):
-        _core.solve(**arguments | changes)
+        _engine.solve(**engine_arguments(**changes))

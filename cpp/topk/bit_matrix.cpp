@@ -222,16 +222,19 @@ std::size_t padded(std::size_t n_columns) {
 
 }  // namespace
 
-void build_matrix(const Data& data, bool mark_conflicts, Ticker& ticker, BitMatrix& matrix, Subset& all) {
+void build_matrix(const Data& data, MatrixExtras extras, Ticker& ticker, BitMatrix& matrix, Subset& all) {
     const RowOrder order = sort_by_class(data);
     matrix.n_columns = padded(data.n_columns);
     matrix.n_words = order.n_words;
     matrix.n_rows = data.n_rows;
     fill_bits(data, order, ticker, matrix);
-    fill_keys(matrix);
     fill_planes(data, order, matrix);
+    matrix.has_keys = extras.keys;
+    if (extras.keys) {
+        fill_keys(matrix);
+    }
     matrix.has_conflicts = false;
-    if (mark_conflicts) {
+    if (extras.conflicts) {
         fill_conflicts(data, order, matrix);
     }
     clear(all);
@@ -296,6 +299,9 @@ void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mas
     if (matrix.has_conflicts) {
         single(matrix.conflicts.data(), out.conflicts.data());
     }
+    if (!matrix.has_keys) {
+        return;
+    }
     std::size_t position = to.word() * kWordBits + to.bit();
     for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1, ++position) {
         const std::size_t row = from * kWordBits + static_cast<std::size_t>(std::countr_zero(rest));
@@ -324,8 +330,11 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     zeros(out.bits, out.n_words * out.n_columns);
     zeros(out.planes, out.n_words * out.n_planes);
     zeros(out.conflicts, out.n_words);
-    zeros(out.key_low, out.n_words * kWordBits);
-    zeros(out.key_high, out.n_words * kWordBits);
+    out.has_keys = matrix.has_keys;
+    if (out.has_keys) {
+        zeros(out.key_low, out.n_words * kWordBits);
+        zeros(out.key_high, out.n_words * kWordBits);
+    }
     for (std::size_t s = 0; s < subset.spans.size(); ++s) {
         Target to(all.spans[s].begin);
         for (std::uint32_t i = subset.spans[s].begin; i < subset.spans[s].end; ++i) {

@@ -38,7 +38,9 @@ struct BitMatrix {
     std::size_t n_words = 0;
     std::size_t n_rows = 0;
     AlignedBuffer<std::uint64_t> bits;               // n_words * n_columns, word-major
-    AlignedBuffer<std::uint64_t> key_low, key_high;  // 64 * n_words: a random key per row
+    // 64 * n_words: a random key per row, whose sums identify subsets.
+    bool has_keys = false;
+    AlignedBuffer<std::uint64_t> key_low, key_high;
     // Bit planes of the row weights, plane-major: weight = sum of 2^p over the planes p that have the row's bit.
     std::size_t n_planes = 0;  // 0: every row weighs 1
     AlignedBuffer<std::uint64_t> planes;
@@ -49,9 +51,14 @@ struct BitMatrix {
     const std::uint64_t* word(std::size_t w) const { return bits.data() + w * n_columns; }
 };
 
+// What only some searches need of a matrix. Looking for conflicts takes a pass with a hash table; keys take 16 bytes a row.
+struct MatrixExtras {
+    bool conflicts;
+    bool keys;
+};
+
 // Sort the rows of `data` by class and transpose them into `matrix`; `all` becomes the subset of all rows.
-// `mark_conflicts` looks for equal rows of different classes, which costs one pass with a hash table.
-void build_matrix(const Data& data, bool mark_conflicts, Ticker& ticker, BitMatrix& matrix, Subset& all);
+void build_matrix(const Data& data, MatrixExtras extras, Ticker& ticker, BitMatrix& matrix, Subset& all);
 
 // The rows of `subset` that have `column` == side.
 void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out);

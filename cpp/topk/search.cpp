@@ -156,6 +156,9 @@ private:
     std::int64_t leaf_cost(Count errors) const {
         return static_cast<std::int64_t>(errors) * options_.cost_scale + options_.leaf_penalty;
     }
+    Key subset_key(const BitMatrix& matrix, const Subset& subset) const {
+        return matrix.has_keys ? kernels_.xor_keys(matrix.key_low.data(), matrix.key_high.data(), subset.list()) : Key();
+    }
     bool in_parallel(int level) const {
         return pool_ && level < kParallelLevels && height(level) >= kParallelMinHeight;
     }
@@ -240,7 +243,8 @@ Search<Count>::Search(const Data& data, const Options& options, const Kernels& k
 template <class Count>
 void Search<Count>::build_root(Space& space) {
     const bool searching = std::any_of(k_.begin(), k_.end(), [](std::int32_t k) { return k > 1; });
-    build_matrix(data_, options_.use_bounds && searching, space.ticker, matrix_, root_.subset);
+    const MatrixExtras extras = {.conflicts = options_.use_bounds && searching, .keys = cache_ && searching};
+    build_matrix(data_, extras, space.ticker, matrix_, root_.subset);
     root_.matrix = &matrix_;
     root_totals_.assign(static_cast<std::size_t>(data_.n_classes), 0);
     for (std::size_t i = 0; i < data_.n_rows; ++i) {
@@ -248,7 +252,7 @@ void Search<Count>::build_root(Space& space) {
         const std::int64_t row = data_.row_weight.empty() ? 1 : data_.row_weight[i];
         root_totals_[c] += static_cast<Count>(row * data_.class_weight[c]);
     }
-    root_.key = kernels_.xor_keys(matrix_.key_low.data(), matrix_.key_high.data(), root_.subset.list());
+    root_.key = subset_key(matrix_, root_.subset);
     root_.conflicts = space.counter.conflicts(matrix_, root_.subset);
     count_node(root_, space.counter, track_rows_, root_totals_);
 }
@@ -267,15 +271,15 @@ Solution Search<Count>::run() {
                 k_[level] = std::min(options_.k[level], k);
             }
             k_pass_ = k;
+            if (cache_ && k_reached_ > 0) {
+                cache_->clear();  // what is known holds for the narrower search only
+            }
             // The budget lets through trees of the cost already known: the tree of a wider k may differ from it.
             best = search_tree(space, best ? best->cost + 1 : kInfinity);
             best_cost_ = best->cost;
             k_reached_ = k;
             if (options_.time_limit > 0) {
                 monitor_.set_time_limit(options_.time_limit);
-            }
-            if (cache_) {
-                cache_->clear();
             }
         }
         return finish(*best, space, true);
@@ -375,7 +379,7 @@ void Search<Count>::open_children(Space& space, const Node<Count>& node, const S
     const BitMatrix& matrix = *node.matrix;
     child[0].matrix = child[1].matrix = node.matrix;
     split(matrix, node.subset, split_on.column, split_on.small_side, child[0].subset);
-    child[0].key = kernels_.xor_keys(matrix.key_low.data(), matrix.key_high.data(), child[0].subset.list());
+    child[0].key = subset_key(matrix, child[0].subset);
     child[1].key = node.key ^ child[0].key;
     child[0].conflicts = space.counter.conflicts(matrix, child[0].subset);
     child[1].conflicts = static_cast<Count>(node.conflicts - child[0].conflicts);
@@ -486,7 +490,8 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
     const auto try_one = [&](Space& own_space, int rank) {
         const std::int64_t budget = budget_or_none(incumbent.budget(rank));
         if (budget <= lower) {
-            return;  // the incumbent cannot be improved
+            incumbent.offer(rank, lower);  // it costs no less, so it cannot win
+            return;
         }
         const std::int32_t column = candidates[static_cast<std::size_t>(rank)];
         const std::int64_t cost = height(level) == 2 ? split_cost_last(own_space, level, node, column, budget)

@@ -11,6 +11,8 @@ import numpy as np
 
 from ._problem import CRITERIA
 
+MAX_DEPTH = 999
+
 
 def is_int(value: Any) -> bool:
     """An integer that is not a bool."""
@@ -20,6 +22,12 @@ def is_int(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """A finite real number that is not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
+
+
+def check_max_depth(max_depth: Any) -> None:
+    """An int that the search can follow."""
+    if not is_int(max_depth) or not 0 <= max_depth <= MAX_DEPTH:
+        raise ValueError(f"max_depth must be an int in [0, {MAX_DEPTH}], got {max_depth!r}")
 
 
 def check_int(name: str, value: Any, minimum: int, *, or_none: bool = False) -> None:

@@ -170,7 +170,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return self.tree_.feature_importances(self.n_features_in_)
 
     def _check_parameters(self) -> None:
-        _parameters.check_int("max_depth", self.max_depth, 0)
+        _parameters.check_max_depth(self.max_depth)
         _parameters.check_k(self.k, self.max_depth)
         _parameters.check_criterion(self.criterion)
         _parameters.check_int("min_samples_leaf", self.min_samples_leaf, 1)

@@ -11,6 +11,8 @@ using namespace topk;
 
 namespace {
 
+using Sizes = std::initializer_list<std::size_t>;
+
 constexpr int kMaxLevels = 6;
 
 // What is true of a subset with `levels` left; anything would do.
@@ -147,14 +149,14 @@ void test_threads(std::size_t budget) {
 }  // namespace
 
 int main() {
-    for (const std::size_t budget : std::initializer_list<std::size_t>{0, 1, 300, 8191, 8192, 10'000, 40'000, 1'000'000}) {
+    for (const std::size_t budget : Sizes{0, 1, 300, 8191, 8192, 10'000, 40'000, 1'000'000}) {
         test_budget(budget, false);
         test_budget(budget, true);
     }
     test_keeps_what_it_has_room_for();
     test_knowledge_only_grows();
     test_deep_entries_stay();
-    for (const std::size_t budget : std::initializer_list<std::size_t>{0, 300, 10'000, 40'000, 1'000'000}) {
+    for (const std::size_t budget : Sizes{0, 300, 10'000, 40'000, 1'000'000}) {
         test_threads(budget);
     }
     return check::report();

@@ -52,7 +52,9 @@ struct RandomList {
     std::vector<std::uint64_t> masks;
 };
 
-constexpr std::size_t kMaxColumns = 400;
+using Sizes = std::initializer_list<std::size_t>;
+
+constexpr std::size_t kWidest = 400;
 
 void test_count(const Kernels& kernels, Random& random, std::size_t size, std::size_t n_columns) {
     const std::size_t n_words = size + random.below(20) + 1;
@@ -247,7 +249,7 @@ void test_compress_shapes(const Kernels& kernels, Random& random) {
         const std::uint64_t sparse = random.bits() & random.bits() & random.bits();
         for (const std::uint64_t mask : {all, all >> shift, all << shift, random.bits(), sparse, std::uint64_t{1} << shift}) {
             test_compress(kernels, random, mask, shift, 1);
-            test_compress(kernels, random, mask, shift, kColumnPadding * random.between(1, kMaxColumns / kColumnPadding));
+            test_compress(kernels, random, mask, shift, kColumnPadding * random.between(1, kWidest / kColumnPadding));
         }
     }
 }
@@ -269,14 +271,14 @@ int main() {
         Random random(1);
         for (std::size_t size = 0; size <= 200; ++size) {
             test_rows_of_list(*kernels, random, size);
-            test_count(*kernels, random, size, kColumnPadding * random.between(1, kMaxColumns / kColumnPadding));
+            test_count(*kernels, random, size, kColumnPadding * random.between(1, kWidest / kColumnPadding));
         }
-        for (std::size_t n_columns = kColumnPadding; n_columns <= kMaxColumns; n_columns += kColumnPadding) {
+        for (std::size_t n_columns = kColumnPadding; n_columns <= kWidest; n_columns += kColumnPadding) {
             // AVX2 adds up bytes over 31 words.
-            for (const std::size_t size : {0, 1, 30, 31, 32, 33, 61, 62, 63, 64, 93}) {
+            for (const std::size_t size : Sizes{0, 1, 30, 31, 32, 33, 61, 62, 63, 64, 93}) {
                 test_count(*kernels, random, size, n_columns);
             }
-            for (const std::size_t n_classes : {1, 2, 3, 10}) {
+            for (const std::size_t n_classes : Sizes{1, 2, 3, 10}) {
                 test_last_level(*kernels, random, n_columns, n_classes);
                 test_entropy_keys(*kernels, random, n_columns, n_classes);
             }

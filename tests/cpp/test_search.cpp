@@ -1,0 +1,208 @@
+// The search against the definition, tree for tree, on random problems of every kind and under every switch.
+#include <climits>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "problems.hpp"
+#include "reference.hpp"
+#include "topk/kernels.hpp"
+#include "topk/search.hpp"
+
+using namespace topk;
+
+namespace {
+
+// Errors, with the true side counted twice: many ties, and a complement does not score the same.
+std::vector<double> user_score(const std::vector<double>& left, const std::vector<double>& right,
+                               const std::vector<bool>& admissible) {
+    const std::size_t n_classes = left.size() / std::max<std::size_t>(admissible.size(), 1);
+    std::vector<double> scores;
+    for (std::size_t j = 0; j < admissible.size(); ++j) {
+        const auto heaviest = [&](const std::vector<double>& side) {
+            const auto begin = side.begin() + static_cast<std::ptrdiff_t>(j * n_classes);
+            return *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(n_classes));
+        };
+        scores.push_back(heaviest(left) + 2 * heaviest(right));
+    }
+    return scores;
+}
+
+// Small and deep, many rows, or many columns (where k is large enough for rows to be moved together).
+void random_shape(Random& random, Problem& problem, Options& options) {
+    const std::int32_t n_classes = random.pick({2, 2, 2, 3, 5, 40});
+    const std::size_t kind = random.below(10);
+    if (kind == 0) {
+        problem = random_problem(random, random.between(1, 100), random.between(100, 150), n_classes);
+        options.k.assign(random.between(1, 2), static_cast<std::int32_t>(random.between(1, 30)));
+    } else if (kind <= 4) {
+        problem = random_problem(random, random.between(1, 300), random.between(1, 7), n_classes);
+        options.k.assign(random.between(1, 5), static_cast<std::int32_t>(random.between(1, 3)));
+    } else {
+        problem = random_problem(random, random.between(1, 40), random.between(0, 10), n_classes);
+        options.k.assign(random.between(0, 4), static_cast<std::int32_t>(random.between(1, 4)));
+    }
+    if (random.chance(0.3)) {
+        for (std::int32_t& k : options.k) {
+            k = static_cast<std::int32_t>(random.between(1, 6));
+        }
+    } else if (random.chance(0.1) && problem.n_columns < 12) {
+        options.k.assign(std::min<std::size_t>(options.k.size(), 3), INT32_MAX);
+    }
+}
+
+// Total weights on both sides of 2^31 - 1, where counts get 64 bits, and next to it.
+void random_weighting(Random& random, Problem& problem) {
+    switch (random.below(8)) {
+        case 0: random_weights(random, 8, 1, problem); break;
+        case 1: random_weights(random, 1, 4, problem); break;
+        case 2: random_weights(random, 8, 4, problem); break;
+        case 3: random_weights(random, std::int64_t{1} << 30, 1000, problem); break;
+        case 4:
+            random_weights(random, 8, 1, problem);
+            problem.row_weight[0] += INT32_MAX - problem.total_weight() + random.pick({-1, 0, 1});
+            break;
+        case 5: problem.class_weight[0] = 3; break;
+        default: break;
+    }
+}
+
+void random_objective(Random& random, const Problem& problem, Options& options) {
+    options.criterion = random.pick({Criterion::entropy, Criterion::entropy, Criterion::gini, Criterion::sqrt,
+                                     Criterion::gain_ratio, Criterion::user});
+    options.user_score = user_score;
+    options.user_weight_unit = random.pick({1.0, 0.25});
+    options.min_rows = random.pick({1, 1, 1, 2, 5, 1000});
+    const std::int64_t total = problem.total_weight();
+    switch (random.below(5)) {
+        case 0: options.cost_scale = 1000, options.leaf_penalty = 1; break;  // fewer leaves among equal costs
+        case 1: options.leaf_penalty = 1 + total / 100; break;
+        case 2: options.leaf_penalty = total / 20; options.cost_scale = 3; break;
+        default: break;
+    }
+}
+
+void random_switches(Random& random, Options& options) {
+    const auto& kernels = available_kernels();
+    options.kernel = kernels[random.below(kernels.size())]->name;
+    options.threads = random.pick({1, 1, 2, 3, 4});
+    options.use_cache = random.chance(0.7);
+    options.use_bounds = random.chance(0.7);
+    options.cache_bytes = random.pick<std::size_t>({0, 10'000, 40'000, 1 << 20});
+    options.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
+}
+
+std::string describe(std::uint64_t seed, const Problem& problem, const Options& options) {
+    std::ostringstream out;
+    out << "seed " << seed << ", " << problem.rows.size() << " rows, " << problem.n_columns << " columns, k =";
+    for (const std::int32_t k : options.k) {
+        out << ' ' << k;
+    }
+    out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight() << ", min_rows "
+        << options.min_rows << ", penalty " << options.leaf_penalty << ", kernel " << options.kernel << ", threads "
+        << options.threads << ", cache " << options.use_cache << ' ' << options.cache_bytes << ", bounds "
+        << options.use_bounds << ", time limit " << options.time_limit;
+    return out.str();
+}
+
+void test_random_problem(std::uint64_t seed) {
+    Random random(seed);
+    Problem problem;
+    Options options;
+    random_shape(random, problem, options);
+    random_weighting(random, problem);
+    random_objective(random, problem, options);
+    const Solution expected = Reference(problem, options).solve();
+    const Data data = problem.data();
+    for (int i = 0; i < 6; ++i) {
+        random_switches(random, options);
+        const Solution solution = solve(data, options);
+        CHECK(same_tree(solution, expected), describe(seed, problem, options));
+        CHECK(solution.complete && solution.statistics.kernel == options.kernel);
+        CHECK(solution.statistics.cache_bytes <= static_cast<std::int64_t>(options.use_cache ? options.cache_bytes : 0));
+    }
+}
+
+// Problems with hardly anything in them.
+void test_smallest_problems() {
+    for (const std::size_t n_columns : std::initializer_list<std::size_t>{0, 1}) {
+        for (const std::size_t n_rows : std::initializer_list<std::size_t>{1, 2, 5}) {
+            for (const std::int32_t n_classes : {1, 2}) {
+                for (const bool use_bounds : {false, true}) {
+                    Random random(n_rows);
+                    Problem problem = random_problem(random, n_rows, n_columns, n_classes);
+                    Options options;
+                    options.k = {2, 2, 2};
+                    options.use_bounds = use_bounds;
+                    CHECK(same_tree(solve(problem.data(), options), Reference(problem, options).solve()),
+                          describe(n_rows, problem, options));
+                }
+            }
+        }
+    }
+}
+
+void test_statistics() {
+    Random random(11);
+    Problem problem = random_problem(random, 300, 30, 3);
+    Options options;
+    options.k = {4, 8, 2, 2};
+    options.threads = 2;
+    const Statistics statistics = solve(problem.data(), options).statistics;
+    CHECK(statistics.k_reached == 8 && statistics.threads == 2 && statistics.nodes > 0 && statistics.seconds >= 0);
+    CHECK(statistics.kernel == available_kernels().back()->name);
+}
+
+// Each change makes a valid problem invalid.
+void test_invalid_arguments() {
+    const std::vector<std::uint64_t> rows = {0, 1, 2};
+    const std::vector<std::int32_t> classes = {0, 1, 0};
+    const std::vector<std::int32_t> bad_classes = {0, 2, 0};
+    const std::vector<std::int32_t> negative_classes = {0, -1, 0};
+    const std::vector<std::int64_t> weights = {1, 1};
+    const std::vector<std::int64_t> bad_weights = {1, 0};
+    const std::vector<std::int64_t> bad_row_weights = {1, -1, 1};
+    const auto check = [&](const auto& change) {
+        Data data = {rows, 3, 2, classes, 2, {}, weights};
+        Options options;
+        options.k = {1, 2};
+        solve(data, options);
+        change(data, options);
+        CHECK_THROWS(std::invalid_argument, solve(data, options));
+    };
+    check([](Data& data, Options&) { data.n_rows = 0; });
+    check([](Data& data, Options&) { data.n_rows = 2; });
+    check([](Data& data, Options&) { data.n_columns = 65; });
+    check([](Data& data, Options&) { data.n_columns = std::size_t{1} << 24; });
+    check([](Data& data, Options&) { data.rows = data.rows.first(2); });
+    check([](Data& data, Options&) { data.classes = data.classes.first(2); });
+    check([&](Data& data, Options&) { data.classes = bad_classes; });
+    check([&](Data& data, Options&) { data.classes = negative_classes; });
+    check([](Data& data, Options&) { data.n_classes = 0; });
+    check([](Data& data, Options&) { data.n_classes = 3; });
+    check([&](Data& data, Options&) { data.class_weight = bad_weights; });
+    check([&](Data& data, Options&) { data.row_weight = weights; });
+    check([&](Data& data, Options&) { data.row_weight = bad_row_weights; });
+    check([](Data&, Options& options) { options.k = {1, 0}; });
+    check([](Data&, Options& options) { options.k.assign(1000, 1); });
+    check([](Data&, Options& options) { options.min_rows = 0; });
+    check([](Data&, Options& options) { options.cost_scale = 0; });
+    check([](Data&, Options& options) { options.leaf_penalty = -1; });
+    check([](Data&, Options& options) { options.threads = 0; });
+    check([](Data&, Options& options) { options.kernel = "abacus"; });
+    check([](Data&, Options& options) { options.criterion = Criterion::user; });
+}
+
+}  // namespace
+
+int main() {
+    test_smallest_problems();
+    test_statistics();
+    test_invalid_arguments();
+    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+        test_random_problem(seed);
+    }
+    return check::report();
+}
