@@ -20,9 +20,9 @@ from worker import Job
 
 WORKER = Path(__file__).with_name("worker.py")
 STARTING = 60.0  # seconds a worker may need besides fitting: imports, reading the matrix, warming up, predicting
-ENOUGH = 10.0  # seconds from which a measurement is not repeated: noise is small against it, repeating expensive
+ENOUGH = 5.0  # seconds from which a measurement is not repeated: noise is small against it, repeating expensive
 FITS = 5  # fits in one process, if they are fast
-FITS_SECONDS = 1.0
+FITS_SECONDS = 0.5
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
 
 Run = list[Fit] | str | None  # the fits of a worker; or what went wrong; or None: it had to be killed at the cap

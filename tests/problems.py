@@ -99,6 +99,7 @@ def assert_describes(solution: _engine.Solution, problem: Problem) -> None:
             rows[child] = here[problem.columns[here, column] == side]
             levels[child] = level + 1
             assert len(rows[child]) >= objective.min_samples_leaf
+            assert weights[rows[child]].sum() >= objective.min_weight_leaf
     assert not rows
     assert solution.cost == cost
 

@@ -92,8 +92,9 @@ inline Problem random_problem(Random& random, std::size_t n_rows, std::size_t n_
         }
     }
     if (random.chance(0.3)) {
+        const auto originals = problem.rows;
         for (auto& row : problem.rows) {
-            row = problem.rows[random.below(std::max<std::size_t>(n_rows / 3, 1))];
+            row = originals[random.below(std::max<std::size_t>(n_rows / 3, 1))];
         }
     }
     const std::size_t signal[3] = {random.below(n_columns + 1), random.below(n_columns + 1), random.below(n_columns + 1)};
@@ -104,6 +105,23 @@ inline Problem random_problem(Random& random, std::size_t n_rows, std::size_t n_
         }
         label = random.chance(0.3) ? random.bits() : label;
         problem.classes.push_back(static_cast<std::int32_t>(label % static_cast<std::size_t>(n_classes)));
+    }
+    return problem;
+}
+
+// Two classes and columns that have nothing to do with them: little can be pruned.
+inline Problem noise(std::size_t n_rows, std::size_t n_columns) {
+    Random random(n_rows);
+    Problem problem;
+    problem.n_columns = n_columns;
+    problem.n_classes = 2;
+    problem.class_weight = {1, 1};
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        problem.classes.push_back(random.chance(0.5) ? 1 : 0);
+        auto& row = problem.rows.emplace_back();
+        for (std::size_t j = 0; j < n_columns; ++j) {
+            row.push_back(random.chance(0.5) ? 1 : 0);
+        }
     }
     return problem;
 }

@@ -145,8 +145,7 @@ void test_smallest_problems() {
 }
 
 void test_statistics() {
-    Random random(11);
-    Problem problem = random_problem(random, 300, 30, 3);
+    Problem problem = noise(300, 30);
     Options options;
     options.k = {4, 8, 2, 2};
     options.threads = 2;

@@ -1,0 +1,157 @@
+"""The finished tree against walks that go row by row and node by node."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from topktree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+
+some = settings(max_examples=200, deadline=None)
+
+
+def random_tree(rng, n_features, max_depth):
+    """A tree of any shape with whole and half thresholds; counts of the nodes add up."""
+    left, right, feature, threshold, value = [], [], [], [], []
+
+    def visit(depth):
+        node = len(left)
+        left.append(TREE_LEAF)
+        right.append(TREE_LEAF)
+        feature.append(TREE_UNDEFINED)
+        threshold.append(float(TREE_UNDEFINED))
+        value.append(rng.integers(1, 10, 3).astype(float))
+        if depth < max_depth and rng.random() < 0.8:
+            feature[node] = int(rng.integers(n_features))
+            threshold[node] = float(rng.integers(-4, 5)) / 2
+            left[node] = visit(depth + 1)
+            right[node] = visit(depth + 1)
+            value[node] = value[left[node]] + value[right[node]]
+        return node
+
+    visit(0)
+    values = np.array(value)
+    return Tree(
+        children_left=np.array(left),
+        children_right=np.array(right),
+        feature=np.array(feature),
+        threshold=np.array(threshold),
+        value=values,
+        impurity=node_impurity(values, "gini"),
+        n_node_samples=values.sum(axis=1).astype(np.int64),
+        weighted_n_node_samples=values.sum(axis=1),
+    )
+
+
+def path(tree, row):
+    """The nodes that a row passes through."""
+    nodes = [0]
+    while tree.children_left[nodes[-1]] != TREE_LEAF:
+        node = nodes[-1]
+        goes_left = row[tree.feature[node]] <= tree.threshold[node]
+        nodes.append(int((tree.children_left if goes_left else tree.children_right)[node]))
+    return nodes
+
+
+def depth_below(tree, node=0):
+    if tree.children_left[node] == TREE_LEAF:
+        return 0
+    return 1 + max(depth_below(tree, int(child[node])) for child in (tree.children_left, tree.children_right))
+
+
+def leaf():
+    return random_tree(np.random.default_rng(0), 2, max_depth=0)
+
+
+trees = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 6)).map(
+    lambda drawn: (random_tree(np.random.default_rng(drawn[0]), 4, drawn[1]), np.random.default_rng(drawn[0] + 1))
+)
+
+
+@some
+@given(trees, st.sampled_from([np.float64, np.float32, np.int64, np.int8]), st.integers(0, 40))
+def test_apply_is_a_walk_per_row(drawn, dtype, n):
+    tree, rng = drawn
+    X = (rng.integers(-6, 7, (n, 4)) / (2 if np.issubdtype(dtype, np.floating) else 1)).astype(dtype)
+    leaves = tree.apply(X)
+    assert leaves.dtype == np.int64
+    assert leaves.tolist() == [path(tree, row)[-1] for row in X]
+
+
+@some
+@given(trees)
+def test_ancestors_are_the_nodes_on_the_path(drawn):
+    tree, rng = drawn
+    on_path = tree.ancestors()
+    assert on_path.shape == (tree.node_count, tree.node_count)
+    for row in rng.integers(-6, 7, (20, 4)) / 2:
+        nodes = path(tree, row)
+        assert np.flatnonzero(on_path[nodes[-1]]).tolist() == sorted(nodes)
+
+
+@some
+@given(trees)
+def test_counts_of_nodes_and_levels(drawn):
+    tree, _ = drawn
+    depths = tree.node_depths()
+    assert tree.node_count == len(depths) == 2 * tree.n_leaves - 1
+    assert tree.max_depth == depth_below(tree)
+    np.testing.assert_array_equal(depths, tree.ancestors().sum(axis=1) - 1)
+
+
+def test_a_single_leaf():
+    tree = leaf()
+    assert (tree.node_count, tree.n_leaves, tree.max_depth) == (1, 1, 0)
+    assert tree.apply(np.zeros((3, 2))).tolist() == [0, 0, 0]
+    assert tree.ancestors().tolist() == [[True]]
+    assert tree.feature_importances(2).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("x", [0.5, np.nextafter(0.5, 0), np.nextafter(0.5, 1)])
+def test_the_threshold_itself_goes_left(x):
+    tree = Tree(
+        children_left=np.array([1, TREE_LEAF, TREE_LEAF]),
+        children_right=np.array([2, TREE_LEAF, TREE_LEAF]),
+        feature=np.array([0, TREE_UNDEFINED, TREE_UNDEFINED]),
+        threshold=np.array([0.5, TREE_UNDEFINED, TREE_UNDEFINED]),
+        value=np.array([[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]]),
+        impurity=np.array([1.0, 0.0, 0.0]),
+        n_node_samples=np.array([4, 2, 2]),
+        weighted_n_node_samples=np.array([4.0, 2.0, 2.0]),
+    )
+    assert tree.apply(np.array([[x]])).tolist() == [1 if x <= 0.5 else 2]
+    assert tree.feature_importances(2).tolist() == [1.0, 0.0]
+
+
+@some
+@given(trees)
+def test_importances_are_the_decrease_node_by_node(drawn):
+    tree, _ = drawn
+    decrease = np.zeros(4)
+    for node in range(tree.node_count):
+        if tree.children_left[node] != TREE_LEAF:
+            below = (int(tree.children_left[node]), int(tree.children_right[node]))
+            weighted = [tree.weighted_n_node_samples[i] * tree.impurity[i] for i in (node, *below)]
+            decrease[tree.feature[node]] += weighted[0] - weighted[1] - weighted[2]
+    importances = tree.feature_importances(4)
+    assert (importances >= 0).all()
+    if decrease.sum() > 1e-9:
+        assert importances.sum() == pytest.approx(1)
+        np.testing.assert_allclose(importances, decrease / decrease.sum(), atol=1e-9)
+
+
+@pytest.mark.parametrize("counts", [[1, 1], [3, 0], [1, 3], [2, 5, 0, 7], [0.25, 1.5, 3.0]])
+def test_impurities_by_the_book(counts):
+    p = [count / sum(counts) for count in counts]
+    expected = {
+        "entropy": -sum(q * math.log2(q) for q in p if q > 0),
+        "gain_ratio": -sum(q * math.log2(q) for q in p if q > 0),
+        "gini": 1 - sum(q * q for q in p),
+        "sqrt": sum(math.sqrt(q * (1 - q)) for q in p),
+    }
+    for criterion, impurity in expected.items():
+        (answer,) = node_impurity(np.array([counts], dtype=float), criterion)
+        assert answer == pytest.approx(impurity, abs=1e-12)
+        assert answer >= 0
