@@ -106,7 +106,9 @@ def test_weights_move_the_quantiles():
 
 @some
 @given(
-    hnp.arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 6)), elements=finite | st.sampled_from([0.0, 1.0])),
+    hnp.arrays(
+        np.float64, st.tuples(st.integers(1, 30), st.integers(1, 6)), elements=finite | st.sampled_from([0.0, 1.0])
+    ),
     st.none() | st.integers(1, 40),
 )
 def test_columns_are_what_they_say(X, max_thresholds):

@@ -230,7 +230,7 @@ def plain_solution(problem: Problem) -> _engine.Solution:
 
 
 def middle_problem(**parameters: Any) -> Problem:
-    """500 rows, 40 columns, three classes, depth 4, k = 5; mostly noise, so that bounds do not end the search at once."""
+    """500 rows, 40 columns, three classes, depth 4, k = 5; mostly noise: bounds do not end the search at once."""
     rng = np.random.default_rng(7)
     columns = np.hstack([rng.random((500, 20)) < 0.5, random_columns(rng, 500, 20)])
     noise = rng.integers(3, size=500)

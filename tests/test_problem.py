@@ -157,7 +157,9 @@ def test_ties_all_leaves_together_cost_less_than_an_error(n, depth):
     n=st.sampled_from([2, 100, 2**17]),
     depth=st.integers(0, 8),
     largest=st.sampled_from([1.0, 2.0**20, 2.0**29, 1e300]),
-    class_weight=st.sampled_from([None, "balanced", np.array([1.0, 2.0**40]), np.array([1.0, 1 / 3]), np.array([1e-9, 1e9])]),
+    class_weight=st.sampled_from(
+        [None, "balanced", np.array([1.0, 2.0**40]), np.array([1.0, 1 / 3]), np.array([1e-9, 1e9])]
+    ),
     leaf_penalty=st.sampled_from([0.0, 0.3, 1.0, "tie"]),
 )
 def test_nothing_overflows(n, depth, largest, class_weight, leaf_penalty):

@@ -102,12 +102,15 @@ def test_equal_columns_go_to_the_lower_index():
 
 
 def test_the_better_score_goes_first_at_equal_cost():
-    # Both columns leave one error of six; column 1 has a pure side of three rows, column 0 of two.
-    rows = [("00", 0), ("00", 0), ("10", 0), ("11", 1), ("11", 1), ("11", 1)]
-    rows[2] = ("10", 0)
-    assert solve(rows, k=(1,)).column[0] == 1
-    rows = [("11", 0), ("01", 0), ("01", 0), ("10", 1), ("10", 1), ("11", 1)]
-    assert solve(rows, k=(1,)).cost == solve(rows, k=(2,)).cost
+    # Both columns leave one error of six rows. The pure side has three rows with column 0, one with column 1.
+    rows = [("00", 0), ("00", 0), ("00", 0), ("10", 0), ("11", 1), ("10", 1)]
+    columns = np.array([[bit == "1" for bit in bits] for bits, _ in rows])
+    for k in (1, 2):
+        solution = solve(rows, k=(k,))
+        assert solution.cost == 1
+        assert solution.column[0] == 0
+    swapped = make_problem(columns[:, ::-1], np.array([c for _, c in rows], dtype=np.int32), k=(2,)).reference()
+    assert swapped.column[0] == 1
 
 
 def test_xor_needs_a_second_candidate():
@@ -136,17 +139,21 @@ def test_false_side_first():
     )
 
 
-@pytest.mark.parametrize(("min_samples_leaf", "column"), [(1, 0), (2, 1), (3, -1)])
+# Column 0 makes no error, with two rows on its true side; column 1 makes one, with three; a leaf makes two.
+SMALL_SIDES = [("00", 0)] * 5 + [("01", 0)] + [("11", 1)] * 2
+
+
+@pytest.mark.parametrize(("min_samples_leaf", "column"), [(1, 0), (2, 0), (3, 1), (4, -1)])
 def test_leaves_have_enough_rows(min_samples_leaf, column):
-    rows = [("00", 0), ("00", 0), ("00", 0), ("01", 0), ("11", 1)]
-    assert solve(rows, k=(1,), min_samples_leaf=min_samples_leaf).column[0] == column
+    assert solve(SMALL_SIDES, k=(1,), min_samples_leaf=min_samples_leaf).column[0] == column
+    weights = np.array([9.0, 1, 1, 1, 1, 1, 4, 5])
+    assert solve(SMALL_SIDES, k=(1,), min_samples_leaf=min_samples_leaf, sample_weight=weights).column[0] == column
 
 
-@pytest.mark.parametrize(("fraction", "column"), [(0.0, 0), (0.15, 1), (0.5, -1)])
+@pytest.mark.parametrize(("fraction", "column"), [(0.0, 0), (0.1, 0), (0.2, 1), (0.3, -1)])
 def test_leaves_have_enough_weight(fraction, column):
-    rows = [("00", 0), ("00", 0), ("00", 0), ("01", 0), ("11", 1)]
-    weights = np.array([2.0, 2.0, 4.0, 1.0, 1.0])
-    solution = solve(rows, k=(1,), min_weight_fraction_leaf=fraction, sample_weight=weights)
+    weights = np.array([2.0, 2, 2, 2, 1, 1, 1, 1])  # 2 of 12 on the true side of column 0, 3 of 12 on that of column 1
+    solution = solve(SMALL_SIDES, k=(1,), min_weight_fraction_leaf=fraction, sample_weight=weights)
     assert solution.column[0] == column
 
 
@@ -159,9 +166,11 @@ def test_leaves_cost_their_penalty(leaf_penalty, n_leaves):
 
 
 def test_ties_prefer_fewer_leaves():
-    # Column 0 scores best but needs two more splits; column 2 alone does it.
-    rows = [("000", 0)] * 4 + [("111", 1)] * 4
-    assert np.count_nonzero(solve(rows, leaf_penalty="tie").column == -1) == 2
+    # Two errors at least. Column 1 scores best and then needs column 2 as well; column 2 alone does it.
+    rows = [("001", 0), ("100", 1), ("101", 0), ("001", 1), ("000", 0), ("000", 1), ("111", 0)]
+    plain = solve(rows, k=(2, 2))
+    assert (plain.cost, plain.column.tolist()) == (2, [1, 2, -1, -1, -1])
+    assert solve(rows, k=(2, 2), leaf_penalty="tie").column.tolist() == [2, -1, -1]
 
 
 def test_weights_decide():

@@ -57,7 +57,8 @@ def main() -> None:
         print(f"{problem.title}: {rows[0]} training rows, {rows[1]} test rows, depth {problem.max_depth}\n")
         print(table([*fits, fit_greedy(problem)]))
         best = choose(fits)
-        print(f"\nOne split: with {rows[1]} test rows, test accuracies are good to {100 * margin(best.test, rows[1]):.0f} points or so.")
+        points = 100 * margin(best.test, rows[1])
+        print(f"\nOne split of few rows: take the test accuracies as good to {points:.0f} points.")
         print(f"Fewest training errors, then fewest leaves (the test rows had no say): k = {best.name}\n")
         print("\n".join(tree_lines(best.classifier, problem.names, problem.X[0].dtype == np.bool_)), end="\n\n")
 

@@ -29,24 +29,24 @@ inline int report() {
 }  // namespace check
 
 // CHECK(condition) or CHECK(condition, "seed " << seed): what follows the condition is printed if it does not hold.
-#define CHECK(condition, ...)                                                                       \
-    do {                                                                                            \
-        if (static_cast<bool>(condition)) {                                                         \
-            ++check::passed;                                                                        \
-        } else {                                                                                    \
-            std::ostringstream message;                                                             \
+#define CHECK(condition, ...)                                                                                \
+    do {                                                                                                     \
+        if (static_cast<bool>(condition)) {                                                                  \
+            ++check::passed;                                                                                 \
+        } else {                                                                                             \
+            std::ostringstream message;                                                                      \
             message << __FILE__ << ':' << __LINE__ << ": " << #condition __VA_OPT__(<< "; " << __VA_ARGS__); \
-            check::fail(message.str());                                                             \
-        }                                                                                           \
+            check::fail(message.str());                                                                      \
+        }                                                                                                    \
     } while (false)
 
-#define CHECK_THROWS(exception, expression)                 \
-    do {                                                    \
-        bool thrown = false;                                \
-        try {                                               \
-            static_cast<void>(expression);                  \
-        } catch (const exception&) {                        \
-            thrown = true;                                  \
-        }                                                   \
-        CHECK(thrown, #expression " throws " #exception);   \
+#define CHECK_THROWS(exception, expression)               \
+    do {                                                  \
+        bool thrown = false;                              \
+        try {                                             \
+            static_cast<void>(expression);                \
+        } catch (const exception&) {                      \
+            thrown = true;                                \
+        }                                                 \
+        CHECK(thrown, #expression " throws " #exception); \
     } while (false)

@@ -11,7 +11,7 @@
 
 // Draws that are the same on every machine, which the distributions of <random> are not.
 class Random {
-public:
+  public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}
 
     std::uint64_t bits() { return engine_(); }
@@ -23,7 +23,7 @@ public:
         return values.begin()[below(values.size())];
     }
 
-private:
+  private:
     std::mt19937_64 engine_;
 };
 
@@ -66,11 +66,20 @@ inline void derive_column(Random& random, Problem& problem, std::size_t j) {
     const std::uint8_t constant = random.chance(0.5) ? 1 : 0;
     for (auto& row : problem.rows) {
         switch (kind) {
-            case 0: row[j] = row[other]; break;
-            case 1: row[j] = row[other] ^ 1; break;
-            case 2: row[j] = constant; break;
-            case 3: row[j] = random.chance(0.7) ? row[other] : 0; break;
-            default: break;
+            case 0:
+                row[j] = row[other];
+                break;
+            case 1:
+                row[j] = row[other] ^ 1;
+                break;
+            case 2:
+                row[j] = constant;
+                break;
+            case 3:
+                row[j] = random.chance(0.7) ? row[other] : 0;
+                break;
+            default:
+                break;
         }
     }
 }
@@ -97,7 +106,8 @@ inline Problem random_problem(Random& random, std::size_t n_rows, std::size_t n_
             row = originals[random.below(std::max<std::size_t>(n_rows / 3, 1))];
         }
     }
-    const std::size_t signal[3] = {random.below(n_columns + 1), random.below(n_columns + 1), random.below(n_columns + 1)};
+    const std::size_t signal[3] = {random.below(n_columns + 1), random.below(n_columns + 1),
+                                   random.below(n_columns + 1)};
     for (const auto& row : problem.rows) {
         std::size_t label = 0;
         for (std::size_t s = 0; s < 3; ++s) {

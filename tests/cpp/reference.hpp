@@ -11,11 +11,12 @@
 #include "topk/types.hpp"
 
 class Reference {
-public:
+  public:
     Reference(const Problem& problem, const topk::Options& options)
         : problem_(problem),
           options_(options),
-          scorer_(options, problem.n_columns, problem.n_classes, problem.total_weight(), topk::find_kernels("scalar")) {}
+          scorer_(options, problem.n_columns, problem.n_classes, problem.total_weight(), options.min_weight,
+                  topk::find_kernels("scalar")) {}
 
     topk::Solution solve() const {
         std::vector<std::size_t> rows(problem_.rows.size());
@@ -29,7 +30,7 @@ public:
         return solution;
     }
 
-private:
+  private:
     struct Tree {
         std::int64_t cost = 0;
         std::int32_t column = -1;
@@ -85,7 +86,8 @@ private:
 
     Tree best(const std::vector<std::size_t>& rows, std::size_t level) const {
         Tree tree = leaf(rows);
-        const auto n_present = std::count_if(tree.class_weight.begin(), tree.class_weight.end(), [](auto w) { return w > 0; });
+        const auto n_present =
+            std::count_if(tree.class_weight.begin(), tree.class_weight.end(), [](auto w) { return w > 0; });
         if (level == options_.k.size() || n_present == 1) {
             return tree;
         }

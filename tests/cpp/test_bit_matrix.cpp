@@ -37,18 +37,20 @@ std::vector<bool> naive_conflicts(const Problem& problem) {
 }
 
 // The rows in the order of a matrix: by class, otherwise as they came.
-std::vector<Row> naive_rows(const Problem& problem, bool mark_conflicts) {
+std::vector<Row> naive_rows(const Problem& problem, bool with_conflicts) {
     const std::vector<bool> conflicts = naive_conflicts(problem);
     std::vector<Row> rows;
     for (std::size_t i = 0; i < problem.rows.size(); ++i) {
         const std::int64_t weight = problem.row_weight.empty() ? 1 : problem.row_weight[i];
-        rows.push_back({problem.rows[i], problem.classes[i], weight, mark_conflicts && conflicts[i]});
+        rows.push_back({problem.rows[i], problem.classes[i], weight, with_conflicts && conflicts[i]});
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.class_index < b.class_index; });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const Row& a, const Row& b) { return a.class_index < b.class_index; });
     return rows;
 }
 
-Row read_row(const BitMatrix& matrix, std::size_t n_columns, std::int32_t class_index, std::size_t word, std::size_t bit) {
+Row read_row(const BitMatrix& matrix, std::size_t n_columns, std::int32_t class_index, std::size_t word,
+             std::size_t bit) {
     const auto has = [&](std::uint64_t bits) { return static_cast<std::uint8_t>(bits >> bit & 1); };
     Row row = {{}, class_index, matrix.n_planes == 0 ? 1 : 0, false};
     for (std::size_t j = 0; j < n_columns; ++j) {
@@ -63,7 +65,7 @@ Row read_row(const BitMatrix& matrix, std::size_t n_columns, std::int32_t class_
 
 struct Contents {
     std::vector<Row> rows;
-    std::vector<std::uint64_t> keys;  // low ^ high per row
+    std::vector<Key> keys;  // per row; empty if the matrix has none
 };
 
 // Also checks what every subset promises: words ascend, masks are not empty, spans follow each other in class order.
@@ -82,7 +84,9 @@ Contents read(const BitMatrix& matrix, const Subset& subset, std::size_t n_colum
                 if ((subset.masks[i] >> bit & 1) != 0) {
                     const std::size_t at = std::size_t{64} * subset.words[i] + bit;
                     contents.rows.push_back(read_row(matrix, n_columns, span.class_index, subset.words[i], bit));
-                    contents.keys.push_back(matrix.key_low[at] ^ matrix.key_high[at]);
+                    if (matrix.has_keys) {
+                        contents.keys.push_back({matrix.key_low[at], matrix.key_high[at]});
+                    }
                 }
             }
         }
@@ -123,14 +127,14 @@ void check_compact(const Level& level, const Kernels& kernels, std::size_t n_col
 
 // Splits on random columns, one below the other, with or without moving the rows together in between.
 void test_matrix(Random& random, Problem& problem, const Kernels& kernels) {
-    const bool mark_conflicts = random.chance(0.7);
+    const MatrixExtras extras = {.conflicts = random.chance(0.7), .keys = random.chance(0.7)};
     Monitor monitor({});
     Ticker ticker(monitor);
     Level levels[2];
     Level* current = &levels[0];
-    build_matrix(problem.data(), mark_conflicts, ticker, current->matrix, current->subset);
-    std::vector<Row> expected = naive_rows(problem, mark_conflicts);
-    CHECK(current->matrix.n_rows == expected.size());
+    build_matrix(problem.data(), extras, ticker, current->matrix, current->subset);
+    std::vector<Row> expected = naive_rows(problem, extras.conflicts);
+    CHECK(current->matrix.n_rows == expected.size() && current->matrix.has_keys == extras.keys);
     check_dense(current->matrix, current->subset, problem.n_columns);
     for (int step = 0; step < 6; ++step) {
         CHECK(read(current->matrix, current->subset, problem.n_columns).rows == expected);
@@ -155,10 +159,14 @@ void test_keys_differ(Random& random) {
     Monitor monitor({});
     Ticker ticker(monitor);
     Level level;
-    build_matrix(problem.data(), false, ticker, level.matrix, level.subset);
-    std::vector<std::uint64_t> keys = read(level.matrix, level.subset, 3).keys;
-    std::sort(keys.begin(), keys.end());
-    CHECK(std::adjacent_find(keys.begin(), keys.end()) == keys.end());
+    build_matrix(problem.data(), {.conflicts = false, .keys = true}, ticker, level.matrix, level.subset);
+    std::vector<std::uint64_t> halves;
+    for (const Key& key : read(level.matrix, level.subset, 3).keys) {
+        halves.push_back(key.low);
+        halves.push_back(key.high);
+    }
+    std::sort(halves.begin(), halves.end());
+    CHECK(halves.size() == 6000 && std::adjacent_find(halves.begin(), halves.end()) == halves.end());
 }
 
 void test_pack_booleans(Random& random, std::size_t n_rows, std::size_t n_columns) {
@@ -220,8 +228,8 @@ int main() {
         for (std::uint64_t seed = 0; seed < 60; ++seed) {
             Random random(seed);
             const std::size_t n_columns = random.pick<std::size_t>({1, 5, 16, 63, 64, 65, 130});
-            Problem problem = random_problem(random, random.between(1, random.pick<std::size_t>({10, 200, 500})), n_columns,
-                                             random.pick({1, 2, 3, 40}));
+            Problem problem = random_problem(random, random.between(1, random.pick<std::size_t>({10, 200, 500})),
+                                             n_columns, random.pick({1, 2, 3, 40}));
             if (random.chance(0.5)) {
                 random_weights(random, random.pick<std::int64_t>({1, 9, std::int64_t{1} << 40}), 5, problem);
             }

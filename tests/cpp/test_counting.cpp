@@ -18,7 +18,7 @@ void test_counts(const Problem& problem, const Data& data, std::size_t column, c
     BitMatrix matrix;
     Subset all;
     Subset subset;  // the rows that have `column`
-    build_matrix(data, true, ticker, matrix, all);
+    build_matrix(data, {.conflicts = false, .keys = false}, ticker, matrix, all);
     split(matrix, all, column, true, subset);
 
     const std::size_t n_columns = problem.n_columns;
@@ -59,7 +59,7 @@ void test_conflicts() {
     Ticker ticker(monitor);
     BitMatrix matrix;
     Subset all;
-    build_matrix(problem.data(), true, ticker, matrix, all);
+    build_matrix(problem.data(), {.conflicts = true, .keys = false}, ticker, matrix, all);
     for (const Kernels* kernels : available_kernels()) {
         Counter<std::int64_t> counter(*kernels, problem.class_weight, true, ticker);
         CHECK(counter.conflicts(matrix, all) == 5 + 7, kernels->name);
@@ -106,7 +106,8 @@ int main() {
     for (const Kernels* kernels : available_kernels()) {
         for (std::uint64_t seed = 0; seed < 100; ++seed) {
             Random random(seed);
-            Problem problem = random_problem(random, random.between(1, 300), random.between(1, 80), random.pick({2, 3, 20}));
+            Problem problem =
+                random_problem(random, random.between(1, 300), random.between(1, 80), random.pick({2, 3, 20}));
             const std::size_t column = random.below(problem.n_columns);
             test_counts<std::int32_t>(problem, problem.data(), column, *kernels);
             random_weights(random, 9, 3, problem);

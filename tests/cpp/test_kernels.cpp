@@ -146,10 +146,10 @@ void test_last_level(const Kernels& kernels, Random& random, std::size_t n_colum
     const auto min_side = random.pick({1, 1, 5, INT_MAX});
     Aligned<std::int32_t> small_errors(n_columns);
     Aligned<std::int32_t> large_errors(n_columns);
-    const Minima minima = kernels.last_level(
-        {counts.parent_rows.data(), counts.small_rows.data(), counts.parent_totals.data(), counts.small_totals.data(),
-         n_classes, small_errors.data(), large_errors.data()},
-        min_side, n_columns);
+    const Minima minima =
+        kernels.last_level({counts.parent_rows.data(), counts.small_rows.data(), counts.parent_totals.data(),
+                            counts.small_totals.data(), n_classes, small_errors.data(), large_errors.data()},
+                           min_side, n_columns);
     std::vector<std::int32_t> small(n_columns);
     std::vector<std::int32_t> large(n_columns);
     std::vector<std::int32_t> large_totals(n_classes);
@@ -247,7 +247,8 @@ void test_compress_shapes(const Kernels& kernels, Random& random) {
     const std::uint64_t all = ~std::uint64_t{0};
     for (unsigned shift = 0; shift < 64; ++shift) {
         const std::uint64_t sparse = random.bits() & random.bits() & random.bits();
-        for (const std::uint64_t mask : {all, all >> shift, all << shift, random.bits(), sparse, std::uint64_t{1} << shift}) {
+        for (const std::uint64_t mask :
+             {all, all >> shift, all << shift, random.bits(), sparse, std::uint64_t{1} << shift}) {
             test_compress(kernels, random, mask, shift, 1);
             test_compress(kernels, random, mask, shift, kColumnPadding * random.between(1, kWidest / kColumnPadding));
         }

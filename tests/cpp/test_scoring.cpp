@@ -25,7 +25,8 @@ void test_xlog2x() {
         CHECK(xlog2x(n, std::ldexp(1.0, 44 - p)) == p * (std::int64_t{1} << 44), "2^" << p);
     }
     for (int i = 0; i < 20'000; ++i) {
-        const auto n = i < 5000 ? std::int64_t{i} + 2 : static_cast<std::int64_t>(random.bits() >> random.between(12, 61)) + 2;
+        const auto n =
+            i < 5000 ? std::int64_t{i} + 2 : static_cast<std::int64_t>(random.bits() >> random.between(12, 61)) + 2;
         // So many units that rounding to one is below the tolerance.
         const double unit = std::ldexp(1.0, 45 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))));
         const double expected = static_cast<double>(n) * std::log2(static_cast<double>(n));
@@ -83,9 +84,10 @@ std::int64_t n_true(const Counts<Count>& counts, std::size_t column) {
 }
 
 template <class Count>
-std::vector<std::int64_t> score(const Options& options, const Counts<Count>& counts, const Kernels& kernels) {
+std::vector<std::int64_t> score(const Options& options, std::int64_t min_side, const Counts<Count>& counts,
+                                const Kernels& kernels) {
     const Scorer scorer(options, RandomCounts<Count>::kColumns, static_cast<std::int32_t>(counts.rows.size()),
-                        sum(counts.totals), kernels);
+                        sum(counts.totals), min_side, kernels);
     AlignedBuffer<std::int64_t> keys;
     scorer.keys(counts, RandomCounts<Count>::kPadded, keys.ensure(RandomCounts<Count>::kPadded));
     return {keys.data(), keys.data() + RandomCounts<Count>::kPadded};
@@ -132,12 +134,12 @@ void test_scores(Random& random, Criterion criterion, std::size_t max_total) {
     const Counts<Count>& counts = random_counts.counts;
     Options options;
     options.criterion = criterion;
-    options.min_rows = random.pick({1, 1, 4});
+    const std::int64_t min_side = random.pick({1, 1, 4});
     const std::int64_t total = sum(counts.totals);
-    const std::vector<std::int64_t> keys = score(options, counts, find_kernels("scalar"));
+    const std::vector<std::int64_t> keys = score(options, min_side, counts, find_kernels("scalar"));
     for (std::size_t j = 0; j < keys.size(); ++j) {
         const std::int64_t n = n_true(counts, j);
-        const bool admissible = std::min(n, total - n) >= options.min_rows;
+        const bool admissible = std::min(n, total - n) >= min_side;
         CHECK(admissible == (keys[j] != kNoKey));
         if (admissible) {
             const std::int64_t copy = keys[(j + random_counts.kColumns / 2) % random_counts.kColumns];
@@ -157,20 +159,11 @@ void test_paths_agree(Random& random, Criterion criterion, std::size_t max_total
     const RandomCounts<std::int32_t> narrow(random, random.between(1, 6), max_total);
     Options options;
     options.criterion = criterion;
-    options.min_rows = random.pick({1, 4, 1'000'000'000});
-    const std::vector<std::int64_t> keys = score(options, narrow.counts, find_kernels("scalar"));
+    const std::int64_t min_side = random.pick({1, 4, 1'000'000'000});
+    const std::vector<std::int64_t> keys = score(options, min_side, narrow.counts, find_kernels("scalar"));
     for (const Kernels* kernels : available_kernels()) {
-        CHECK(score(options, narrow.counts, *kernels) == keys, kernels->name);
+        CHECK(score(options, min_side, narrow.counts, *kernels) == keys, kernels->name);
     }
-
-    Counts<std::int32_t> with_rows = narrow.counts;
-    std::vector<std::int32_t> rows;
-    for (std::size_t j = 0; j < narrow.kPadded; ++j) {
-        rows.push_back(static_cast<std::int32_t>(n_true(narrow.counts, j)));
-    }
-    with_rows.n_true = rows.data();
-    with_rows.n_rows = sum(narrow.counts.totals);
-    CHECK(score(options, with_rows, find_kernels("")) == keys);
 
     Counts<std::int64_t> wide;
     std::vector<std::vector<std::int64_t>> wide_rows;
@@ -182,7 +175,17 @@ void test_paths_agree(Random& random, Criterion criterion, std::size_t max_total
     }
     wide.totals.assign(narrow.counts.totals.begin(), narrow.counts.totals.end());
     wide.class_index = narrow.counts.class_index;
-    CHECK(score(options, wide, find_kernels("")) == keys);
+    CHECK(score(options, min_side, wide, find_kernels("")) == keys);
+
+    Counts<std::int32_t> with_rows = narrow.counts;
+    std::vector<std::int32_t> rows;
+    for (std::size_t j = 0; j < narrow.kPadded; ++j) {
+        rows.push_back(static_cast<std::int32_t>(n_true(narrow.counts, j)));
+    }
+    with_rows.n_true = rows.data();
+    with_rows.n_rows = sum(narrow.counts.totals);
+    options.min_rows = min_side;  // every row weighs 1, so it makes no difference which of the two is asked for
+    CHECK(score(options, 1, with_rows, find_kernels("")) == keys);
 }
 
 void test_key_order() {
@@ -206,13 +209,14 @@ void test_user_scores() {
     Options options;
     options.criterion = Criterion::user;
     options.user_weight_unit = 0.5;
-    options.user_score = [&](const std::vector<double>& l, const std::vector<double>& r, const std::vector<bool>& admissible) {
+    options.user_score = [&](const std::vector<double>& l, const std::vector<double>& r,
+                             const std::vector<bool>& admissible) {
         left = l;
         right = r;
         CHECK((admissible == std::vector<bool>{true, true, false, true, true}));
         return scores;
     };
-    const Scorer scorer(options, 5, 3, 9, find_kernels(""));
+    const Scorer scorer(options, 5, 3, 9, 1, find_kernels(""));
     std::vector<std::int64_t> keys(16);
     scorer.keys(counts, 16, keys.data());
     CHECK((left == std::vector<double>{1.5, 0, 0.5, 1, 0, 2.5, 2, 0, 2.5, 0.5, 0, 2, 1.5, 0, 1.5}));

@@ -56,16 +56,27 @@ void random_shape(Random& random, Problem& problem, Options& options) {
 // Total weights on both sides of 2^31 - 1, where counts get 64 bits, and next to it.
 void random_weighting(Random& random, Problem& problem) {
     switch (random.below(8)) {
-        case 0: random_weights(random, 8, 1, problem); break;
-        case 1: random_weights(random, 1, 4, problem); break;
-        case 2: random_weights(random, 8, 4, problem); break;
-        case 3: random_weights(random, std::int64_t{1} << 30, 1000, problem); break;
+        case 0:
+            random_weights(random, 8, 1, problem);
+            break;
+        case 1:
+            random_weights(random, 1, 4, problem);
+            break;
+        case 2:
+            random_weights(random, 8, 4, problem);
+            break;
+        case 3:
+            random_weights(random, std::int64_t{1} << 30, 1000, problem);
+            break;
         case 4:
             random_weights(random, 8, 1, problem);
             problem.row_weight[0] += INT32_MAX - problem.total_weight() + random.pick({-1, 0, 1});
             break;
-        case 5: problem.class_weight[0] = 3; break;
-        default: break;
+        case 5:
+            problem.class_weight[0] = 3;
+            break;
+        default:
+            break;
     }
 }
 
@@ -76,11 +87,20 @@ void random_objective(Random& random, const Problem& problem, Options& options) 
     options.user_weight_unit = random.pick({1.0, 0.25});
     options.min_rows = random.pick({1, 1, 1, 2, 5, 1000});
     const std::int64_t total = problem.total_weight();
+    options.min_weight = random.pick<std::int64_t>({1, 1, 1, 1 + total / 30, 1 + total / 5, total + 1});
     switch (random.below(5)) {
-        case 0: options.cost_scale = 1000, options.leaf_penalty = 1; break;  // fewer leaves among equal costs
-        case 1: options.leaf_penalty = 1 + total / 100; break;
-        case 2: options.leaf_penalty = total / 20; options.cost_scale = 3; break;
-        default: break;
+        case 0:
+            options.cost_scale = 1000, options.leaf_penalty = 1;
+            break;  // fewer leaves among equal costs
+        case 1:
+            options.leaf_penalty = 1 + total / 100;
+            break;
+        case 2:
+            options.leaf_penalty = total / 20;
+            options.cost_scale = 3;
+            break;
+        default:
+            break;
     }
 }
 
@@ -100,10 +120,11 @@ std::string describe(std::uint64_t seed, const Problem& problem, const Options& 
     for (const std::int32_t k : options.k) {
         out << ' ' << k;
     }
-    out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight() << ", min_rows "
-        << options.min_rows << ", penalty " << options.leaf_penalty << ", kernel " << options.kernel << ", threads "
-        << options.threads << ", cache " << options.use_cache << ' ' << options.cache_bytes << ", bounds "
-        << options.use_bounds << ", time limit " << options.time_limit;
+    out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight()
+        << ", min_rows " << options.min_rows << ", min_weight " << options.min_weight << ", penalty "
+        << options.leaf_penalty << ", kernel " << options.kernel << ", threads " << options.threads << ", cache "
+        << options.use_cache << ' ' << options.cache_bytes << ", bounds " << options.use_bounds << ", time limit "
+        << options.time_limit;
     return out.str();
 }
 
@@ -121,7 +142,8 @@ void test_random_problem(std::uint64_t seed) {
         const Solution solution = solve(data, options);
         CHECK(same_tree(solution, expected), describe(seed, problem, options));
         CHECK(solution.complete && solution.statistics.kernel == options.kernel);
-        CHECK(solution.statistics.cache_bytes <= static_cast<std::int64_t>(options.use_cache ? options.cache_bytes : 0));
+        CHECK(solution.statistics.cache_bytes <=
+              static_cast<std::int64_t>(options.use_cache ? options.cache_bytes : 0));
     }
 }
 
@@ -187,6 +209,7 @@ void test_invalid_arguments() {
     check([](Data&, Options& options) { options.k = {1, 0}; });
     check([](Data&, Options& options) { options.k.assign(1000, 1); });
     check([](Data&, Options& options) { options.min_rows = 0; });
+    check([](Data&, Options& options) { options.min_weight = 0; });
     check([](Data&, Options& options) { options.cost_scale = 0; });
     check([](Data&, Options& options) { options.leaf_penalty = -1; });
     check([](Data&, Options& options) { options.threads = 0; });
@@ -200,7 +223,7 @@ int main() {
     test_smallest_problems();
     test_statistics();
     test_invalid_arguments();
-    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
         test_random_problem(seed);
     }
     return check::report();

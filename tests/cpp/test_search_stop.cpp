@@ -41,10 +41,12 @@ void test_interrupt(const char* what, Problem problem, Options options) {
         code = interrupt.code;
     }
     CHECK(code == 7, what << ", " << options.threads << " threads");
-    CHECK(seconds_since(start) < kSoon, what << ", " << options.threads << " threads, " << seconds_since(start) << " s");
+    CHECK(seconds_since(start) < kSoon,
+          what << ", " << options.threads << " threads, " << seconds_since(start) << " s");
 }
 
-std::vector<double> slow_score(const std::vector<double>&, const std::vector<double>& right, const std::vector<bool>& columns) {
+std::vector<double> slow_score(const std::vector<double>&, const std::vector<double>& right,
+                               const std::vector<bool>& columns) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return {right.begin(), right.begin() + static_cast<std::ptrdiff_t>(columns.size())};
 }
@@ -68,10 +70,10 @@ void test_interrupts(int threads) {
 }
 
 void test_progress(int threads) {
-    Problem problem = noise(500, 40);
+    Problem problem = noise(1000, 60);
     Options options;
     options.threads = threads;
-    options.k = {8, 10, 10, 10};
+    options.k = {30, 40, 40, 40};
     options.use_bounds = false;
     options.time_limit = 3600;
     std::vector<Progress> reports;
@@ -80,7 +82,7 @@ void test_progress(int threads) {
     CHECK(!reports.empty());
     for (std::size_t i = 0; i < reports.size(); ++i) {
         CHECK(reports[i].cost == -1 || reports[i].cost >= solution.cost);
-        CHECK(reports[i].k >= 1 && reports[i].k <= 10);
+        CHECK(reports[i].k >= 1 && reports[i].k <= 40);
         if (i > 0) {
             CHECK(reports[i].seconds > reports[i - 1].seconds && reports[i].nodes >= reports[i - 1].nodes);
             CHECK(reports[i].k >= reports[i - 1].k);
@@ -97,7 +99,8 @@ void test_failing_criterion(int threads, int n_calls, bool elsewhere) {
     options.threads = threads;
     options.k.assign(5, 30);
     options.criterion = Criterion::user;
-    options.user_score = [&](const std::vector<double>&, const std::vector<double>& right, const std::vector<bool>& columns) {
+    options.user_score = [&](const std::vector<double>&, const std::vector<double>& right,
+                             const std::vector<bool>& columns) {
         const bool fails = elsewhere ? std::this_thread::get_id() != caller : ++calls == n_calls;
         if (fails) {
             throw std::domain_error("the user's own error");

@@ -98,11 +98,14 @@ void test_many_small_groups(int n_threads) {
         CHECK(n_runs == expected);
     }
     // The same from within tasks, so that several groups are open at once.
-    pool.run(0, 8, [&](int) {
-        for (int i = 0; i < 500; ++i) {
-            pool.run(1, 2, [&](int) { ++n_runs; }, kNothing);
-        }
-    }, kNothing);
+    pool.run(
+        0, 8,
+        [&](int) {
+            for (int i = 0; i < 500; ++i) {
+                pool.run(1, 2, [&](int) { ++n_runs; }, kNothing);
+            }
+        },
+        kNothing);
     CHECK(n_runs == expected + 8 * 500 * 2);
 }
 
