@@ -36,7 +36,8 @@ template <class T>
 NewArray<T> to_numpy(std::vector<T>&& values, std::vector<std::size_t> shape) {
     auto owner = std::make_unique<std::vector<T>>(std::move(values));
     T* data = owner->data();
-    nb::capsule capsule(owner.get(), [](void* p) noexcept { std::unique_ptr<std::vector<T>>(static_cast<std::vector<T>*>(p)); });
+    nb::capsule capsule(owner.get(),
+                        [](void* p) noexcept { std::unique_ptr<std::vector<T>>(static_cast<std::vector<T>*>(p)); });
     static_cast<void>(owner.release());
     return NewArray<T>(data, shape.size(), shape.data(), capsule);
 }
@@ -63,8 +64,9 @@ topk::ScoreFunction wrap_score(const nb::object& user_score, std::size_t n_colum
         const nb::gil_scoped_acquire gil;
         const std::vector<std::size_t> shape = {n_columns, n_classes};
         const std::vector<std::uint8_t> flags(admissible.begin(), admissible.end());
-        const nb::object scores = user_score(to_numpy(std::vector<double>(left), shape), to_numpy(std::vector<double>(right), shape),
-                                             to_numpy(std::vector<std::uint8_t>(flags)));
+        const nb::object scores =
+            user_score(to_numpy(std::vector<double>(left), shape), to_numpy(std::vector<double>(right), shape),
+                       to_numpy(std::vector<std::uint8_t>(flags)));
         const auto array = nb::cast<Array<double, 1>>(scores);
         return std::vector<double>(array.data(), array.data() + array.size());
     };
@@ -110,9 +112,9 @@ nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
 nb::dict solve(const Array<std::uint64_t, 2>& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
                const std::optional<Array<std::int64_t, 1>>& row_weight, const Array<std::int64_t, 1>& class_weight,
                std::vector<std::int32_t> k, const std::string& criterion, const nb::object& user_score,
-               double weight_unit, std::int64_t min_rows, std::int64_t min_weight, std::int64_t cost_scale, std::int64_t leaf_penalty,
-               int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes, std::string kernel,
-               double time_limit, const nb::object& progress) {
+               double weight_unit, std::int64_t min_rows, std::int64_t min_weight, std::int64_t cost_scale,
+               std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
+               std::string kernel, double time_limit, const nb::object& progress) {
     topk::Data data;
     data.rows = {rows.data(), rows.size()};
     data.n_rows = rows.shape(0);
@@ -170,7 +172,8 @@ std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2
 
 NewArray<std::uint64_t> pack_thresholds(const Array<double, 2>& features, const Array<double, 1>& thresholds,
                                         const Array<std::int64_t, 1>& offsets) {
-    if (offsets.size() != features.shape(0) + 1 || static_cast<std::size_t>(offsets(offsets.size() - 1)) != thresholds.size()) {
+    if (offsets.size() != features.shape(0) + 1 ||
+        static_cast<std::size_t>(offsets(offsets.size() - 1)) != thresholds.size()) {
         throw std::invalid_argument("offsets must have one entry per feature and end with the number of thresholds");
     }
     std::vector<std::uint64_t> rows = empty_rows(features.shape(1), thresholds.size());
@@ -194,8 +197,8 @@ std::vector<std::string> kernels() {
 NB_MODULE(_core, m) {
     using namespace nb::literals;
     m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "row_weight"_a.none(), "class_weight"_a,
-          "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a, "cost_scale"_a, "leaf_penalty"_a,
-          "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "kernel"_a, "time_limit"_a,
+          "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a, "cost_scale"_a,
+          "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "kernel"_a, "time_limit"_a,
           "progress"_a.none());
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_thresholds", &pack_thresholds, "features"_a, "thresholds"_a, "offsets"_a);

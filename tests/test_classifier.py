@@ -506,6 +506,16 @@ def test_large_parameters(parameters):
     assert classifier.train_errors_ == np.count_nonzero(classifier.predict(X) != y)
 
 
+def test_many_rows_and_thresholds():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 1_500, (140_000, 2)).astype(float)
+    y = (X[:, 0] + X[:, 1] > 1_000) ^ (rng.random(len(X)) < 0.05)
+    ours = fitted(X, y, k=1, max_depth=2, max_thresholds=None)
+    theirs = DecisionTreeClassifier(criterion="entropy", max_depth=2).fit(X, y)
+    assert ours.tree_.threshold[0] == theirs.tree_.threshold[0]
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
 def test_the_training_data_are_left_alone():
     X, y = numeric_data()
     weights = np.ones(len(y))

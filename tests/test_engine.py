@@ -278,6 +278,17 @@ def test_memory_limits_agree(cache_bytes: int, threads: int) -> None:
     assert solution.statistics["cache_bytes"] <= cache_bytes
 
 
+@pytest.mark.parametrize("kernel", _engine.kernels())
+def test_many_rows(kernel: str) -> None:
+    """Long columns, nearly full ones among them: sums that are too narrow overflow."""
+    rng = np.random.default_rng(13)
+    columns = rng.random((20_000, 40)) < np.linspace(0.5, 1.0, 40)
+    problem = make_problem(columns, random_classes(rng, columns, 2), k=(2,) * 3)
+    solution = problem.engine(kernel=kernel)
+    assert_same_tree(solution, problem.reference())
+    assert_describes(solution, problem)
+
+
 def tied_problem(seed: int) -> Problem:
     """Few rows, noise for classes: many trees have the lowest cost, and which one it is depends on every tie."""
     rng = np.random.default_rng(seed)

@@ -206,8 +206,7 @@ void append_class(std::int32_t class_index, std::size_t n_rows, Subset& all) {
         all.words.push_back(static_cast<std::uint32_t>(all.words.size()));
         all.masks.push_back(low_bits(left));
     }
-    all.spans.push_back(
-        {class_index, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(all.words.size())});
+    all.spans.push_back({class_index, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(all.words.size())});
 }
 
 void clear(Subset& subset) {
@@ -270,7 +269,7 @@ namespace {
 
 // Rows of a class are moved together: the next free position, as a word of the target and a bit in it.
 class Target {
-public:
+  public:
     explicit Target(std::size_t word) : word_(word) {}
     std::size_t word() const { return word_; }
     unsigned bit() const { return bit_; }
@@ -279,7 +278,7 @@ public:
         bit_ = (bit_ + n) % kWordBits;
     }
 
-private:
+  private:
     std::size_t word_;
     unsigned bit_ = 0;
 };

@@ -37,7 +37,7 @@ struct BitMatrix {
     std::size_t n_columns = 0;  // padded
     std::size_t n_words = 0;
     std::size_t n_rows = 0;
-    AlignedBuffer<std::uint64_t> bits;               // n_words * n_columns, word-major
+    AlignedBuffer<std::uint64_t> bits;  // n_words * n_columns, word-major
     // 64 * n_words: a random key per row, whose sums identify subsets.
     bool has_keys = false;
     AlignedBuffer<std::uint64_t> key_low, key_high;
@@ -51,7 +51,8 @@ struct BitMatrix {
     const std::uint64_t* word(std::size_t w) const { return bits.data() + w * n_columns; }
 };
 
-// What only some searches need of a matrix. Looking for conflicts takes a pass with a hash table; keys take 16 bytes a row.
+// What only some searches need of a matrix. Looking for conflicts takes a pass with a hash table; keys take 16 bytes a
+// row.
 struct MatrixExtras {
     bool conflicts;
     bool keys;

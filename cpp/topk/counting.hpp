@@ -15,7 +15,7 @@ namespace topk {
 // One per thread of execution (it has scratch space). Count is int32_t or int64_t, wide enough for the total weight.
 template <class Count>
 class Counter {
-public:
+  public:
     Counter(const Kernels& kernels, std::span<const std::int64_t> class_weight, bool weighted, Ticker& ticker)
         : kernels_(kernels), class_weight_(class_weight), weighted_(weighted), ticker_(ticker) {}
 
@@ -31,7 +31,7 @@ public:
     // Weight of the rows of the subset that every tree gets wrong.
     Count conflicts(const BitMatrix& matrix, const Subset& subset);
 
-private:
+  private:
     void count(const BitMatrix& matrix, WordList list, std::int32_t* out);
     WordList in_plane(const BitMatrix& matrix, std::size_t plane, WordList list);
 

@@ -54,6 +54,7 @@ void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::si
 
 }  // namespace
 
-const Kernels kAvx2Kernels = {"avx2", count, xor_keys_loop, last_level, entropy_keys_loop, count_greater, count_rows, compress};
+const Kernels kAvx2Kernels = {"avx2",        count,      xor_keys_loop, last_level, entropy_keys_loop,
+                              count_greater, count_rows, compress};
 
 }  // namespace topk

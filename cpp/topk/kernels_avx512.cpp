@@ -32,14 +32,22 @@ void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::si
         count_block<16>(bits + j, stride, list, out + j);
     }
     switch ((n_columns - j) / 16) {
-        case 1: return count_block<2>(bits + j, stride, list, out + j);
-        case 2: return count_block<4>(bits + j, stride, list, out + j);
-        case 3: return count_block<6>(bits + j, stride, list, out + j);
-        case 4: return count_block<8>(bits + j, stride, list, out + j);
-        case 5: return count_block<10>(bits + j, stride, list, out + j);
-        case 6: return count_block<12>(bits + j, stride, list, out + j);
-        case 7: return count_block<14>(bits + j, stride, list, out + j);
-        default: return;
+        case 1:
+            return count_block<2>(bits + j, stride, list, out + j);
+        case 2:
+            return count_block<4>(bits + j, stride, list, out + j);
+        case 3:
+            return count_block<6>(bits + j, stride, list, out + j);
+        case 4:
+            return count_block<8>(bits + j, stride, list, out + j);
+        case 5:
+            return count_block<10>(bits + j, stride, list, out + j);
+        case 6:
+            return count_block<12>(bits + j, stride, list, out + j);
+        case 7:
+            return count_block<14>(bits + j, stride, list, out + j);
+        default:
+            return;
     }
 }
 
@@ -103,6 +111,7 @@ void entropy_keys(const CountTable& t, const EntropyTable& e, std::int32_t min_s
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512", count, xor_keys, last_level, entropy_keys, count_greater, count_rows, compress};
+const Kernels kAvx512Kernels = {"avx512",     count,         xor_keys,   last_level,
+                                entropy_keys, count_greater, count_rows, compress};
 
 }  // namespace topk

@@ -16,7 +16,7 @@ template <class T>
 class AlignedBuffer {
     static_assert(std::is_trivially_copyable_v<T>);
 
-public:
+  public:
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
     std::size_t capacity() const { return capacity_; }
@@ -38,7 +38,7 @@ public:
         return data_.get();
     }
 
-private:
+  private:
     struct Free {
         void operator()(T* p) const { std::free(p); }
     };

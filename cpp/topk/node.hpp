@@ -27,7 +27,7 @@ struct Node {
     Key key;
     Counts<Count> counts;  // rows may point into this node's storage or an ancestor's
     SideWeight<Count> whole;
-    Count conflicts = 0;   // weight that every tree gets wrong
+    Count conflicts = 0;  // weight that every tree gets wrong
     AlignedBuffer<Count> storage;
     AlignedBuffer<std::int32_t> n_true_storage;
 };
@@ -38,23 +38,24 @@ void add_class(SideWeight<Count>& side, Count weight) {
     side.heaviest = weight > side.heaviest ? weight : side.heaviest;
 }
 
-// Count every column on the node's subset. `track_rows`: rows per column are needed beside their weights.
 template <class Count>
-void count_node(Node<Count>& node, Counter<Count>& counter, bool track_rows, const std::vector<Count>& class_totals) {
+void add_total(Node<Count>& node, std::int32_t class_index, Count weight) {
+    node.counts.totals.push_back(weight);
+    node.counts.class_index.push_back(class_index);
+    add_class(node.whole, weight);
+}
+
+// Count every column on the node's subset, whose totals are set. `track_rows`: rows per column are needed beside their
+// weights.
+template <class Count>
+void count_node(Node<Count>& node, Counter<Count>& counter, bool track_rows) {
     const std::size_t n_columns = node.matrix->n_columns;
     const std::size_t n_classes = node.subset.spans.size();
     Count* storage = node.storage.ensure(n_classes * n_columns);
     node.counts.rows.clear();
-    node.counts.totals.clear();
-    node.counts.class_index.clear();
-    node.whole = {};
     for (std::size_t s = 0; s < n_classes; ++s) {
-        const ClassSpan& span = node.subset.spans[s];
-        counter.weights(*node.matrix, node.subset, span, storage + s * n_columns);
+        counter.weights(*node.matrix, node.subset, node.subset.spans[s], storage + s * n_columns);
         node.counts.rows.push_back(storage + s * n_columns);
-        node.counts.totals.push_back(class_totals[static_cast<std::size_t>(span.class_index)]);
-        node.counts.class_index.push_back(span.class_index);
-        add_class(node.whole, node.counts.totals.back());
     }
     node.counts.n_true = nullptr;
     if (track_rows) {
@@ -65,8 +66,8 @@ void count_node(Node<Count>& node, Counter<Count>& counter, bool track_rows, con
     }
 }
 
-// The counts of `larger` are those of `parent` less those of `smaller`. Rows of classes that `smaller` does not have are
-// shared with the parent, not copied.
+// The counts of `larger` are those of `parent` less those of `smaller`. Rows of classes that `smaller` does not have
+// are shared with the parent, not copied.
 template <class Count>
 void subtract_node(const Counts<Count>& parent, const Counts<Count>& smaller, std::size_t n_columns,
                    Node<Count>& larger) {
@@ -91,9 +92,7 @@ void subtract_node(const Counts<Count>& parent, const Counts<Count>& smaller, st
         }
         s += shared ? 0 : 1;
         if (total > 0) {
-            out.totals.push_back(total);
-            out.class_index.push_back(parent.class_index[c]);
-            add_class(larger.whole, total);
+            add_total(larger, parent.class_index[c], total);
         }
     }
     out.n_true = nullptr;
@@ -132,5 +131,18 @@ struct Split {
         }
     }
 };
+
+// The classes of one side of a split and their weights.
+template <class Count>
+void set_totals(const Counts<Count>& parent, std::size_t column, bool side, Node<Count>& child) {
+    child.counts.totals.clear();
+    child.counts.class_index.clear();
+    child.whole = {};
+    for (std::size_t c = 0; c < parent.rows.size(); ++c) {
+        if (const Count total = side_total(parent, c, column, side); total > 0) {
+            add_total(child, parent.class_index[c], total);
+        }
+    }
+}
 
 }  // namespace topk

@@ -60,7 +60,8 @@ void pack_thresholds(const double* values, std::size_t n_rows, std::span<const d
         for (std::size_t row = 0; row < n_rows; ++row) {
             // Thresholds below the value come first: their columns are true.
             const double* begin = thresholds.data() + first;
-            const std::size_t n_true = static_cast<std::size_t>(std::lower_bound(begin, begin + n, feature[row]) - begin);
+            const std::size_t n_true =
+                static_cast<std::size_t>(std::lower_bound(begin, begin + n, feature[row]) - begin);
             std::uint64_t* words = out + row * words_per_row;
             for (std::size_t j = first; j < first + n_true;) {
                 const std::size_t in_word = std::min(first + n_true - j, 64 - j % 64);

@@ -7,7 +7,8 @@
 
 namespace topk {
 
-// values: n_rows * n_columns bytes, row-major, 0 or 1. Returns false, with `out` half filled, if there is another value.
+// values: n_rows * n_columns bytes, row-major, 0 or 1. Returns false, with `out` half filled, if there is another
+// value.
 bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n_columns, std::uint64_t* out);
 
 // Column offsets[f] + t is `feature f > thresholds[offsets[f] + t]`; the thresholds of a feature ascend.

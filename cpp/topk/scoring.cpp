@@ -47,7 +47,8 @@ Scorer::Scorer(const Options& options, std::size_t n_columns, std::int32_t n_cla
       n_columns_(n_columns),
       n_classes_(n_classes),
       min_side_(min_side),
-      unit_(std::ldexp(1.0, kFixedPointBits - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(total_weight))))) {
+      unit_(std::ldexp(1.0,
+                       kFixedPointBits - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(total_weight))))) {
     if (options.criterion == Criterion::entropy || options.criterion == Criterion::gain_ratio) {
         table_.resize(static_cast<std::size_t>(std::min(total_weight + 1, kTableSize)));
         for (std::size_t n = 0; n < table_.size(); ++n) {
@@ -149,8 +150,8 @@ void Scorer::slow_keys(const Counts<Count>& counts, std::size_t padded_columns, 
             n_true += right[c];
         }
         if (admissible(counts, j, n_true, total - n_true)) {
-            const std::int64_t gain = side(left.data(), n_classes, total - n_true) +
-                                      side(right.data(), n_classes, n_true) - whole;
+            const std::int64_t gain =
+                side(left.data(), n_classes, total - n_true) + side(right.data(), n_classes, n_true) - whole;
             keys[j] = pack_key(score(gain, total, n_true), j);
         }
     }

@@ -16,18 +16,18 @@ namespace topk {
 // Weighted class counts of one subset over all columns. Rows and totals are per class present, in class order.
 template <class Count>
 struct Counts {
-    std::vector<const Count*> rows;          // each n_columns (padded): weight of the true rows of the class
-    std::vector<Count> totals;               // weight of the class
+    std::vector<const Count*> rows;  // each n_columns (padded): weight of the true rows of the class
+    std::vector<Count> totals;       // weight of the class
     std::vector<std::int32_t> class_index;
-    const std::int32_t* n_true = nullptr;    // rows per column, where they differ from the weights and matter
-    std::int64_t n_rows = 0;                 // of the subset; used with n_true
+    const std::int32_t* n_true = nullptr;  // rows per column, where they differ from the weights and matter
+    std::int64_t n_rows = 0;               // of the subset; used with n_true
 };
 
 // n * log2(n) in fixed point of `unit` units, the same bits as in the Python reference.
 std::int64_t xlog2x(std::int64_t n, double unit);
 
 class Scorer {
-public:
+  public:
     // min_side: weight that both sides of a candidate must have.
     Scorer(const Options& options, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
            std::int64_t min_side, const Kernels& kernels);
@@ -36,7 +36,7 @@ public:
     void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
     void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
 
-private:
+  private:
     template <class Count>
     void slow_keys(const Counts<Count>& counts, std::size_t padded_columns, std::int64_t* keys) const;
     template <class Count>

@@ -14,18 +14,17 @@
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
+#include "incumbent.hpp"
 #include "kernels.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
 #include "stop.hpp"
 #include "subset_cache.hpp"
 #include "thread_pool.hpp"
+#include "tree_node.hpp"
 
 namespace topk {
 namespace {
-
-constexpr std::int64_t kInfinity = std::numeric_limits<std::int64_t>::max() / 4;
-constexpr std::int32_t kLeaf = -1;
 
 // Candidates of the first two levels are tasks (4 k^2 of them), if at least three levels are left below.
 constexpr int kParallelLevels = 2;
@@ -40,52 +39,7 @@ struct Result {
     bool solved;
 };
 
-// The best answer of one node so far. Its budget for a candidate lets through what would replace it: less cost, or the
-// same cost at an earlier rank.
-class Incumbent {
-public:
-    // `cost` to beat at the start: that of the leaf or the node's budget, both of which win ties.
-    // `shared`: several threads use it.
-    Incumbent(std::int64_t cost, bool shared) : shared_(shared), cost_(cost) {}
-
-    std::int64_t budget(int rank) const {
-        const auto guard = lock();
-        return rank_ < rank ? cost_ : cost_ + 1;
-    }
-    void offer(int rank, std::int64_t cost) {
-        const auto guard = lock();
-        if (cost < cost_ || (cost == cost_ && rank < rank_)) {
-            cost_ = cost;
-            rank_ = rank;
-        } else {
-            lowest_pruned_ = std::min(lowest_pruned_, cost);
-        }
-    }
-    std::int64_t cost() const { return cost_; }
-    int rank() const { return rank_; }  // -1: no candidate has won
-    std::int64_t lowest_pruned() const { return lowest_pruned_; }
-
-private:
-    std::unique_lock<std::mutex> lock() const {
-        return shared_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
-    }
-
-    mutable std::mutex mutex_;
-    const bool shared_;
-    std::int64_t cost_;
-    int rank_ = -1;
-    std::int64_t lowest_pruned_ = kInfinity;
-};
-
-// A node of the finished tree.
-struct TreeNode {
-    std::int32_t column = kLeaf;
-    std::int64_t n_rows = 0;
-    std::int64_t cost = 0;
-    std::vector<std::int64_t> class_weight;
-    std::unique_ptr<TreeNode> child[2];  // false, true
-};
-
+// Make `tree` a split with these children.
 template <class Count>
 void join(TreeNode& tree, const Split<Count>& split_on, std::unique_ptr<TreeNode> small,
           std::unique_ptr<TreeNode> large) {
@@ -103,7 +57,7 @@ struct Level {
     std::vector<std::int64_t> sorted_keys;
     std::vector<std::int32_t> candidates;
     BitMatrix dense_matrix;
-    Node<Count> dense;     // the node itself with its rows moved together into dense_matrix
+    Node<Count> dense;  // the node itself with its rows moved together into dense_matrix
 };
 
 // For the children of a node with two levels left: they are never nodes of their own.
@@ -128,7 +82,6 @@ struct Workspace {
     Counter<Count> counter;
     std::vector<Level<Count>> levels;
     LastLevel<Count> last;
-    std::vector<Count> class_totals;
     std::int64_t nodes = 0;
     std::int64_t pruned = 0;
     std::int64_t cache_hits = 0;
@@ -145,11 +98,11 @@ std::int64_t total_weight(const Data& data) {
 
 template <class Count>
 class Search {
-public:
+  public:
     Search(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total);
     Solution run();
 
-private:
+  private:
     using Space = Workspace<Count>;
 
     int height(int level) const { return static_cast<int>(k_.size()) - level; }
@@ -157,16 +110,19 @@ private:
         return static_cast<std::int64_t>(errors) * options_.cost_scale + options_.leaf_penalty;
     }
     Key subset_key(const BitMatrix& matrix, const Subset& subset) const {
-        return matrix.has_keys ? kernels_.xor_keys(matrix.key_low.data(), matrix.key_high.data(), subset.list()) : Key();
+        return matrix.has_keys ? kernels_.xor_keys(matrix.key_low.data(), matrix.key_high.data(), subset.list())
+                               : Key();
     }
     bool in_parallel(int level) const {
         return pool_ && level < kParallelLevels && height(level) >= kParallelMinHeight;
     }
     std::int64_t budget_or_none(std::int64_t budget) const { return options_.use_bounds ? budget : kInfinity; }
-    bool all_columns(int level) const { return static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]) >= data_.n_columns; }
+    bool all_columns(int level) const {
+        return static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]) >= data_.n_columns;
+    }
 
     void build_root(Space& space);
-    std::unique_ptr<TreeNode> search_tree(Space& space, std::int64_t budget);
+    std::unique_ptr<TreeNode> search_pass(Space& space, std::int32_t k, std::int64_t budget);
     std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
     std::unique_ptr<TreeNode> read_tree(Space& space, int level, const Node<Count>& node, std::int64_t budget);
     std::unique_ptr<TreeNode> leaf_node(const Node<Count>& node) const;
@@ -182,6 +138,8 @@ private:
 
     void rank_candidates(int level, const Counts<Count>& counts, Level<Count>& buffers) const;
     bool worth_compacting(int level, const Node<Count>& node) const;
+    void grow_children(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                       Node<Count> child[2]);
     void open_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
     void count_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
     void count_small(Space& space, const Node<Count>& node, const Split<Count>& split_on);
@@ -197,8 +155,8 @@ private:
     const Options& options_;
     const Kernels& kernels_;
     const bool weighted_;
-    const bool track_rows_;         // rows and weights differ, and both count
-    const std::int64_t min_side_;   // weight on both sides of a split
+    const bool track_rows_;        // rows and weights differ, and both count
+    const std::int64_t min_side_;  // weight on both sides of a split
     std::vector<std::int32_t> k_;  // of the current pass
     Monitor monitor_;
     Scorer scorer_;
@@ -206,11 +164,10 @@ private:
     std::unique_ptr<ThreadPool> pool_;
     BitMatrix matrix_;
     Node<Count> root_;
-    std::vector<Count> root_totals_;
     std::mutex spaces_mutex_;
     std::vector<std::unique_ptr<Space>> spaces_;  // not in use
-    std::int32_t k_pass_ = 1;     // widest k of the current pass
-    std::int32_t k_reached_ = 0;  // of the last one that was finished
+    std::int32_t k_pass_ = 1;                     // widest k of the current pass
+    std::int32_t k_reached_ = 0;                  // of the last one that was finished
     std::atomic<std::int64_t> nodes_ = 0;
     std::atomic<std::int64_t> best_cost_ = -1;  // at the root; -1: none yet
 };
@@ -246,15 +203,18 @@ void Search<Count>::build_root(Space& space) {
     const MatrixExtras extras = {.conflicts = options_.use_bounds && searching, .keys = cache_ && searching};
     build_matrix(data_, extras, space.ticker, matrix_, root_.subset);
     root_.matrix = &matrix_;
-    root_totals_.assign(static_cast<std::size_t>(data_.n_classes), 0);
+    std::vector<Count> totals(static_cast<std::size_t>(data_.n_classes), 0);
     for (std::size_t i = 0; i < data_.n_rows; ++i) {
         const auto c = static_cast<std::size_t>(data_.classes[i]);
         const std::int64_t row = data_.row_weight.empty() ? 1 : data_.row_weight[i];
-        root_totals_[c] += static_cast<Count>(row * data_.class_weight[c]);
+        totals[c] += static_cast<Count>(row * data_.class_weight[c]);
     }
     root_.key = subset_key(matrix_, root_.subset);
     root_.conflicts = space.counter.conflicts(matrix_, root_.subset);
-    count_node(root_, space.counter, track_rows_, root_totals_);
+    for (const ClassSpan& span : root_.subset.spans) {
+        add_total(root_, span.class_index, totals[static_cast<std::size_t>(span.class_index)]);
+    }
+    count_node(root_, space.counter, track_rows_);
 }
 
 // One pass for the k asked for; with a time limit, passes of k = 1, 2, 4, ... first, so that there is always a complete
@@ -266,21 +226,15 @@ Solution Search<Count>::run() {
     try {
         build_root(space);
         const std::int32_t widest = k_.empty() ? 1 : *std::max_element(k_.begin(), k_.end());
-        for (std::int32_t k = options_.time_limit > 0 ? 1 : widest; k_reached_ < widest; k = k > widest / 2 ? widest : 2 * k) {
-            for (std::size_t level = 0; level < k_.size(); ++level) {
-                k_[level] = std::min(options_.k[level], k);
-            }
-            k_pass_ = k;
-            if (cache_ && k_reached_ > 0) {
-                cache_->clear();  // what is known holds for the narrower search only
-            }
+        std::int32_t k = options_.time_limit > 0 ? 1 : widest;
+        best = search_pass(space, k, kInfinity);
+        if (options_.time_limit > 0) {
+            monitor_.set_time_limit(options_.time_limit);
+        }
+        while (k < widest) {
+            k = k > widest / 2 ? widest : 2 * k;
             // The budget lets through trees of the cost already known: the tree of a wider k may differ from it.
-            best = search_tree(space, best ? best->cost + 1 : kInfinity);
-            best_cost_ = best->cost;
-            k_reached_ = k;
-            if (options_.time_limit > 0) {
-                monitor_.set_time_limit(options_.time_limit);
-            }
+            best = search_pass(space, k, best->cost + 1);
         }
         return finish(*best, space, true);
     } catch (const Stopped&) {
@@ -289,21 +243,31 @@ Solution Search<Count>::run() {
     }
 }
 
+// The tree for at most k candidates per level.
 template <class Count>
-std::unique_ptr<TreeNode> Search<Count>::search_tree(Space& space, std::int64_t budget) {
-    if (std::all_of(k_.begin(), k_.end(), [](std::int32_t k) { return k == 1; })) {
-        return greedy_tree(space, 0, root_);
+std::unique_ptr<TreeNode> Search<Count>::search_pass(Space& space, std::int32_t k, std::int64_t budget) {
+    for (std::size_t level = 0; level < k_.size(); ++level) {
+        k_[level] = std::min(options_.k[level], k);
     }
-    if (options_.threads > 1 && !pool_ && height(0) >= kParallelMinHeight) {
+    k_pass_ = k;
+    if (cache_ && k_reached_ > 0) {
+        cache_->clear();  // what is known holds for the narrower search only
+    }
+    const bool greedy = std::all_of(k_.begin(), k_.end(), [](std::int32_t width) { return width == 1; });
+    if (!greedy && options_.threads > 1 && !pool_ && height(0) >= kParallelMinHeight) {
         pool_ = std::make_unique<ThreadPool>(options_.threads);
     }
-    return read_tree(space, 0, root_, budget);
+    auto tree = greedy ? greedy_tree(space, 0, root_) : read_tree(space, 0, root_, budget);
+    best_cost_.store(tree->cost, std::memory_order_relaxed);
+    k_reached_ = k;
+    return tree;
 }
 
 template <class Count>
 std::unique_ptr<TreeNode> Search<Count>::leaf_node(const Node<Count>& node) const {
     auto leaf = std::make_unique<TreeNode>();
-    leaf->n_rows = weighted_ ? static_cast<std::int64_t>(kernels_.count_rows(node.subset.list(), nullptr)) : node.whole.weight;
+    leaf->n_rows =
+        weighted_ ? static_cast<std::int64_t>(kernels_.count_rows(node.subset.list(), nullptr)) : node.whole.weight;
     leaf->class_weight.assign(static_cast<std::size_t>(data_.n_classes), 0);
     for (std::size_t c = 0; c < node.counts.totals.size(); ++c) {
         leaf->class_weight[static_cast<std::size_t>(node.counts.class_index[c])] = node.counts.totals[c];
@@ -316,7 +280,7 @@ std::unique_ptr<TreeNode> Search<Count>::leaf_node(const Node<Count>& node) cons
 template <class Count>
 std::unique_ptr<TreeNode> Search<Count>::greedy_tree(Space& space, int level, const Node<Count>& node) {
     auto tree = leaf_node(node);
-    if (height(level) == 0 || node.counts.rows.size() < 2) {
+    if (height(level) == 0 || node.counts.totals.size() < 2) {
         return tree;
     }
     count_nodes(space, 1);
@@ -328,8 +292,7 @@ std::unique_ptr<TreeNode> Search<Count>::greedy_tree(Space& space, int level, co
         return tree;
     }
     const Split<Count> split_on(node.counts, key_column(best));
-    open_children(space, node, split_on, buffers.child);
-    count_children(space, node, split_on, buffers.child);
+    grow_children(space, level, node, split_on, buffers.child);
     auto small_tree = greedy_tree(space, level + 1, buffers.child[0]);
     auto large_tree = greedy_tree(space, level + 1, buffers.child[1]);
     if (small_tree->cost + large_tree->cost < tree->cost) {
@@ -343,7 +306,7 @@ template <class Count>
 std::unique_ptr<TreeNode> Search<Count>::read_tree(Space& space, int level, const Node<Count>& node,
                                                    std::int64_t budget) {
     auto tree = leaf_node(node);
-    if (height(level) == 0 || node.counts.rows.size() < 2) {
+    if (height(level) == 0 || node.counts.totals.size() < 2) {
         return tree;
     }
     const std::int32_t column = best_column(space, level, node, std::min(budget, tree->cost + 1));
@@ -352,8 +315,7 @@ std::unique_ptr<TreeNode> Search<Count>::read_tree(Space& space, int level, cons
     }
     const Split<Count> split_on(node.counts, column);
     Node<Count> child[2];
-    open_children(space, node, split_on, child);
-    count_children(space, node, split_on, child);
+    grow_children(space, level, node, split_on, child);
     auto small_tree = read_tree(space, level + 1, child[0], kInfinity);
     auto large_tree = read_tree(space, level + 1, child[1], kInfinity);
     join(*tree, split_on, std::move(small_tree), std::move(large_tree));
@@ -370,6 +332,20 @@ std::int32_t Search<Count>::best_column(Space& space, int level, const Node<Coun
         return entry.column;
     }
     return solve_node(space, level, node, budget).column;
+}
+
+// The children of a split of the finished tree. Those that must be leaves need no counts of columns.
+template <class Count>
+void Search<Count>::grow_children(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                                  Node<Count> child[2]) {
+    open_children(space, node, split_on, child);
+    if (height(level) > 1) {
+        count_children(space, node, split_on, child);
+        return;
+    }
+    split(*node.matrix, node.subset, split_on.column, !split_on.small_side, child[1].subset);
+    set_totals(node.counts, split_on.column, split_on.small_side, child[0]);
+    set_totals(node.counts, split_on.column, !split_on.small_side, child[1]);
 }
 
 // What identifies and bounds the two children of a split, before anything is counted.
@@ -389,14 +365,9 @@ void Search<Count>::open_children(Space& space, const Node<Count>& node, const S
 template <class Count>
 void Search<Count>::count_children(Space& space, const Node<Count>& node, const Split<Count>& split_on,
                                    Node<Count> child[2]) {
-    std::vector<Count>& totals = space.class_totals;
-    totals.assign(static_cast<std::size_t>(data_.n_classes), 0);
-    for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
-        const auto index = static_cast<std::size_t>(node.counts.class_index[c]);
-        totals[index] = side_total(node.counts, c, split_on.column, split_on.small_side);
-    }
-    count_node(child[0], space.counter, track_rows_, totals);
     split(*node.matrix, node.subset, split_on.column, !split_on.small_side, child[1].subset);
+    set_totals(node.counts, split_on.column, split_on.small_side, child[0]);
+    count_node(child[0], space.counter, track_rows_);
     subtract_node(node.counts, child[0].counts, node.matrix->n_columns, child[1]);
 }
 
@@ -409,7 +380,8 @@ void Search<Count>::rank_candidates(int level, const Counts<Count>& counts, Leve
     std::copy_if(keys, keys + data_.n_columns, std::back_inserter(sorted), [](std::int64_t key) { return key >= 0; });
     const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
     if (k < sorted.size()) {
-        std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(k), sorted.end(), std::greater<>());
+        std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(k), sorted.end(),
+                         std::greater<>());
         sorted.resize(k);
     }
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
@@ -686,8 +658,12 @@ void Search<Count>::last_level_errors(Space& space, const Node<Count>& node, Cou
     }
     if constexpr (std::is_same_v<Count, std::int32_t>) {
         if (!track_rows_) {
-            const PairTable table = {node.counts.rows.data(), last.small_rows.data(), node.counts.totals.data(),
-                                     last.small_totals.data(), n_classes,            last.errors[0].data(),
+            const PairTable table = {node.counts.rows.data(),
+                                     last.small_rows.data(),
+                                     node.counts.totals.data(),
+                                     last.small_totals.data(),
+                                     n_classes,
+                                     last.errors[0].data(),
                                      last.errors[1].data()};
             const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(min_side_, INT32_MAX));
             const Minima m = kernels_.last_level(table, min_side, n_columns);
@@ -770,7 +746,8 @@ Count Search<Count>::ranked_errors(Space& space, int level, const Node<Count>& n
     std::vector<std::int64_t>& sorted = space.levels[static_cast<std::size_t>(level)].sorted_keys;
     sorted.assign(keys, keys + data_.n_columns);
     const std::size_t n = std::min(k, sorted.size());
-    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n - 1), sorted.end(), std::greater<>());
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n - 1), sorted.end(),
+                     std::greater<>());
     const std::int64_t threshold = std::max<std::int64_t>(sorted[n - 1], 0);
     Count best = std::numeric_limits<Count>::max();
     for (std::size_t j = 0; j < data_.n_columns; ++j) {
@@ -783,25 +760,8 @@ Count Search<Count>::ranked_errors(Space& space, int level, const Node<Count>& n
 
 template <class Count>
 Solution Search<Count>::finish(const TreeNode& tree, Space& space, bool complete) {
-    Solution solution;
-    solution.cost = tree.cost;
+    Solution solution = flatten(tree);
     solution.complete = complete;
-    const auto visit = [&](const auto& self, const TreeNode& node) -> std::int32_t {
-        const auto index = static_cast<std::int32_t>(solution.column.size());
-        solution.column.push_back(node.column);
-        solution.false_child.push_back(-1);
-        solution.true_child.push_back(-1);
-        solution.n_rows.push_back(node.n_rows);
-        solution.class_weight.insert(solution.class_weight.end(), node.class_weight.begin(), node.class_weight.end());
-        if (node.column != kLeaf) {
-            const std::int32_t false_child = self(self, *node.child[0]);
-            const std::int32_t true_child = self(self, *node.child[1]);
-            solution.false_child[static_cast<std::size_t>(index)] = false_child;
-            solution.true_child[static_cast<std::size_t>(index)] = true_child;
-        }
-        return index;
-    };
-    visit(visit, tree);
     Statistics& statistics = solution.statistics;
     const auto add = [&](const Space& s) {
         statistics.nodes += s.nodes;
@@ -846,7 +806,8 @@ void validate(const Data& data, const Options& options) {
           "k must be at least 1 at every level");
     check(options.k.size() < 1000, "the depth must be below 1000");
     check(options.min_rows >= 1 && options.min_weight >= 1, "min_rows and min_weight must be at least 1");
-    check(options.cost_scale >= 1 && options.leaf_penalty >= 0, "cost_scale must be positive, leaf_penalty not negative");
+    check(options.cost_scale >= 1 && options.leaf_penalty >= 0,
+          "cost_scale must be positive, leaf_penalty not negative");
     check(options.threads >= 1, "threads must be at least 1");
     check(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
 }

@@ -20,7 +20,7 @@ namespace topk {
 struct Stopped {};
 
 class Monitor {
-public:
+  public:
     using Clock = std::chrono::steady_clock;
 
     explicit Monitor(std::function<void()> poll) : poll_(std::move(poll)), caller_(std::this_thread::get_id()) {}
@@ -59,7 +59,7 @@ public:
         }
     }
 
-private:
+  private:
     static constexpr double kPollSeconds = 0.02;
 
     std::function<void()> poll_;
@@ -74,7 +74,7 @@ private:
 
 // One per thread of execution: counts work and looks at the monitor from time to time.
 class Ticker {
-public:
+  public:
     explicit Ticker(Monitor& monitor) : monitor_(&monitor), is_caller_(monitor.called_from_here()) {}
 
     // `work` is in column words counted; a look at the clock costs about as much as 100 of them.
@@ -92,7 +92,7 @@ public:
         }
     }
 
-private:
+  private:
     // At the scalar kernel's 1 ns per column word, well under a millisecond.
     static constexpr std::size_t kWorkPerCheck = std::size_t{1} << 18;
 

@@ -15,13 +15,13 @@
 namespace topk {
 
 struct CacheEntry {
-    std::int64_t cost = 0;      // exact, or a lower bound
-    std::int32_t column = -1;   // of the best split, -1 for a leaf; only if solved
+    std::int64_t cost = 0;     // exact, or a lower bound
+    std::int32_t column = -1;  // of the best split, -1 for a leaf; only if solved
     bool solved = false;
 };
 
 class SubsetCache {
-public:
+  public:
     // `shared`: several threads use it at once.
     SubsetCache(std::size_t budget_bytes, bool shared);
 
@@ -30,7 +30,7 @@ public:
     void clear();
     std::size_t bytes() const;
 
-private:
+  private:
     static constexpr std::size_t kShards = 64;
     static constexpr std::size_t kBucket = 4;
 

@@ -13,7 +13,7 @@
 namespace topk {
 
 class ThreadPool {
-public:
+  public:
     explicit ThreadPool(int n_threads);  // the caller is one of them
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
@@ -23,7 +23,7 @@ public:
     // `idle` is called every few milliseconds while this thread has to wait.
     void run(int depth, int n, const std::function<void(int)>& task, const std::function<void()>& idle);
 
-private:
+  private:
     struct Group {
         int depth;
         int n;

@@ -17,20 +17,19 @@ enum class Criterion { entropy, gini, sqrt, gain_ratio, user };
 
 // Rows packed row by row: bit j % 64 of word j / 64 of a row is column j. The caller keeps the arrays alive.
 struct Data {
-    std::span<const std::uint64_t> rows;        // n_rows * words_per_row
+    std::span<const std::uint64_t> rows;  // n_rows * words_per_row
     std::size_t n_rows = 0;
     std::size_t n_columns = 0;
-    std::span<const std::int32_t> classes;      // n_rows, in [0, n_classes)
+    std::span<const std::int32_t> classes;  // n_rows, in [0, n_classes)
     std::int32_t n_classes = 0;
-    std::span<const std::int64_t> row_weight;   // n_rows, all >= 1; empty: every row weighs 1
-    std::span<const std::int64_t> class_weight; // n_classes, all >= 1
+    std::span<const std::int64_t> row_weight;    // n_rows, all >= 1; empty: every row weighs 1
+    std::span<const std::int64_t> class_weight;  // n_classes, all >= 1
 };
 
 // Scores of all columns of one node from its weighted class counts, both (n_columns, n_classes) in row-major order.
 // Called from any thread, one call per node; may throw. `admissible[j]` says whether column j can be a candidate.
-using ScoreFunction = std::function<std::vector<double>(const std::vector<double>& left,
-                                                        const std::vector<double>& right,
-                                                        const std::vector<bool>& admissible)>;
+using ScoreFunction = std::function<std::vector<double>(
+    const std::vector<double>& left, const std::vector<double>& right, const std::vector<bool>& admissible)>;
 
 struct Progress {
     double seconds = 0;
@@ -52,19 +51,19 @@ struct Options {
     bool use_cache = true;
     bool use_bounds = true;
     std::size_t cache_bytes = std::size_t{1} << 30;
-    std::string kernel;           // "" = the best one for this machine
-    double time_limit = 0;        // seconds; 0 = none
+    std::string kernel;     // "" = the best one for this machine
+    double time_limit = 0;  // seconds; 0 = none
     // Called about every 20 ms by the thread that called solve(); throws to end the search.
     std::function<void(const Progress&)> poll;
 };
 
 struct Statistics {
     double seconds = 0;
-    std::int64_t nodes = 0;       // subsets whose columns were examined
-    std::int64_t pruned = 0;      // candidates cut off by a bound
+    std::int64_t nodes = 0;   // subsets whose columns were examined
+    std::int64_t pruned = 0;  // candidates cut off by a bound
     std::int64_t cache_hits = 0;
     std::int64_t cache_bytes = 0;
-    std::int32_t k_reached = 0;   // the widest k whose search finished
+    std::int32_t k_reached = 0;  // the widest k whose search finished
     int threads = 1;
     std::string kernel;
 };
@@ -77,7 +76,7 @@ struct Solution {
     std::vector<std::int64_t> n_rows;        // per node
     std::vector<std::int64_t> class_weight;  // per node and class, in integer weights
     std::int64_t cost = 0;
-    bool complete = true;                    // false: the time limit ended the search before the k asked for
+    bool complete = true;  // false: the time limit ended the search before the k asked for
     Statistics statistics;
 };
 

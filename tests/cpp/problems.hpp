@@ -108,12 +108,13 @@ inline Problem random_problem(Random& random, std::size_t n_rows, std::size_t n_
     }
     const std::size_t signal[3] = {random.below(n_columns + 1), random.below(n_columns + 1),
                                    random.below(n_columns + 1)};
+    const double noise = random.pick({0.1, 0.3, 1.0});
     for (const auto& row : problem.rows) {
         std::size_t label = 0;
         for (std::size_t s = 0; s < 3; ++s) {
             label += signal[s] < n_columns ? (s + 1) * row[signal[s]] : 0;
         }
-        label = random.chance(0.3) ? random.bits() : label;
+        label = random.chance(noise) ? random.bits() : label;
         problem.classes.push_back(static_cast<std::int32_t>(label % static_cast<std::size_t>(n_classes)));
     }
     return problem;
@@ -136,9 +137,9 @@ inline Problem noise(std::size_t n_rows, std::size_t n_columns) {
     return problem;
 }
 
-// Row weights in [1, max_weight] and class weights in [1, max_class_weight].
+// Row weights in [1, max_weight], none if that is 0, and class weights in [1, max_class_weight].
 inline void random_weights(Random& random, std::int64_t max_weight, std::int64_t max_class_weight, Problem& problem) {
-    for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+    for (std::size_t i = 0; i < problem.rows.size() && max_weight > 0; ++i) {
         problem.row_weight.push_back(1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(max_weight))));
     }
     for (std::int64_t& weight : problem.class_weight) {

@@ -1,8 +1,12 @@
 // The search against the definition, tree for tree, on random problems of every kind and under every switch.
-#include <climits>
+#include <chrono>
+#include <cstdint>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -30,53 +34,38 @@ std::vector<double> user_score(const std::vector<double>& left, const std::vecto
     return scores;
 }
 
-// Small and deep, many rows, or many columns (where k is large enough for rows to be moved together).
+// Small ones of all kinds, deep ones that share subsets, and wide ones with a k that lets rows be moved together.
 void random_shape(Random& random, Problem& problem, Options& options) {
     const std::int32_t n_classes = random.pick({2, 2, 2, 3, 5, 40});
+    const auto k = static_cast<std::int32_t>(random.between(1, 4));
     const std::size_t kind = random.below(10);
     if (kind == 0) {
         problem = random_problem(random, random.between(1, 100), random.between(100, 150), n_classes);
-        options.k.assign(random.between(1, 2), static_cast<std::int32_t>(random.between(1, 30)));
+        options.k.assign(random.between(1, 2), 8 * k);
     } else if (kind <= 4) {
-        problem = random_problem(random, random.between(1, 300), random.between(1, 7), n_classes);
-        options.k.assign(random.between(1, 5), static_cast<std::int32_t>(random.between(1, 3)));
+        problem = random_problem(random, random.between(1, 300), random.between(3, 12), n_classes);
+        options.k.assign(random.between(3, 5), k);
     } else {
         problem = random_problem(random, random.between(1, 40), random.between(0, 10), n_classes);
-        options.k.assign(random.between(0, 4), static_cast<std::int32_t>(random.between(1, 4)));
+        options.k.assign(random.between(0, 4), k);
     }
-    if (random.chance(0.3)) {
-        for (std::int32_t& k : options.k) {
-            k = static_cast<std::int32_t>(random.between(1, 6));
+    if (random.chance(0.2)) {
+        for (std::int32_t& k_of_level : options.k) {
+            k_of_level = static_cast<std::int32_t>(random.between(1, 6));
         }
-    } else if (random.chance(0.1) && problem.n_columns < 12) {
+    } else if (random.chance(0.1) && problem.n_columns <= 12) {
         options.k.assign(std::min<std::size_t>(options.k.size(), 3), INT32_MAX);
     }
 }
 
-// Total weights on both sides of 2^31 - 1, where counts get 64 bits, and next to it.
+// From a total of 2^31 - 1 on, counts have 64 bits.
 void random_weighting(Random& random, Problem& problem) {
-    switch (random.below(8)) {
-        case 0:
-            random_weights(random, 8, 1, problem);
-            break;
-        case 1:
-            random_weights(random, 1, 4, problem);
-            break;
-        case 2:
-            random_weights(random, 8, 4, problem);
-            break;
-        case 3:
-            random_weights(random, std::int64_t{1} << 30, 1000, problem);
-            break;
-        case 4:
-            random_weights(random, 8, 1, problem);
-            problem.row_weight[0] += INT32_MAX - problem.total_weight() + random.pick({-1, 0, 1});
-            break;
-        case 5:
-            problem.class_weight[0] = 3;
-            break;
-        default:
-            break;
+    using Limits = std::pair<std::int64_t, std::int64_t>;
+    constexpr std::int64_t kLarge = std::int64_t{1} << 30;
+    const auto [row, of_class] = random.pick<Limits>({{0, 1}, {0, 1}, {0, 1}, {0, 4}, {8, 1}, {8, 4}, {kLarge, 1000}});
+    random_weights(random, row, of_class, problem);
+    if (row > 0 && of_class == 1) {
+        problem.row_weight[0] += INT32_MAX - problem.total_weight() + random.pick({-1, 0, 1});
     }
 }
 
@@ -85,23 +74,12 @@ void random_objective(Random& random, const Problem& problem, Options& options) 
                                      Criterion::gain_ratio, Criterion::user});
     options.user_score = user_score;
     options.user_weight_unit = random.pick({1.0, 0.25});
-    options.min_rows = random.pick({1, 1, 1, 2, 5, 1000});
+    options.min_rows = random.chance(0.7) ? 1 : random.pick({2, 5, 1000});
     const std::int64_t total = problem.total_weight();
-    options.min_weight = random.pick<std::int64_t>({1, 1, 1, 1 + total / 30, 1 + total / 5, total + 1});
-    switch (random.below(5)) {
-        case 0:
-            options.cost_scale = 1000, options.leaf_penalty = 1;
-            break;  // fewer leaves among equal costs
-        case 1:
-            options.leaf_penalty = 1 + total / 100;
-            break;
-        case 2:
-            options.leaf_penalty = total / 20;
-            options.cost_scale = 3;
-            break;
-        default:
-            break;
-    }
+    options.min_weight = random.chance(0.8) ? 1 : random.pick({1 + total / 30, 1 + total / 5, total + 1});
+    using Costs = std::pair<std::int64_t, std::int64_t>;
+    std::tie(options.cost_scale, options.leaf_penalty) =
+        random.pick<Costs>({{1, 0}, {1, 0}, {1, 0}, {1000, 1}, {1, 1 + total / 100}, {3, total / 20}});
 }
 
 void random_switches(Random& random, Options& options) {
@@ -145,6 +123,25 @@ void test_random_problem(std::uint64_t seed) {
         CHECK(solution.statistics.cache_bytes <=
               static_cast<std::int64_t>(options.use_cache ? options.cache_bytes : 0));
     }
+}
+
+// The caller takes the first candidate and is slow, so that later ones with the same cost are known before it.
+void test_ties_out_of_order(std::uint64_t seed) {
+    Random random(seed);
+    Problem problem = random_problem(random, random.between(5, 40), random.between(3, 8), 2);
+    Options options;
+    options.k = {6, 3, 2, 2};
+    options.threads = 3;
+    options.use_bounds = random.chance(0.7);
+    options.criterion = Criterion::user;
+    options.user_score = user_score;
+    const Solution expected = Reference(problem, options).solve();
+    options.user_score = [caller = std::this_thread::get_id()](const auto& left, const auto& right,
+                                                               const auto& columns) {
+        std::this_thread::sleep_for(std::chrono::microseconds(std::this_thread::get_id() == caller ? 300 : 0));
+        return user_score(left, right, columns);
+    };
+    CHECK(same_tree(solve(problem.data(), options), expected), describe(seed, problem, options));
 }
 
 // Problems with hardly anything in them.
@@ -225,6 +222,9 @@ int main() {
     test_invalid_arguments();
     for (std::uint64_t seed = 0; seed < 1500; ++seed) {
         test_random_problem(seed);
+    }
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        test_ties_out_of_order(seed);
     }
     return check::report();
 }
