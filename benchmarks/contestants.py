@@ -59,7 +59,7 @@ def warm_up(who: Contestant, cap: float) -> None:
 def prepared(who: Contestant, X: NDArray[np.bool_]) -> NDArray[Any]:
     """The matrix as the contestant gets it, made outside the timing."""
     if who.solver == "scikit-learn, float32":
-        # What scikit-learn would convert to; by columns it fits 10 to 40 % faster than by rows.
+        # What scikit-learn would convert to; by columns it fits 10 to 30 % faster than by rows.
         return np.asfortranarray(X, dtype=np.float32)
     return X
 

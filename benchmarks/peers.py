@@ -29,7 +29,7 @@ PACKAGES = {"topktree": "topktree", "pytrees-rs": "pytrees", "pystreed": "pystre
 TOPK_BAR = 100.0  # times faster than pytrees-rs, in the geometric mean
 GREEDY_BAR = 10.0  # times faster than scikit-learn, on every dataset of 15,000 rows or more
 GREEDY_DEPTH = 5
-NOTABLE = 0.2  # seconds: below it, a good part of a peer's time is Python checking its input, not search
+NOTABLE = 0.2  # seconds: a second summary leaves out the cells where the peer needs less; no bar depends on it
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@
 #include "counting.hpp"
 #include "incumbent.hpp"
 #include "kernels.hpp"
+#include "last_level.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
 #include "stop.hpp"
@@ -29,9 +30,6 @@ namespace {
 // Candidates of the first two levels are tasks (4 k^2 of them), if at least three levels are left below.
 constexpr int kParallelLevels = 2;
 constexpr int kParallelMinHeight = 3;
-
-// How many columns with the fewest errors are looked up in the ranking before the k best are selected instead.
-constexpr int kRankTests = 4;
 
 struct Result {
     std::int64_t cost;    // exact if solved, else a lower bound that is not below the budget
@@ -60,23 +58,14 @@ struct Level {
     Node<Count> dense;  // the node itself with its rows moved together into dense_matrix
 };
 
-// For the children of a node with two levels left: they are never nodes of their own.
-template <class Count>
-struct LastLevel {
-    Subset subset;
-    AlignedBuffer<Count> storage;
-    std::vector<const Count*> small_rows;  // per class of the parent; null if absent
-    std::vector<Count> small_totals;
-    AlignedBuffer<std::int32_t> small_n_true;
-    AlignedBuffer<Count> errors[2];  // smaller, larger child; per column
-    Node<Count> ranked;              // counts of the child whose columns are being ranked
-    AlignedBuffer<std::int64_t> keys;
-};
-
 template <class Count>
 struct Workspace {
-    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, bool weighted, std::size_t depth)
-        : ticker(monitor), counter(kernels, data.class_weight, weighted, ticker), levels(depth + 1) {}
+    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, bool weighted, const Scorer& scorer,
+              SideLimits limits, std::size_t depth)
+        : ticker(monitor),
+          counter(kernels, data.class_weight, weighted, ticker),
+          levels(depth + 1),
+          last(kernels, scorer, limits, data.n_columns) {}
 
     Ticker ticker;
     Counter<Count> counter;
@@ -142,12 +131,11 @@ class Search {
                        Node<Count> child[2]);
     void open_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
     void count_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
-    void count_small(Space& space, const Node<Count>& node, const Split<Count>& split_on);
-    void last_level_errors(Space& space, const Node<Count>& node, Count minima[2]);
-    void drop_small_sides(Space& space, const Node<Count>& node);
-    Count ranked_errors(Space& space, int level, const Node<Count>& node, bool larger, Count fewest);
 
     void count_nodes(Space& space, std::int64_t n);
+    std::unique_ptr<Space> make_space() {
+        return std::make_unique<Space>(monitor_, kernels_, data_, weighted_, scorer_, limits_, k_.size());
+    }
     void lend(const std::function<void(Space&)>& task);
     Solution finish(const TreeNode& tree, Space& space, bool complete);
 
@@ -155,8 +143,7 @@ class Search {
     const Options& options_;
     const Kernels& kernels_;
     const bool weighted_;
-    const bool track_rows_;        // rows and weights differ, and both count
-    const std::int64_t min_side_;  // weight on both sides of a split
+    const SideLimits limits_;
     std::vector<std::int32_t> k_;  // of the current pass
     Monitor monitor_;
     Scorer scorer_;
@@ -183,15 +170,16 @@ Search<Count>::Search(const Data& data, const Options& options, const Kernels& k
       options_(options),
       kernels_(kernels),
       weighted_(is_weighted(data)),
-      track_rows_(weighted_ && options.min_rows > 1),
-      min_side_(std::max(options.min_weight, weighted_ ? 1 : options.min_rows)),
+      limits_{.min_weight = std::max(options.min_weight, weighted_ ? 1 : options.min_rows),
+              .min_rows = options.min_rows,
+              .track_rows = weighted_ && options.min_rows > 1},
       k_(options.k),
       monitor_(options.poll ? std::function<void()>([this] {
           options_.poll({monitor_.seconds(), k_pass_, nodes_.load(std::memory_order_relaxed),
                          best_cost_.load(std::memory_order_relaxed)});
       })
                             : std::function<void()>()),
-      scorer_(options, data.n_columns, data.n_classes, total, min_side_, kernels) {
+      scorer_(options, data.n_columns, data.n_classes, total, limits_.min_weight, kernels) {
     if (options.use_cache) {
         cache_ = std::make_unique<SubsetCache>(options.cache_bytes, options.threads > 1);
     }
@@ -214,14 +202,15 @@ void Search<Count>::build_root(Space& space) {
     for (const ClassSpan& span : root_.subset.spans) {
         add_total(root_, span.class_index, totals[static_cast<std::size_t>(span.class_index)]);
     }
-    count_node(root_, space.counter, track_rows_);
+    count_node(root_, space.counter, limits_.track_rows);
 }
 
 // One pass for the k asked for; with a time limit, passes of k = 1, 2, 4, ... first, so that there is always a complete
 // tree to return. The greedy pass is not subject to the limit.
 template <class Count>
 Solution Search<Count>::run() {
-    Space space(monitor_, kernels_, data_, weighted_, options_.k.size());
+    const std::unique_ptr<Space> own_space = make_space();
+    Space& space = *own_space;
     std::unique_ptr<TreeNode> best;
     try {
         build_root(space);
@@ -367,7 +356,7 @@ void Search<Count>::count_children(Space& space, const Node<Count>& node, const 
                                    Node<Count> child[2]) {
     split(*node.matrix, node.subset, split_on.column, !split_on.small_side, child[1].subset);
     set_totals(node.counts, split_on.column, split_on.small_side, child[0]);
-    count_node(child[0], space.counter, track_rows_);
+    count_node(child[0], space.counter, limits_.track_rows);
     subtract_node(node.counts, child[0].counts, node.matrix->n_columns, child[1]);
 }
 
@@ -518,7 +507,7 @@ void Search<Count>::lend(const std::function<void(Space&)>& task) {
             }
         }
         if (!space) {
-            space = std::make_unique<Space>(monitor_, kernels_, data_, weighted_, k_.size());
+            space = make_space();
         }
         space->ticker = Ticker(monitor_);
         task(*space);
@@ -573,9 +562,7 @@ template <class Count>
 std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column,
                                             std::int64_t budget) {
     const Split<Count> split_on(node.counts, column);
-    LastLevel<Count>& last = space.last;
-    split(*node.matrix, node.subset, split_on.column, split_on.small_side, last.subset);
-    const Count small_conflicts = space.counter.conflicts(*node.matrix, last.subset);
+    const Count small_conflicts = space.last.open(node, split_on, space.counter);
     const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
     std::int64_t leaf[2];
     std::int64_t cost[2];
@@ -588,9 +575,8 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<
         return cost[0] + cost[1];
     }
     count_nodes(space, 2);
-    count_small(space, node, split_on);
     Count fewest[2];
-    last_level_errors(space, node, fewest);
+    space.last.count(node, split_on, space.counter, fewest);
     bool exact[2];
     for (int i = 0; i < 2; ++i) {
         const bool split_exists = fewest[i] != std::numeric_limits<Count>::max();
@@ -600,162 +586,12 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<
     }
     for (int i = 0; i < 2 && cost[0] + cost[1] < budget; ++i) {
         if (!exact[i]) {
-            const Count errors = ranked_errors(space, level + 1, node, i == 1, fewest[i]);
+            const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level) + 1]);
+            const Count errors = space.last.best_of_k(node, i, k, fewest[i]);
             cost[i] = std::min(leaf[i], leaf_cost(errors) + options_.leaf_penalty);
         }
     }
     return cost[0] + cost[1];
-}
-
-// Counts of the smaller child in space.last, class by class of the parent.
-template <class Count>
-void Search<Count>::count_small(Space& space, const Node<Count>& node, const Split<Count>& split_on) {
-    LastLevel<Count>& last = space.last;
-    const std::size_t n_columns = node.matrix->n_columns;
-    const std::size_t n_classes = node.counts.rows.size();
-    Count* storage = last.storage.ensure(n_classes * n_columns);
-    last.small_rows.assign(n_classes, nullptr);
-    last.small_totals.resize(n_classes);
-    std::size_t s = 0;
-    for (std::size_t c = 0; c < n_classes; ++c) {
-        last.small_totals[c] = side_total(node.counts, c, split_on.column, split_on.small_side);
-        if (last.small_totals[c] == 0) {
-            continue;
-        }
-        Count* row = storage + c * n_columns;
-        space.counter.weights(*node.matrix, last.subset, last.subset.spans[s++], row);
-        last.small_rows[c] = row;
-    }
-    if (track_rows_) {
-        space.counter.rows(*node.matrix, last.subset, last.small_n_true.ensure(n_columns));
-    }
-}
-
-// Errors of one child split on one column: the slow twin of Kernels::last_level, for all weights.
-template <class Count>
-struct ChildErrors {
-    Count weight = 0, n_true = 0, true_max = 0, false_max = 0;
-
-    void add(Count n_true_of_class, Count total) {
-        weight += total;
-        n_true += n_true_of_class;
-        true_max = std::max(true_max, n_true_of_class);
-        false_max = std::max(false_max, static_cast<Count>(total - n_true_of_class));
-    }
-    Count errors(std::int64_t min_side) const {
-        const bool too_small = n_true < min_side || weight - n_true < min_side;
-        return too_small ? std::numeric_limits<Count>::max() : static_cast<Count>(weight - true_max - false_max);
-    }
-};
-
-template <class Count>
-void Search<Count>::last_level_errors(Space& space, const Node<Count>& node, Count minima[2]) {
-    LastLevel<Count>& last = space.last;
-    const std::size_t n_columns = node.matrix->n_columns;
-    const std::size_t n_classes = node.counts.rows.size();
-    for (auto& errors : last.errors) {
-        errors.ensure(n_columns);
-    }
-    if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (!track_rows_) {
-            const PairTable table = {node.counts.rows.data(),
-                                     last.small_rows.data(),
-                                     node.counts.totals.data(),
-                                     last.small_totals.data(),
-                                     n_classes,
-                                     last.errors[0].data(),
-                                     last.errors[1].data()};
-            const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(min_side_, INT32_MAX));
-            const Minima m = kernels_.last_level(table, min_side, n_columns);
-            minima[0] = m.small;
-            minima[1] = m.large;
-            return;
-        }
-    }
-    for (std::size_t j = 0; j < n_columns; ++j) {
-        ChildErrors<Count> child[2];
-        for (std::size_t c = 0; c < n_classes; ++c) {
-            const Count n_true = last.small_rows[c] == nullptr ? Count{0} : last.small_rows[c][j];
-            child[0].add(n_true, last.small_totals[c]);
-            child[1].add(static_cast<Count>(node.counts.rows[c][j] - n_true),
-                         static_cast<Count>(node.counts.totals[c] - last.small_totals[c]));
-        }
-        for (int i = 0; i < 2; ++i) {
-            last.errors[i][j] = child[i].errors(min_side_);
-        }
-    }
-    if (track_rows_) {
-        drop_small_sides(space, node);
-    }
-    for (int i = 0; i < 2; ++i) {
-        minima[i] = *std::min_element(last.errors[i].data(), last.errors[i].data() + n_columns);
-    }
-}
-
-// Columns with less than min_rows rows on a side of a child are no candidates there.
-template <class Count>
-void Search<Count>::drop_small_sides(Space& space, const Node<Count>& node) {
-    LastLevel<Count>& last = space.last;
-    const auto small_rows = static_cast<std::int64_t>(space.counter.n_rows(last.subset));
-    const std::int64_t n_rows[2] = {small_rows, node.counts.n_rows - small_rows};
-    for (std::size_t j = 0; j < node.matrix->n_columns; ++j) {
-        const std::int64_t n_true[2] = {last.small_n_true[j], node.counts.n_true[j] - last.small_n_true[j]};
-        for (int i = 0; i < 2; ++i) {
-            if (std::min(n_true[i], n_rows[i] - n_true[i]) < options_.min_rows) {
-                last.errors[i][j] = std::numeric_limits<Count>::max();
-            }
-        }
-    }
-}
-
-// The fewest errors of a child over its k best columns. `fewest` is the minimum over all columns: usually one of the
-// columns that reach it is among the k best, which takes one pass over the keys to see.
-template <class Count>
-Count Search<Count>::ranked_errors(Space& space, int level, const Node<Count>& node, bool larger, Count fewest) {
-    LastLevel<Count>& last = space.last;
-    const std::size_t n_columns = node.matrix->n_columns;
-    const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
-    Node<Count>& child = last.ranked;
-    Counts<Count> small;
-    for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
-        if (last.small_rows[c] != nullptr) {
-            small.rows.push_back(last.small_rows[c]);
-            small.totals.push_back(last.small_totals[c]);
-            small.class_index.push_back(node.counts.class_index[c]);
-        }
-    }
-    if (track_rows_) {
-        small.n_true = last.small_n_true.data();
-        small.n_rows = static_cast<std::int64_t>(space.counter.n_rows(last.subset));
-    }
-    if (larger) {
-        subtract_node(node.counts, small, n_columns, child);
-    }
-    std::int64_t* keys = last.keys.ensure(n_columns);
-    scorer_.keys(larger ? child.counts : small, n_columns, keys);
-    const Count* errors = last.errors[larger ? 1 : 0].data();
-    int tests = 0;
-    for (std::size_t j = 0; j < data_.n_columns && tests < kRankTests; ++j) {
-        if (errors[j] == fewest) {
-            if (kernels_.count_greater(keys, n_columns, keys[j]) < k) {
-                return fewest;
-            }
-            ++tests;
-        }
-    }
-    std::vector<std::int64_t>& sorted = space.levels[static_cast<std::size_t>(level)].sorted_keys;
-    sorted.assign(keys, keys + data_.n_columns);
-    const std::size_t n = std::min(k, sorted.size());
-    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n - 1), sorted.end(),
-                     std::greater<>());
-    const std::int64_t threshold = std::max<std::int64_t>(sorted[n - 1], 0);
-    Count best = std::numeric_limits<Count>::max();
-    for (std::size_t j = 0; j < data_.n_columns; ++j) {
-        if (keys[j] >= threshold) {
-            best = std::min(best, errors[j]);
-        }
-    }
-    return best;
 }
 
 template <class Count>

@@ -1,0 +1,187 @@
+// Counting, bounding and ranking the last level.
+#include "last_level.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <type_traits>
+
+namespace topk {
+namespace {
+
+// How many columns with the fewest errors are looked up in the ranking before the k best are selected instead.
+constexpr int kRankTests = 4;
+
+// Errors of one child split on one column: the slow twin of Kernels::last_level, for all weights.
+template <class Count>
+struct ChildErrors {
+    Count weight = 0, n_true = 0, true_max = 0, false_max = 0;
+
+    void add(Count n_true_of_class, Count total) {
+        weight += total;
+        n_true += n_true_of_class;
+        true_max = std::max(true_max, n_true_of_class);
+        false_max = std::max(false_max, static_cast<Count>(total - n_true_of_class));
+    }
+    Count errors(std::int64_t min_side) const {
+        const bool too_small = n_true < min_side || weight - n_true < min_side;
+        return too_small ? std::numeric_limits<Count>::max() : static_cast<Count>(weight - true_max - false_max);
+    }
+};
+
+}  // namespace
+
+template <class Count>
+Count LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
+    split(*node.matrix, node.subset, split_on.column, split_on.small_side, small_);
+    return counter.conflicts(*node.matrix, small_);
+}
+
+template <class Count>
+void LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
+                             Count fewest[2]) {
+    count_small(node, split_on, counter);
+    errors_[0].ensure(node.matrix->n_columns);
+    errors_[1].ensure(node.matrix->n_columns);
+    if (!fast_errors(node, fewest)) {
+        slow_errors(node, fewest);
+    }
+}
+
+template <class Count>
+void LastLevel<Count>::count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
+    const std::size_t n_columns = node.matrix->n_columns;
+    const std::size_t n_classes = node.counts.rows.size();
+    Count* storage = storage_.ensure(n_classes * n_columns);
+    small_rows_.assign(n_classes, nullptr);
+    small_totals_.resize(n_classes);
+    std::size_t s = 0;
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        small_totals_[c] = side_total(node.counts, c, split_on.column, split_on.small_side);
+        if (small_totals_[c] == 0) {
+            continue;
+        }
+        Count* row = storage + c * n_columns;
+        counter.weights(*node.matrix, small_, small_.spans[s++], row);
+        small_rows_[c] = row;
+    }
+    if (limits_.track_rows) {
+        counter.rows(*node.matrix, small_, small_n_true_.ensure(n_columns));
+        small_n_rows_ = static_cast<std::int64_t>(counter.n_rows(small_));
+    }
+}
+
+template <class Count>
+bool LastLevel<Count>::fast_errors(const Node<Count>& node, Count fewest[2]) {
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (limits_.track_rows) {
+            return false;
+        }
+        PairTable table;
+        table.parent_rows = node.counts.rows.data();
+        table.small_rows = small_rows_.data();
+        table.parent_totals = node.counts.totals.data();
+        table.small_totals = small_totals_.data();
+        table.n_classes = node.counts.rows.size();
+        table.small_errors = errors_[0].data();
+        table.large_errors = errors_[1].data();
+        const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(limits_.min_weight, INT32_MAX));
+        const Minima minima = kernels_.last_level(table, min_side, node.matrix->n_columns);
+        fewest[0] = minima.small;
+        fewest[1] = minima.large;
+        return true;
+    }
+    return false;
+}
+
+template <class Count>
+void LastLevel<Count>::slow_errors(const Node<Count>& node, Count fewest[2]) {
+    const std::size_t n_columns = node.matrix->n_columns;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        ChildErrors<Count> child[2];
+        for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
+            const Count n_true = small_rows_[c] == nullptr ? Count{0} : small_rows_[c][j];
+            child[0].add(n_true, small_totals_[c]);
+            child[1].add(static_cast<Count>(node.counts.rows[c][j] - n_true),
+                         static_cast<Count>(node.counts.totals[c] - small_totals_[c]));
+        }
+        for (int i = 0; i < 2; ++i) {
+            errors_[i][j] = child[i].errors(limits_.min_weight);
+        }
+    }
+    if (limits_.track_rows) {
+        drop_small_sides(node);
+    }
+    for (int i = 0; i < 2; ++i) {
+        fewest[i] = *std::min_element(errors_[i].data(), errors_[i].data() + n_columns);
+    }
+}
+
+template <class Count>
+void LastLevel<Count>::drop_small_sides(const Node<Count>& node) {
+    const std::int64_t n_rows[2] = {small_n_rows_, node.counts.n_rows - small_n_rows_};
+    for (std::size_t j = 0; j < node.matrix->n_columns; ++j) {
+        const std::int64_t n_true[2] = {small_n_true_[j], node.counts.n_true[j] - small_n_true_[j]};
+        for (int i = 0; i < 2; ++i) {
+            if (std::min(n_true[i], n_rows[i] - n_true[i]) < limits_.min_rows) {
+                errors_[i][j] = std::numeric_limits<Count>::max();
+            }
+        }
+    }
+}
+
+template <class Count>
+const Counts<Count>& LastLevel<Count>::child_counts(const Node<Count>& node, int i) {
+    small_counts_.rows.clear();
+    small_counts_.totals.clear();
+    small_counts_.class_index.clear();
+    for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
+        if (small_rows_[c] != nullptr) {
+            small_counts_.rows.push_back(small_rows_[c]);
+            small_counts_.totals.push_back(small_totals_[c]);
+            small_counts_.class_index.push_back(node.counts.class_index[c]);
+        }
+    }
+    small_counts_.n_true = limits_.track_rows ? small_n_true_.data() : nullptr;
+    small_counts_.n_rows = small_n_rows_;
+    if (i == 0) {
+        return small_counts_;
+    }
+    subtract_node(node.counts, small_counts_, node.matrix->n_columns, large_);
+    return large_.counts;
+}
+
+// Usually a column with the fewest errors of all is among the k best, which takes one pass over the keys to see.
+template <class Count>
+Count LastLevel<Count>::best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest) {
+    const std::size_t n_padded = node.matrix->n_columns;
+    std::int64_t* keys = keys_.ensure(n_padded);
+    scorer_.keys(child_counts(node, i), n_padded, keys);
+    const Count* errors = errors_[i].data();
+    int tests = 0;
+    for (std::size_t j = 0; j < n_columns_ && tests < kRankTests; ++j) {
+        if (errors[j] == fewest) {
+            if (kernels_.count_greater(keys, n_padded, keys[j]) < k) {
+                return fewest;
+            }
+            ++tests;
+        }
+    }
+    sorted_keys_.assign(keys, keys + n_columns_);
+    const std::size_t n = std::min(k, sorted_keys_.size());
+    const auto last = sorted_keys_.begin() + static_cast<std::ptrdiff_t>(n - 1);
+    std::nth_element(sorted_keys_.begin(), last, sorted_keys_.end(), std::greater<>());
+    const std::int64_t threshold = std::max<std::int64_t>(*last, 0);
+    Count best = std::numeric_limits<Count>::max();
+    for (std::size_t j = 0; j < n_columns_; ++j) {
+        if (keys[j] >= threshold) {
+            best = std::min(best, errors[j]);
+        }
+    }
+    return best;
+}
+
+template class LastLevel<std::int32_t>;
+template class LastLevel<std::int64_t>;
+
+}  // namespace topk

@@ -1,0 +1,69 @@
+// The two children of a node that may be split once more: their costs follow from counts, without nodes of their own.
+//
+// Only the smaller child is counted. From its counts and the parent's follow the errors of both children for every
+// column; the fewest over all columns bound those over the k best from below, and mostly settle the matter.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bit_matrix.hpp"
+#include "counting.hpp"
+#include "memory.hpp"
+#include "node.hpp"
+#include "scoring.hpp"
+
+namespace topk {
+
+// What a split must leave on both sides.
+struct SideLimits {
+    std::int64_t min_weight;
+    std::int64_t min_rows;  // counts only if track_rows
+    bool track_rows;        // rows and weights differ, and both matter
+};
+
+// One per thread of execution. Children are numbered 0, the smaller, and 1, the larger one.
+template <class Count>
+class LastLevel {
+  public:
+    LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, std::size_t n_columns)
+        : kernels_(kernels), scorer_(scorer), limits_(limits), n_columns_(n_columns) {}
+
+    // Take the children of `node` on this split. Returns the conflicts of the smaller one.
+    Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
+
+    // Count them. fewest[i]: errors of child i with the best of all columns; numeric max if it cannot be split.
+    void count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter, Count fewest[2]);
+
+    // Errors of child i with the best of its k best-scoring columns, given fewest[i].
+    Count best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest);
+
+  private:
+    void count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
+    bool fast_errors(const Node<Count>& node, Count fewest[2]);
+    void slow_errors(const Node<Count>& node, Count fewest[2]);
+    void drop_small_sides(const Node<Count>& node);
+    const Counts<Count>& child_counts(const Node<Count>& node, int i);
+
+    const Kernels& kernels_;
+    const Scorer& scorer_;
+    const SideLimits limits_;
+    const std::size_t n_columns_;
+
+    Subset small_;
+    AlignedBuffer<Count> storage_;
+    std::vector<const Count*> small_rows_;  // per class of the parent; null if the child does not have it
+    std::vector<Count> small_totals_;       // likewise
+    AlignedBuffer<std::int32_t> small_n_true_;
+    std::int64_t small_n_rows_ = 0;
+    AlignedBuffer<Count> errors_[2];  // per column; numeric max if the column cannot split the child
+    Counts<Count> small_counts_;
+    Node<Count> large_;
+    AlignedBuffer<std::int64_t> keys_;
+    std::vector<std::int64_t> sorted_keys_;
+};
+
+extern template class LastLevel<std::int32_t>;
+extern template class LastLevel<std::int64_t>;
+
+}  // namespace topk
