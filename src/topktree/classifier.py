@@ -188,7 +188,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         rows: NDArray[Any]
         rows, labels = validate_data(self, X, y)
         classes, indices = np.unique(labels, return_inverse=True)
-        check_classification_targets(classes)
+        if classes.dtype.kind not in "biuSU":  # of these every array is a classification target
+            check_classification_targets(classes)
         row_weights = _row_weights(sample_weight, rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
         has_weight = np.ones(len(indices), dtype=bool) if row_weights is None else row_weights > 0
