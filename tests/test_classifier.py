@@ -195,15 +195,17 @@ def test_labels_in_a_list():
     assert_same_fit(fitted(X.tolist(), ["ab"[c] for c in y]), fitted(X, y))
 
 
-def test_hundreds_of_classes():
+@pytest.mark.parametrize("label_type", [int, float, str, object])
+def test_hundreds_of_classes(label_type):
     rng = np.random.default_rng(0)
     y = np.arange(3000) % 500
     X = (y[:, None] >> np.arange(9)) & 1 == 1
     X ^= rng.random(X.shape) < 0.01
-    classifier = fitted(X, y, k=2, max_depth=9)
+    labels = y.astype(str).astype(object) if label_type is object else y.astype(label_type)
+    classifier = fitted(X, labels, k=2, max_depth=9)
     assert classifier.predict_proba(X).shape == (3000, 500)
-    assert classifier.score(X, y) > 0.85
-    assert classifier.train_errors_ == np.count_nonzero(classifier.predict(X) != y)
+    assert classifier.score(X, labels) > 0.85
+    assert classifier.train_errors_ == np.count_nonzero(classifier.predict(X) != labels)
 
 
 # What a fit leaves behind.

@@ -22,6 +22,7 @@ from problems import (
     assert_describes,
     assert_identical,
     assert_same_tree,
+    hard_problems,
     make_problem,
     problems,
     random_classes,
@@ -55,6 +56,19 @@ def test_deeper_trees_and_more_rows(problem: Problem, options: dict) -> None:
 @given(problems(max_rows=300, max_columns=150, max_depth=2), switches)
 def test_several_words_of_columns(problem: Problem, options: dict) -> None:
     assert_same_tree(problem.engine(**options), problem.reference())
+
+
+@settings(some, max_examples=1000)
+@given(hard_problems(), switches)
+def test_long_searches_find_the_tree_of_the_plain_engine(problem: Problem, options: dict) -> None:
+    assert_identical(problem.engine(**options), plain_solution(problem))
+
+
+@few
+@given(hard_problems())
+def test_plain_engine_finds_the_tree_of_the_reference(problem: Problem) -> None:
+    shorter = with_k(problem, problem.objective.k[:3])
+    assert_same_tree(plain_solution(shorter), shorter.reference())
 
 
 @some

@@ -153,10 +153,12 @@ const Counts<Count>& LastLevel<Count>::child_counts(const Node<Count>& node, int
 
 // Usually a column with the fewest errors of all is among the k best, which takes one pass over the keys to see.
 template <class Count>
-Count LastLevel<Count>::best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest) {
+Count LastLevel<Count>::best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest, Ticker& ticker) {
     const std::size_t n_padded = node.matrix->n_columns;
     std::int64_t* keys = keys_.ensure(n_padded);
-    scorer_.keys(child_counts(node, i), n_padded, keys);
+    const Counts<Count>& counts = child_counts(node, i);
+    ticker.tick(scorer_.work(counts.rows.size()));
+    scorer_.keys(counts, n_padded, keys);
     const Count* errors = errors_[i].data();
     int tests = 0;
     for (std::size_t j = 0; j < n_columns_ && tests < kRankTests; ++j) {

@@ -36,7 +36,7 @@ class LastLevel {
     void count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter, Count fewest[2]);
 
     // Errors of child i with the best of its k best-scoring columns, given fewest[i].
-    Count best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest);
+    Count best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest, Ticker& ticker);
 
   private:
     void count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);

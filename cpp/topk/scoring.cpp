@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "stop.hpp"
+
 namespace topk {
 namespace {
 
@@ -55,6 +57,10 @@ Scorer::Scorer(const Options& options, std::size_t n_columns, std::int32_t n_cla
             table_[n] = xlog2x(static_cast<std::int64_t>(n), unit_);
         }
     }
+}
+
+std::size_t Scorer::work(std::size_t n_classes) const {
+    return options_.criterion == Criterion::user ? Ticker::kWorkPerCheck : 8 * n_columns_ * n_classes;
 }
 
 std::int64_t Scorer::term(std::int64_t n) const {

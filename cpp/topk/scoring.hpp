@@ -32,6 +32,9 @@ class Scorer {
     Scorer(const Options& options, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
            std::int64_t min_side, const Kernels& kernels);
 
+    // What a call of keys() costs, in the units of Ticker::tick. The user's function may take any time.
+    std::size_t work(std::size_t n_classes) const;
+
     // Fills keys[0 .. padded columns): kNoKey for columns that cannot be candidates.
     void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
     void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;

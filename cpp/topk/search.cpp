@@ -125,7 +125,8 @@ class Search {
     std::int64_t split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column,
                                  std::int64_t budget);
 
-    void rank_candidates(int level, const Counts<Count>& counts, Level<Count>& buffers) const;
+    void score(Space& space, const Counts<Count>& counts, std::int64_t* keys) const;
+    void rank_candidates(Space& space, int level, const Counts<Count>& counts) const;
     bool worth_compacting(int level, const Node<Count>& node) const;
     void grow_children(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
                        Node<Count> child[2]);
@@ -275,7 +276,7 @@ std::unique_ptr<TreeNode> Search<Count>::greedy_tree(Space& space, int level, co
     count_nodes(space, 1);
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
     std::int64_t* keys = buffers.keys.ensure(node.matrix->n_columns);
-    scorer_.keys(node.counts, node.matrix->n_columns, keys);
+    score(space, node.counts, keys);
     const std::int64_t best = *std::max_element(keys, keys + data_.n_columns);
     if (best == kNoKey) {
         return tree;
@@ -361,9 +362,17 @@ void Search<Count>::count_children(Space& space, const Node<Count>& node, const 
 }
 
 template <class Count>
-void Search<Count>::rank_candidates(int level, const Counts<Count>& counts, Level<Count>& buffers) const {
-    std::int64_t* keys = buffers.keys.ensure(matrix_.n_columns);
+void Search<Count>::score(Space& space, const Counts<Count>& counts, std::int64_t* keys) const {
+    space.ticker.tick(scorer_.work(counts.rows.size()));
     scorer_.keys(counts, matrix_.n_columns, keys);
+}
+
+// The k best columns of a node, best first, into the level's candidates.
+template <class Count>
+void Search<Count>::rank_candidates(Space& space, int level, const Counts<Count>& counts) const {
+    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
+    std::int64_t* keys = buffers.keys.ensure(matrix_.n_columns);
+    score(space, counts, keys);
     std::vector<std::int64_t>& sorted = buffers.sorted_keys;
     sorted.clear();
     std::copy_if(keys, keys + data_.n_columns, std::back_inserter(sorted), [](std::int64_t key) { return key >= 0; });
@@ -385,7 +394,7 @@ template <class Count>
 Result Search<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
     count_nodes(space, 1);
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
-    rank_candidates(level, node.counts, buffers);
+    rank_candidates(space, level, node.counts);
     Result best = {leaf_cost(node.whole.errors()), kLeaf, true};
     for (const std::int32_t column : buffers.candidates) {
         const Split<Count> split_on(node.counts, column);
@@ -417,7 +426,7 @@ Result Search<Count>::solve_node(Space& space, int level, const Node<Count>& nod
     }
     count_nodes(space, 1);
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
-    rank_candidates(level, node.counts, buffers);
+    rank_candidates(space, level, node.counts);
     Incumbent incumbent(std::min(leaf, budget), in_parallel(level));
     if (worth_compacting(level, node)) {
         Node<Count>& dense = buffers.dense;
@@ -494,6 +503,9 @@ void Search<Count>::count_nodes(Space& space, std::int64_t n) {
 // Runs a task with a workspace that no one else uses meanwhile. What it throws ends the search, not the thread.
 template <class Count>
 void Search<Count>::lend(const std::function<void(Space&)>& task) {
+    if (monitor_.called_from_here()) {
+        monitor_.check();  // tasks may be too short for their tickers to do it
+    }
     if (monitor_.stopped()) {
         return;
     }
@@ -587,7 +599,7 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<
     for (int i = 0; i < 2 && cost[0] + cost[1] < budget; ++i) {
         if (!exact[i]) {
             const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level) + 1]);
-            const Count errors = space.last.best_of_k(node, i, k, fewest[i]);
+            const Count errors = space.last.best_of_k(node, i, k, fewest[i], space.ticker);
             cost[i] = std::min(leaf[i], leaf_cost(errors) + options_.leaf_penalty);
         }
     }

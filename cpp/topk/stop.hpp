@@ -92,10 +92,10 @@ class Ticker {
         }
     }
 
-  private:
     // At the scalar kernel's 1 ns per column word, well under a millisecond.
     static constexpr std::size_t kWorkPerCheck = std::size_t{1} << 18;
 
+  private:
     Monitor* monitor_;
     bool is_caller_;
     std::size_t work_ = 0;

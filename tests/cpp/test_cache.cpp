@@ -100,8 +100,27 @@ void test_keeps_what_it_has_room_for() {
     for (const Key& key : keys) {
         CHECK(!cache.find(key, 3, entry));
     }
-    cache.store(keys[0], 3, truth(keys[0], 3));
-    CHECK(cache.find(keys[0], 3, entry));
+    for (std::size_t i = 0; i < keys.size() / 2; ++i) {
+        cache.store(keys[i], 3, truth(keys[i], 3));
+        CHECK(cache.find(keys[i], 3, entry));
+    }
+    CHECK(cache.bytes() == last_bytes, "half as much as before fits into the same tables");
+}
+
+// Keys that differ in a single bit are different.
+void test_similar_keys() {
+    SubsetCache cache(1 << 20, false);
+    const Key base = {0x0123456789abcdef, 0xfedcba9876543210};
+    CacheEntry entry;
+    for (int levels = 2; levels < 20; ++levels) {
+        cache.store(base, levels, truth(base, levels));
+        for (int bit = 0; bit < 64; ++bit) {
+            const std::uint64_t one = std::uint64_t{1} << bit;
+            CHECK(!cache.find(base ^ Key{one, 0}, levels, entry));
+            CHECK(!cache.find(base ^ Key{0, one}, levels, entry));
+        }
+        CHECK(!cache.find(base, levels + 1, entry));
+    }
 }
 
 void test_knowledge_only_grows() {
@@ -154,6 +173,7 @@ int main() {
         test_budget(budget, true);
     }
     test_keeps_what_it_has_room_for();
+    test_similar_keys();
     test_knowledge_only_grows();
     test_deep_entries_stay();
     for (const std::size_t budget : Sizes{0, 300, 10'000, 40'000, 1'000'000}) {

@@ -182,7 +182,7 @@ void test_invalid_arguments() {
     const std::vector<std::int64_t> weights = {1, 1};
     const std::vector<std::int64_t> bad_weights = {1, 0};
     const std::vector<std::int64_t> bad_row_weights = {1, -1, 1};
-    const auto check = [&](const auto& change) {
+    const auto rejects = [&](const auto& change) {
         Data data = {rows, 3, 2, classes, 2, {}, weights};
         Options options;
         options.k = {1, 2};
@@ -190,28 +190,28 @@ void test_invalid_arguments() {
         change(data, options);
         CHECK_THROWS(std::invalid_argument, solve(data, options));
     };
-    check([](Data& data, Options&) { data.n_rows = 0; });
-    check([](Data& data, Options&) { data.n_rows = 2; });
-    check([](Data& data, Options&) { data.n_columns = 65; });
-    check([](Data& data, Options&) { data.n_columns = std::size_t{1} << 24; });
-    check([](Data& data, Options&) { data.rows = data.rows.first(2); });
-    check([](Data& data, Options&) { data.classes = data.classes.first(2); });
-    check([&](Data& data, Options&) { data.classes = bad_classes; });
-    check([&](Data& data, Options&) { data.classes = negative_classes; });
-    check([](Data& data, Options&) { data.n_classes = 0; });
-    check([](Data& data, Options&) { data.n_classes = 3; });
-    check([&](Data& data, Options&) { data.class_weight = bad_weights; });
-    check([&](Data& data, Options&) { data.row_weight = weights; });
-    check([&](Data& data, Options&) { data.row_weight = bad_row_weights; });
-    check([](Data&, Options& options) { options.k = {1, 0}; });
-    check([](Data&, Options& options) { options.k.assign(1000, 1); });
-    check([](Data&, Options& options) { options.min_rows = 0; });
-    check([](Data&, Options& options) { options.min_weight = 0; });
-    check([](Data&, Options& options) { options.cost_scale = 0; });
-    check([](Data&, Options& options) { options.leaf_penalty = -1; });
-    check([](Data&, Options& options) { options.threads = 0; });
-    check([](Data&, Options& options) { options.kernel = "abacus"; });
-    check([](Data&, Options& options) { options.criterion = Criterion::user; });
+    rejects([](Data& data, Options&) { data.n_rows = 0; });
+    rejects([](Data& data, Options&) { data.n_rows = 2; });
+    rejects([](Data& data, Options&) { data.n_columns = 65; });
+    rejects([](Data& data, Options&) { data.n_columns = std::size_t{1} << 24; });
+    rejects([](Data& data, Options&) { data.rows = data.rows.first(2); });
+    rejects([](Data& data, Options&) { data.classes = data.classes.first(2); });
+    rejects([&](Data& data, Options&) { data.classes = bad_classes; });
+    rejects([&](Data& data, Options&) { data.classes = negative_classes; });
+    rejects([](Data& data, Options&) { data.n_classes = 0; });
+    rejects([](Data& data, Options&) { data.n_classes = 3; });
+    rejects([&](Data& data, Options&) { data.class_weight = bad_weights; });
+    rejects([&](Data& data, Options&) { data.row_weight = weights; });
+    rejects([&](Data& data, Options&) { data.row_weight = bad_row_weights; });
+    rejects([](Data&, Options& options) { options.k = {1, 0}; });
+    rejects([](Data&, Options& options) { options.k.assign(1000, 1); });
+    rejects([](Data&, Options& options) { options.min_rows = 0; });
+    rejects([](Data&, Options& options) { options.min_weight = 0; });
+    rejects([](Data&, Options& options) { options.cost_scale = 0; });
+    rejects([](Data&, Options& options) { options.leaf_penalty = -1; });
+    rejects([](Data&, Options& options) { options.threads = 0; });
+    rejects([](Data&, Options& options) { options.kernel = "abacus"; });
+    rejects([](Data&, Options& options) { options.criterion = Criterion::user; });
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ void test_progress(int threads) {
     std::vector<Progress> reports;
     options.poll = [&](const Progress& progress) { reports.push_back(progress); };
     const Solution solution = solve(problem.data(), options);
-    CHECK(!reports.empty());
+    CHECK(!reports.empty() || solution.statistics.seconds < 0.1, solution.statistics.seconds << " s");
     for (std::size_t i = 0; i < reports.size(); ++i) {
         CHECK(reports[i].cost == -1 || reports[i].cost >= solution.cost);
         CHECK(reports[i].k >= 1 && reports[i].k <= 40);

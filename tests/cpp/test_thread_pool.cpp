@@ -1,5 +1,7 @@
 // Every task runs once and in order of number, at any nesting, with any number of threads.
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -38,27 +40,29 @@ void test_order(int n_threads) {
     pool.run(0, 2000, task, kNothing);
 }
 
-// Three levels of groups. A thread that waits helps only with tasks at least as deep as the one it waits in.
+// Three levels of groups. A thread that waits for a group helps only with tasks at least as deep.
 void test_nested(int n_threads) {
     constexpr int kWidth = 6;
     ThreadPool pool(n_threads);
     std::atomic<int> n_runs[3] = {};
-    static thread_local int depth_here = 0;
-    const std::function<void(int)> run_level = [&](int depth) {
+    static thread_local int waits_for = 0;  // depth
+    const std::function<void(int)> run_group = [&](int depth) {
+        const int outer = waits_for;
+        waits_for = depth;
         const auto task = [&, depth](int) {
-            CHECK(depth >= depth_here, "depth " << depth << " below " << depth_here);
-            const int outer = depth_here;
-            depth_here = depth;
+            CHECK(depth >= waits_for, "a task of depth " << depth << " while waiting for depth " << waits_for);
             ++n_runs[depth];
             if (depth < 2) {
-                run_level(depth + 1);
+                run_group(depth + 1);
+            } else {
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
             }
-            depth_here = outer;
         };
         pool.run(depth, kWidth, task, kNothing);
+        waits_for = outer;
     };
-    for (int round = 1; round <= 20; ++round) {
-        run_level(0);
+    for (int round = 1; round <= 5; ++round) {
+        run_group(0);
         CHECK(n_runs[0] == round * kWidth && n_runs[1] == round * kWidth * kWidth);
         CHECK(n_runs[2] == round * kWidth * kWidth * kWidth, n_threads << " threads");
     }
