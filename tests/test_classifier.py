@@ -3,8 +3,6 @@
 import copy
 import pickle
 import re
-import signal
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -780,19 +778,15 @@ def test_nothing_works_before_fit(name):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_leaves_the_old_fit(n_jobs):
+def test_ctrl_c_leaves_the_old_fit(ctrl_c, n_jobs):
     X, y = boolean_data()
     classifier = fitted(X, y)
     tree, predictions = classifier.tree_, classifier.predict(X)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            classifier.set_params(k="all", max_depth=7, time_limit=60, n_jobs=n_jobs).fit(*endless_data())
-    finally:
-        timer.join()
-        signal.signal(signal.SIGINT, before)
+    new_X, new_y = endless_data()
+    classifier.set_params(k="all", max_depth=7, time_limit=60, n_jobs=n_jobs)
+    ctrl_c()
+    with pytest.raises(KeyboardInterrupt):
+        classifier.fit(new_X, new_y)
     assert classifier.tree_ is tree
     np.testing.assert_array_equal(classifier.predict(X), predictions)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -560,31 +559,14 @@ def test_errors_of_the_progress_report_come_through(threads: int) -> None:
         endless_problem().engine(time_limit=30, threads=threads, progress=progress)
 
 
-@pytest.fixture
-def ctrl_c() -> Iterator[list[float]]:
-    """Sends this process SIGINT in a moment, as Ctrl-C does; the list then has the time at which it did."""
-    sent: list[float] = []
-
-    def send() -> None:
-        sent.append(time.perf_counter())
-        signal.raise_signal(signal.SIGINT)
-
-    # A shell that starts the tests in the background has SIGINT ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.3, send)
-    timer.start()
-    yield sent
-    timer.join()
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("criterion", ["entropy", user_criterion])
-def test_ctrl_c_ends_the_search(ctrl_c: list[float], threads: int, criterion: Any) -> None:
+def test_ctrl_c_ends_the_search(ctrl_c: Callable[[], list[float]], threads: int, criterion: Any) -> None:
     problem = endless_problem(criterion)
+    sent = ctrl_c()
     with pytest.raises(KeyboardInterrupt):
         problem.engine(threads=threads, time_limit=60)
-    assert time.perf_counter() - ctrl_c[0] < 2
+    assert time.perf_counter() - sent[0] < 2
     tied = tied_problem(0)
     assert_identical(tied.engine(threads=threads), plain_solution(tied))
 

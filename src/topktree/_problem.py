@@ -79,17 +79,20 @@ def integer_weights(
     Exact for integers, for whole multiples of the smallest weight and for dyadic fractions, as long as the integers
     have at most `exact_bits` bits; otherwise rounded to 2**-bits of the largest weight, and never to zero.
     """
-    largest, smallest = float(weights.max()), float(weights.min())
-    for unit in (1.0, smallest, 2.0 ** np.floor(np.log2(largest) + 1 - bits)):
-        multiples = weights / unit
+    exponent = max(math.frexp(float(weights.max()))[1], -1000)
+    scaled = np.ldexp(weights, -exponent)  # in (0, 1], without rounding: nothing overflows from here on
+    largest, smallest = float(scaled.max()), float(scaled.min())
+    for unit in (math.ldexp(1.0, -exponent), smallest, math.ldexp(1.0, -bits)):
+        if not (0.5 * unit <= smallest and largest < 2**exact_bits * unit):
+            continue
+        multiples = scaled / unit
         rounded = np.rint(multiples)
-        fits = largest / unit < 2**exact_bits and smallest / unit >= 0.5
-        if fits and np.all(np.abs(multiples - rounded) <= 1e-9 * rounded):
+        if np.all(np.abs(multiples - rounded) <= 1e-9 * rounded):
             integers = rounded.astype(np.int64)
             common = int(np.gcd.reduce(integers))
-            return integers // common, unit * common
+            return integers // common, math.ldexp(unit * common, exponent)
     unit = largest / (2**bits - 1)
-    return np.maximum(np.rint(weights / unit), 1).astype(np.int64), unit
+    return np.maximum(np.rint(scaled / unit), 1).astype(np.int64), math.ldexp(unit, exponent)
 
 
 def balanced_class_weight(class_totals: IntArray, bits: int) -> tuple[IntArray, float]:

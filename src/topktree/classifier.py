@@ -187,9 +187,9 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         """Arrays of the rows that have weight, classes as indices."""
         rows: NDArray[Any]
         rows, labels = validate_data(self, X, y)
+        if labels.dtype.kind not in "biuSU":  # of these every array is a classification target
+            check_classification_targets(labels)
         classes, indices = np.unique(labels, return_inverse=True)
-        if classes.dtype.kind not in "biuSU":  # of these every array is a classification target
-            check_classification_targets(classes)
         row_weights = _row_weights(sample_weight, rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
         has_weight = np.ones(len(indices), dtype=bool) if row_weights is None else row_weights > 0
@@ -213,7 +213,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             len(training.classes),
             k=_parameters.candidates_per_level(self.k, depth, n_columns),
             criterion=self.criterion,
-            min_samples_leaf=int(self.min_samples_leaf),
+            min_samples_leaf=min(int(self.min_samples_leaf), len(training.X)),
             min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
             leaf_penalty=self.leaf_penalty,
             class_weight=training.class_weight,
@@ -224,9 +224,12 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self, rows: _engine.PackedRows, columns: Columns, training: _Training, objective: Objective
     ) -> _engine.Solution:
         progress = ProgressLine(objective.user_cost) if self.verbose else None
+        cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
         options = _engine.SearchOptions(
             threads=joblib.effective_n_jobs(self.n_jobs),
-            cache_bytes=_engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit),
+            cache_bytes=_engine.DEFAULT_CACHE_BYTES
+            if self.memory_limit is None
+            else min(int(self.memory_limit), 2**62),
             time_limit=self.time_limit,
             progress=progress,
         )
@@ -247,8 +250,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _train_errors(self, X: ArrayLike, y: ArrayLike) -> int:
         """Rows of the training data that the tree gets wrong, whatever they weigh."""
-        if isinstance(self.cost_, int):  # every row weighs 1 and costs 1
-            return self.cost_
+        if isinstance(self.cost_, int) and self.tree_.n_node_samples[0] == len(column_or_1d(y)):
+            return self.cost_  # every row weighs 1 and costs 1
         return int(np.count_nonzero(self.predict(X) != column_or_1d(y)))
 
 

@@ -1,0 +1,31 @@
+"""Fixtures for more than one file of tests."""
+
+import signal
+import threading
+import time
+
+import pytest
+
+
+@pytest.fixture
+def ctrl_c():
+    """A function that sends this process SIGINT in a moment, as Ctrl-C does; its list then has the time of that."""
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(0.3, send)
+
+    def start():
+        timer.start()
+        return sent
+
+    # A shell that starts the tests in the background has SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield start
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # one that comes too late must not end the tests
+    timer.cancel()
+    timer.join()
+    signal.signal(signal.SIGINT, before)
