@@ -227,9 +227,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
         options = _engine.SearchOptions(
             threads=joblib.effective_n_jobs(self.n_jobs),
-            cache_bytes=_engine.DEFAULT_CACHE_BYTES
-            if self.memory_limit is None
-            else min(int(self.memory_limit), 2**62),
+            cache_bytes=min(cache_bytes, 2**62),
             time_limit=self.time_limit,
             progress=progress,
         )
