@@ -27,7 +27,8 @@ test: $(VENV)/installed $(VENV)/test-tools
 	@$(PY) -m pytest --quiet $(PYTEST)
 
 bench: $(VENV)/installed $(VENV)/bench-tools
-	@$(PY) benchmarks/peers.py $(BENCH)
+	@mkdir -p docs
+	@$(PY) benchmarks/peers.py --out docs/benchmarks.md $(BENCH)
 
 sanitize: $(VENV)/build-tools
 	@$(call cpp_tests,address,Debug,address$(comma)undefined)

@@ -70,12 +70,10 @@ void fill_bits(const Data& data, const RowOrder& order, Ticker& ticker, BitMatri
                 block[r] = rows[r] == RowOrder::kPadding ? 0 : data.rows[rows[r] * words_per_row + g];
             }
             transpose(block);
-            const std::size_t n = std::min(kWordBits, matrix.n_columns - g * kWordBits);
+            const std::size_t n = std::min(kWordBits, data.n_columns - g * kWordBits);
             std::memcpy(out + g * kWordBits, block, n * sizeof(std::uint64_t));
         }
-        for (std::size_t j = words_per_row * kWordBits; j < matrix.n_columns; ++j) {
-            out[j] = 0;
-        }
+        std::fill(out + data.n_columns, out + matrix.n_columns, 0);
     }
 }
 
@@ -126,7 +124,7 @@ std::vector<std::uint32_t> group_equal_rows(const Data& data) {
             hash = mix(hash ^ words[g]);
         }
         std::size_t slot = hash & (n_slots - 1);
-        while (slots[slot] != kEmpty &&
+        while (slots[slot] != kEmpty && words_per_row > 0 &&
                std::memcmp(data.rows.data() + slots[slot] * words_per_row, words, words_per_row * 8) != 0) {
             slot = (slot + 1) & (n_slots - 1);
         }

@@ -28,7 +28,7 @@ struct WordList {
     std::size_t size;
 };
 
-// Class counts of one node over all columns; a null row is all zero.
+// Class counts of one node over all columns.
 struct CountTable {
     const std::int32_t* const* rows;  // per class: count of true rows per column
     const std::int32_t* totals;       // per class

@@ -189,6 +189,9 @@ void Scorer::user_keys(const Counts<Count>& counts, std::int64_t* keys) const {
     std::vector<std::size_t> order;
     for (std::size_t j = 0; j < n_columns_; ++j) {
         if (usable[j]) {
+            if (std::isnan(scores[j])) {
+                throw std::invalid_argument("criterion must return numbers, got NaN");
+            }
             order.push_back(j);
         }
     }

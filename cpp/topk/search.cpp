@@ -76,15 +76,6 @@ struct Workspace {
     std::int64_t cache_hits = 0;
 };
 
-std::int64_t total_weight(const Data& data) {
-    std::int64_t total = 0;
-    for (std::size_t i = 0; i < data.n_rows; ++i) {
-        const std::int64_t row = data.row_weight.empty() ? 1 : data.row_weight[i];
-        total += row * data.class_weight[static_cast<std::size_t>(data.classes[i])];
-    }
-    return total;
-}
-
 template <class Count>
 class Search {
   public:
@@ -660,12 +651,27 @@ void validate(const Data& data, const Options& options) {
     check(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
 }
 
+// Counts must be exact in a double, and the costs of whole trees in 64 bits.
+std::int64_t checked_total(const Data& data, const Options& options) {
+    double total = 0;
+    for (std::size_t i = 0; i < data.n_rows; ++i) {
+        const std::int64_t row = data.row_weight.empty() ? 1 : data.row_weight[i];
+        total += static_cast<double>(row) *
+                 static_cast<double>(data.class_weight[static_cast<std::size_t>(data.classes[i])]);
+    }
+    check(total < 0x1p53, "the total weight must be below 2^53");
+    // A subtree never costs more than its leaf, so no sum is larger than two leaves'.
+    const double most = total * static_cast<double>(options.cost_scale) + 2 * static_cast<double>(options.leaf_penalty);
+    check(most < static_cast<double>(kInfinity), "the total weight, cost_scale or leaf_penalty is too large");
+    return static_cast<std::int64_t>(total);
+}
+
 }  // namespace
 
 Solution solve(const Data& data, const Options& options) {
     validate(data, options);
     const Kernels& kernels = find_kernels(options.kernel);
-    const std::int64_t total = total_weight(data);
+    const std::int64_t total = checked_total(data, options);
     if (total < INT32_MAX) {
         return Search<std::int32_t>(data, options, kernels, total).run();
     }

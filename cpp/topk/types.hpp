@@ -15,7 +15,8 @@ namespace topk {
 
 enum class Criterion { entropy, gini, sqrt, gain_ratio, user };
 
-// Rows packed row by row: bit j % 64 of word j / 64 of a row is column j. The caller keeps the arrays alive.
+// Rows packed row by row: bit j % 64 of word j / 64 of a row is column j; bits beyond the last column do not matter.
+// The caller keeps the arrays alive.
 struct Data {
     std::span<const std::uint64_t> rows;  // n_rows * words_per_row
     std::size_t n_rows = 0;

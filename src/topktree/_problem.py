@@ -28,7 +28,8 @@ EXACT_WEIGHT_BITS = 30
 TOTAL_BITS = 52
 # A fractional leaf penalty is held to 2**-20 of one row's weight where the total leaves room for it.
 PENALTY_BITS = 20
-COST_BITS = 61
+# Errors and penalties each stay below 2**59 units of cost, their sums far from the limits of 64 bits.
+COST_BITS = 59
 
 
 @dataclass(frozen=True)
