@@ -151,14 +151,27 @@ def test_zeros_and_ones_stay_columns(convert, n_columns):
     np.testing.assert_array_equal(unpack(rows, n_columns), X)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("dtype", "value", "thresholds"),
+    [
+        (np.int8, 2, [0.5, 1.5]),
+        (np.int8, -128, [-64, 0.5]),
+        (np.uint8, 2, [0.5, 1.5]),
+        (np.int64, 2, [0.5, 1.5]),
+        (np.int64, 256, [0.5, 128.5]),  # 256, 257 and 0.5 are 0 and 1 if they are squeezed into a byte
+        (np.int64, -255, [-127.5, 0.5]),
+        (np.float32, 0.5, [0.25, 0.75]),
+        (np.float64, 257, [0.5, 129]),
+        (np.float64, 1.5, [0.5, 1.25]),
+    ],
+)
 @pytest.mark.parametrize("row", [0, 1, 77, 149])
-def test_one_other_value_makes_thresholds(dtype, row):
+def test_one_other_value_makes_thresholds(dtype, value, thresholds, row):
     X = (np.random.default_rng(0).random((150, 3)) < 0.5).astype(dtype)
-    X[row, 1] = 2
+    X[row, 1] = value
     rows, columns = binarize(X, 32, None)
     np.testing.assert_array_equal(columns.feature, [0, 1, 1, 2])
-    np.testing.assert_array_equal(columns.threshold, [0.5, 0.5, 1.5, 0.5])
+    np.testing.assert_array_equal(columns.threshold, [0.5, *thresholds, 0.5])
     np.testing.assert_array_equal(unpack(rows, 4), X[:, columns.feature] > columns.threshold)
 
 

@@ -3,6 +3,8 @@
 import copy
 import pickle
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -144,6 +146,23 @@ def test_fits_from_several_threads_at_once():
     with ThreadPoolExecutor(6) as pool:
         for one, other in zip(alone, pool.map(fit, range(24)), strict=True):
             assert_same_fit(one, other)
+
+
+def test_threads_that_cannot_be_started_do_not_end_the_process():
+    pytest.importorskip("resource", reason="limits on a process are a Unix matter")
+    program = """
+import numpy as np, resource
+from topktree import TopKTreeClassifier
+X, y = np.random.default_rng(0).random((300, 6)), np.arange(300) % 2
+alone = TopKTreeClassifier().fit(X, y)
+resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9, 3 * 10**9))  # room for a few hundred stacks
+try:
+    print(TopKTreeClassifier(n_jobs=2000).fit(X, y).cost_ == alone.cost_)
+except (MemoryError, OSError, RuntimeError):
+    print(True)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True\n", "")
 
 
 def test_one_fitted_classifier_serves_several_threads():
@@ -327,6 +346,30 @@ def test_limits_that_are_not_reached_change_nothing():
     assert_same_fit(fitted(X, y, time_limit=100, memory_limit=10**9), fitted(X, y))
     assert_same_fit(fitted(X, y, memory_limit=0), fitted(X, y))
     assert_same_fit(fitted(X, y, n_jobs=-1), fitted(X, y))
+
+
+XOR = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]]), np.array([0, 1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("k", "errors"), [((2, 1), 0), ((1, 2), 1), (["all", 1, 1], 0), (np.array([1, 2]), 1), (range(2, 4), 0)]
+)
+def test_k_per_level_counts_from_the_root(k, errors):
+    # The third column scores best at the root, and leaves the other two useless.
+    X, y = XOR
+    assert fitted(X, y, k=k, max_depth=2).train_errors_ == errors
+
+
+def test_trees_as_deep_as_rows_and_columns_allow():
+    classifier = fitted([[1, 0], [0, 1], [0, 0]], [0, 1, 2], max_depth=5)
+    assert classifier.get_depth() == 2
+    assert classifier.train_errors_ == 0
+    n = 12
+    chain = fitted(np.tri(n, n - 1, -1), np.arange(n), k=1, max_depth=n)
+    assert chain.train_errors_ == 0
+    one_hot = fitted(np.eye(n)[:, 1:], np.arange(n), k=1, max_depth=n)
+    assert one_hot.get_depth() == n - 1
+    assert one_hot.train_errors_ == 0
 
 
 def test_search_statistics():
@@ -743,6 +786,7 @@ BAD_WEIGHTS = {
     "inf": ([1, 1, np.inf, 1, 1, 1], "sample_weight contains infinity"),
     "too short": ([1, 1, 1], "sample_weight.*shape"),
     "2-D": (np.ones((6, 2)), "[Ss]ample.weight"),
+    "infinite sum": (np.full(6, 1e308), "sample_weight"),
     "all zero": (np.zeros(6), "weight"),
     "zero but for one class": (CLASSES * 1.0, "two classes with weight, got 1 class: 1"),
     "text": (["a"] * 6, "could not convert|sample_weight"),
