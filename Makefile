@@ -53,7 +53,7 @@ comma := ,
 # $(call cpp_tests,folder,build type,sanitizers): configure, build and run the C++ tests in build/<folder>.
 define cpp_tests
 export $(TOOLS) && dir=build/$(1) && mkdir -p $$dir \
-&& cmake -S . -B $$dir -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTOPKTREE_TESTS=ON -DTOPKTREE_SANITIZE=$(3) > $$dir/configure.log \
+&& cmake -S . -B $$dir -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTOPKTREE_TESTS=ON -DTOPKTREE_WERROR=ON -DTOPKTREE_SANITIZE=$(3) > $$dir/configure.log \
 || { cat $$dir/configure.log; exit 1; }; \
 cmake --build $$dir && cd $$dir && ctest --output-on-failure
 endef
@@ -84,7 +84,7 @@ $(VENV)/build-tools: $(VENV)/created pyproject.toml
 
 $(VENV)/installed: $(VENV)/build-tools $(BUILD_FILES)
 	@echo "Building topktree"
-	@$(TOOLS) $(PIP) --no-build-isolation --config-settings=build-dir=build/editable --editable .
+	@$(TOOLS) $(PIP) --no-build-isolation --config-settings=build-dir=build/editable --config-settings=cmake.define.TOPKTREE_WERROR=ON --editable .
 	@touch $@
 
 $(VENV)/bench-tools: $(VENV)/created benchmarks/requirements.txt

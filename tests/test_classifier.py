@@ -207,6 +207,12 @@ def test_boolean_labels():
     np.testing.assert_array_equal(classifier.predict(X), fitted(X, y).predict(X) == 1)
 
 
+@pytest.mark.parametrize("labels", [[1, 0, 0, 1], ["b", "b", "a", "a"], [2, 1, 3, 3, 2, 1]])
+def test_a_tied_leaf_predicts_the_first_class(labels):
+    classifier = fitted(np.zeros((len(labels), 1)), labels)
+    assert (classifier.predict([[0]]) == [min(labels)]).all()
+
+
 def test_labels_in_a_list():
     X, y = boolean_data()
     assert_same_fit(fitted(X.tolist(), ["ab"[c] for c in y]), fitted(X, y))

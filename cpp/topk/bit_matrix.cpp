@@ -111,13 +111,14 @@ void fill_planes(const Data& data, const RowOrder& order, BitMatrix& matrix) {
 }
 
 // Groups of rows with equal columns: group_of[row] is the first row of its group.
-std::vector<std::uint32_t> group_equal_rows(const Data& data) {
+std::vector<std::uint32_t> group_equal_rows(const Data& data, Ticker& ticker) {
     const std::size_t words_per_row = (data.n_columns + kWordBits - 1) / kWordBits;
     const std::size_t n_slots = std::bit_ceil(2 * data.n_rows);
     constexpr std::uint32_t kEmpty = UINT32_MAX;
     std::vector<std::uint32_t> slots(n_slots, kEmpty);
     std::vector<std::uint32_t> group_of(data.n_rows);
     for (std::size_t row = 0; row < data.n_rows; ++row) {
+        ticker.tick(8 * words_per_row);
         const std::uint64_t* words = data.rows.data() + row * words_per_row;
         std::uint64_t hash = 0;
         for (std::size_t g = 0; g < words_per_row; ++g) {
@@ -143,8 +144,8 @@ struct GroupRow {
 };
 
 // The rows of every group that are not of its heaviest class.
-std::vector<bool> conflicting_rows(const Data& data) {
-    const std::vector<std::uint32_t> group_of = group_equal_rows(data);
+std::vector<bool> conflicting_rows(const Data& data, Ticker& ticker) {
+    const std::vector<std::uint32_t> group_of = group_equal_rows(data, ticker);
     std::vector<std::uint32_t> group_size(data.n_rows, 0);
     for (const std::uint32_t group : group_of) {
         ++group_size[group];
@@ -181,8 +182,8 @@ std::vector<bool> conflicting_rows(const Data& data) {
     return conflicting;
 }
 
-void fill_conflicts(const Data& data, const RowOrder& order, BitMatrix& matrix) {
-    const std::vector<bool> conflicting = conflicting_rows(data);
+void fill_conflicts(const Data& data, const RowOrder& order, Ticker& ticker, BitMatrix& matrix) {
+    const std::vector<bool> conflicting = conflicting_rows(data, ticker);
     matrix.conflicts.ensure(matrix.n_words);
     std::fill_n(matrix.conflicts.data(), matrix.n_words, 0);
     matrix.has_conflicts = false;
@@ -232,7 +233,7 @@ void build_matrix(const Data& data, MatrixExtras extras, Ticker& ticker, BitMatr
     }
     matrix.has_conflicts = false;
     if (extras.conflicts) {
-        fill_conflicts(data, order, matrix);
+        fill_conflicts(data, order, ticker, matrix);
     }
     clear(all);
     for (std::size_t c = 0; c < order.class_sizes.size(); ++c) {

@@ -19,7 +19,6 @@ class AlignedBuffer {
   public:
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
-    std::size_t capacity() const { return capacity_; }
     T& operator[](std::size_t i) { return data_.get()[i]; }
     const T& operator[](std::size_t i) const { return data_.get()[i]; }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "stop.hpp"
@@ -68,21 +69,20 @@ std::int64_t Scorer::term(std::int64_t n) const {
 }
 
 void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
-    std::int64_t total = 0;
-    std::int64_t whole = 0;
-    for (const std::int32_t t : counts.totals) {
-        total += t;
-        whole += term(t);
-    }
+    const std::int64_t total = std::accumulate(counts.totals.begin(), counts.totals.end(), std::int64_t{0});
     const bool by_table = total < static_cast<std::int64_t>(table_.size());
     if (options_.criterion != Criterion::entropy || !by_table || counts.n_true != nullptr) {
         slow_keys(counts, padded_columns, keys);
         return;
     }
+    std::int64_t whole = -term(total);
+    for (const std::int32_t t : counts.totals) {
+        whole += term(t);
+    }
     // A larger min_side than the total only has to stay larger than it.
     const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(min_side_, total + 1));
-    kernels_.entropy_keys({counts.rows.data(), counts.totals.data(), counts.rows.size()},
-                          {table_.data(), whole - term(total)}, min_side, padded_columns, keys);
+    kernels_.entropy_keys({counts.rows.data(), counts.totals.data(), counts.rows.size()}, {table_.data(), whole},
+                          min_side, padded_columns, keys);
 }
 
 void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {

@@ -1,8 +1,9 @@
 // A score and its column in one integer: the order of the keys is the order of the candidates.
 //
 // key = rounded score in the high bits, complement of the column index in the low ones, so that a higher score wins and
-// equal scores go to the lower column. Gains are fixed point, rounded before they are compared: sums that are equal in
-// mathematics but not in the last bits of their terms tie.
+// equal scores go to the lower column. Gains are fixed point, rounded before they are compared: copies, complements and
+// permuted classes tie exactly, and sums that are equal in mathematics but not in the last bits of their terms nearly
+// always do.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@
 namespace topk {
 namespace {
 
-// Candidates of the first two levels are tasks (4 k^2 of them), if at least three levels are left below.
+// Candidates of the first two levels are tasks, k of the root and 2 k^2 below it, where at least three levels are left.
 constexpr int kParallelLevels = 2;
 constexpr int kParallelMinHeight = 3;
 
@@ -128,6 +128,8 @@ class Search {
     std::unique_ptr<Space> make_space() {
         return std::make_unique<Space>(monitor_, kernels_, data_, weighted_, scorer_, limits_, k_.size());
     }
+    void report_cost(std::int64_t cost);
+    std::unique_ptr<Space> take_space();
     void lend(const std::function<void(Space&)>& task);
     Solution finish(const TreeNode& tree, Space& space, bool complete);
 
@@ -239,7 +241,7 @@ std::unique_ptr<TreeNode> Search<Count>::search_pass(Space& space, std::int32_t 
         pool_ = std::make_unique<ThreadPool>(options_.threads);
     }
     auto tree = greedy ? greedy_tree(space, 0, root_) : read_tree(space, 0, root_, budget);
-    best_cost_.store(tree->cost, std::memory_order_relaxed);
+    report_cost(tree->cost);
     k_reached_ = k;
     return tree;
 }
@@ -460,7 +462,7 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
         own_space.pruned += cost >= budget ? 1 : 0;
         incumbent.offer(rank, cost);
         if (level == 0) {
-            best_cost_.store(incumbent.budget(n), std::memory_order_relaxed);
+            report_cost(incumbent.budget(n));
         }
     };
     if (!in_parallel(level)) {
@@ -491,6 +493,25 @@ void Search<Count>::count_nodes(Space& space, std::int64_t n) {
     space.nodes += n;
 }
 
+// The best cost so far, for progress reports: it never rises.
+template <class Count>
+void Search<Count>::report_cost(std::int64_t cost) {
+    std::int64_t known = best_cost_.load(std::memory_order_relaxed);
+    while ((known < 0 || cost < known) && !best_cost_.compare_exchange_weak(known, cost, std::memory_order_relaxed)) {
+    }
+}
+
+template <class Count>
+std::unique_ptr<Workspace<Count>> Search<Count>::take_space() {
+    const std::lock_guard guard(spaces_mutex_);
+    if (spaces_.empty()) {
+        return make_space();
+    }
+    std::unique_ptr<Space> space = std::move(spaces_.back());
+    spaces_.pop_back();
+    return space;
+}
+
 // Runs a task with a workspace that no one else uses meanwhile. What it throws ends the search, not the thread.
 template <class Count>
 void Search<Count>::lend(const std::function<void(Space&)>& task) {
@@ -500,27 +521,19 @@ void Search<Count>::lend(const std::function<void(Space&)>& task) {
     if (monitor_.stopped()) {
         return;
     }
-    std::unique_ptr<Space> space;
     try {
-        {
-            const std::lock_guard guard(spaces_mutex_);
-            if (!spaces_.empty()) {
-                space = std::move(spaces_.back());
-                spaces_.pop_back();
-            }
-        }
-        if (!space) {
-            space = make_space();
-        }
+        std::unique_ptr<Space> space = take_space();
         space->ticker = Ticker(monitor_);
-        task(*space);
-    } catch (const Stopped&) {
-        // The reason is in the monitor already.
+        try {
+            task(*space);
+        } catch (const Stopped&) {
+            // The reason is in the monitor already.
+        }
+        const std::lock_guard guard(spaces_mutex_);
+        spaces_.push_back(std::move(space));
     } catch (...) {
         monitor_.fail(std::current_exception());
     }
-    const std::lock_guard guard(spaces_mutex_);
-    spaces_.push_back(std::move(space));
 }
 
 // At least two levels left below the split: the children are looked up, bounded, and only then counted.
@@ -614,7 +627,7 @@ Solution Search<Count>::finish(const TreeNode& tree, Space& space, bool complete
     statistics.seconds = monitor_.seconds();
     statistics.cache_bytes = cache_ ? static_cast<std::int64_t>(cache_->bytes()) : 0;
     statistics.k_reached = k_reached_;
-    statistics.threads = pool_ ? options_.threads : 1;
+    statistics.threads = pool_ ? pool_->size() : 1;
     statistics.kernel = kernels_.name;
     return solution;
 }

@@ -2,6 +2,7 @@
 #include "subset_cache.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace topk {
 
@@ -71,7 +72,11 @@ bool SubsetCache::grow(Shard& shard) {
         return false;
     }
     Shard larger;
-    larger.slots.resize(size, Slot{{}, 0, 0, 0, 0});
+    try {
+        larger.slots.resize(size, Slot{{}, 0, 0, 0, 0});
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
     for (const Slot& slot : shard.slots) {
         if (slot.levels == 0) {
             continue;

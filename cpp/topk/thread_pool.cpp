@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace topk {
 
 ThreadPool::ThreadPool(int n_threads) {
-    for (int i = 1; i < n_threads; ++i) {
-        threads_.emplace_back([this] { work(); });
+    try {
+        for (int i = 1; i < n_threads; ++i) {
+            threads_.emplace_back([this] { work(); });
+        }
+    } catch (const std::system_error&) {
+        // The machine has no more threads to give: those that started do all the work.
     }
 }
 

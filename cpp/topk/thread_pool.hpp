@@ -19,6 +19,8 @@ class ThreadPool {
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
+    int size() const { return static_cast<int>(threads_.size()) + 1; }
+
     // Run task(0) ... task(n - 1), started in this order, and return when all have ended. Tasks must not throw.
     // `idle` is called every few milliseconds while this thread has to wait.
     void run(int depth, int n, const std::function<void(int)>& task, const std::function<void()>& idle);

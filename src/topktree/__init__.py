@@ -1,8 +1,10 @@
 """Accurate decision trees small enough for a person to read: Top-k search over the best splits."""
 
+from importlib.metadata import version
+
 from . import datasets
 from .classifier import TopKTreeClassifier
 
-__version__ = "0.1.0"
+__version__ = version("topktree")
 
 __all__ = ["TopKTreeClassifier", "__version__", "datasets"]

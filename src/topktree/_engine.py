@@ -29,7 +29,7 @@ pack_booleans = _core.pack_booleans
 pack_thresholds = _core.pack_thresholds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """A tree over columns in preorder, false side first. Leaves have column -1 and children -1."""
 

@@ -20,7 +20,8 @@ ScoreFunction = Callable[[FloatArray, FloatArray], Any]
 
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
 
-# Real weights become integers of at most this many bits: each is off by at most 2**-21 of the largest one.
+# Real weights become integers of at most this many bits: each is off by at most 2**-21 of the largest one, and those
+# below that count as 2**-20 of it.
 WEIGHT_BITS = 20
 # Integers are taken as they are up to this many bits.
 EXACT_WEIGHT_BITS = 30
@@ -32,7 +33,7 @@ PENALTY_BITS = 20
 COST_BITS = 59
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Objective:
     """What is to be minimised, and over which candidates.
 
@@ -53,13 +54,11 @@ class Objective:
 
     def user_cost(self, cost: int) -> int | float:
         """An integer cost in the user's weights: an int if there are neither weights nor penalties."""
-        if self.leaves_break_ties:
-            cost, scale = cost // self.cost_scale, 1
-        else:
-            scale = self.cost_scale
         weighted = self.row_weight is not None or self.weight_unit != 1 or bool(np.any(self.class_weight != 1))
-        penalised = self.leaf_penalty > 0 and not self.leaves_break_ties
-        return cost * self.weight_unit / scale if weighted or penalised else cost
+        if self.leaves_break_ties:
+            errors = cost // self.cost_scale
+            return errors * self.weight_unit if weighted else errors
+        return cost * self.weight_unit / self.cost_scale if weighted or self.leaf_penalty > 0 else cost
 
     @property
     def depth(self) -> int:
@@ -145,6 +144,9 @@ def make_objective(
         class_weight_, class_unit = integer_weights(class_weight, min(spare, WEIGHT_BITS), exact_bits=spare)
     total = int(class_totals @ class_weight_)
     cost_scale, penalty = _penalty(leaf_penalty, total, max_leaves)
+    weight_unit = unit * class_unit
+    if not 0 < weight_unit < math.inf:
+        raise ValueError(f"sample_weight times class_weight must be finite and > 0, got {weight_unit} as its unit")
     return Objective(
         k=tuple(k),
         criterion=criterion,
@@ -152,7 +154,7 @@ def make_objective(
         min_weight_leaf=max(1, math.ceil(min_weight_fraction_leaf * total)),
         class_weight=class_weight_,
         row_weight=row_weight,
-        weight_unit=unit * class_unit,
+        weight_unit=weight_unit,
         cost_scale=cost_scale,
         leaf_penalty=penalty,
         leaves_break_ties=leaf_penalty == "tie",
@@ -169,4 +171,4 @@ def _penalty(leaf_penalty: float | str, total: int, max_leaves: int) -> tuple[in
     if penalty == int(penalty):
         return 1, int(penalty)
     bits = min(PENALTY_BITS, COST_BITS - total.bit_length())
-    return 2**bits, round(penalty * 2**bits)
+    return 2**bits, max(1, round(penalty * 2**bits))

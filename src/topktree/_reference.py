@@ -20,7 +20,7 @@ ROUND_BITS = 12
 RATIO_BITS = 36
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """A tree in preorder, false side first. Leaves have column -1 and children -1."""
 

@@ -1,8 +1,8 @@
 """Numbers to Boolean columns: `feature > threshold`, packed 64 to a word.
 
 In: a numeric array (n, n_features). Out: packed rows and, for every column, the feature and threshold it stands for.
-Thresholds are midpoints between neighbouring distinct values; where there are too many, those nearest to evenly spaced
-quantiles of the (weighted) rows are kept.
+Thresholds are midpoints between neighbouring distinct values; where there are too many, those at evenly spaced
+quantiles of the (weighted) rows are kept, and where quantiles fall together, evenly spaced ones of the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ._engine import PackedRows, pack_booleans, pack_thresholds
 from ._problem import FloatArray, IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Columns:
     """What the Boolean columns mean: column j is `X[:, feature[j]] > threshold[j]`, so true goes right."""
 
@@ -55,10 +55,17 @@ def find_thresholds(values: FloatArray, max_thresholds: int | None, sample_weigh
         cumulated = np.cumsum(sample_weight[order])
         weight_below, total = cumulated[below], float(cumulated[-1])
     if max_thresholds is not None and len(below) > max_thresholds:
-        targets = total * np.arange(1, max_thresholds + 1) / (max_thresholds + 1)
-        nearest = np.minimum(np.searchsorted(weight_below, targets), len(below) - 1)
-        below = below[np.unique(nearest)]
+        below = below[_spread(weight_below, total, max_thresholds)]
     return _midpoints(ordered[below], ordered[below + 1])
+
+
+def _spread(weight_below: FloatArray, total: float, n: int) -> IntArray:
+    """Ascending indices of `n` of the boundaries, given the weight below each."""
+    targets = total * np.arange(1, n + 1) / (n + 1)
+    chosen = np.unique(np.minimum(np.searchsorted(weight_below, targets), len(weight_below) - 1))
+    rest = np.setdiff1d(np.arange(len(weight_below)), chosen)
+    more = rest[np.linspace(0, len(rest) - 1, n - len(chosen)).round().astype(np.int64)]
+    return np.sort(np.concatenate([chosen, more]))
 
 
 def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
@@ -69,9 +76,7 @@ def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
 
 def _pack_binary(X: NDArray[Any]) -> PackedRows | None:
     """Packed rows if every value is 0 or 1 (or a bool), else None."""
-    if X.dtype == np.bool_:
-        return pack_booleans(np.ascontiguousarray(X).view(np.uint8))
-    if X.dtype in (np.uint8, np.int8):
+    if X.dtype in (np.bool_, np.uint8, np.int8):
         return pack_booleans(np.ascontiguousarray(X).view(np.uint8))
     some_rows = X[:: max(1, len(X) // 64)]
     for part in (some_rows, X):

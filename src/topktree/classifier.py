@@ -25,12 +25,16 @@ from ._progress import ProgressLine
 from .binarizer import Columns, binarize
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
+# More threads than this only cost memory.
+MAX_THREADS = max(8, 4 * joblib.cpu_count())
+
 
 class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     """Decision tree classifier that tries the k best splits at every node and keeps the most accurate tree.
 
     The tree has the lowest training cost among all trees of the given depth that split every node on one of its `k`
-    best-scoring columns. `k=1` is the greedy tree, `k="all"` the optimal one. The result is exact and deterministic:
+    best-scoring columns. `k=1` is the greedy tree, `k="all"` the optimal one over the columns, which for numeric
+    features are the thresholds that `max_thresholds` allows. The result is exact and deterministic:
     threads, memory and processor never change it.
 
     Parameters
@@ -42,14 +46,15 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     criterion : {"entropy", "gini", "sqrt", "gain_ratio"} or callable, default="entropy"
         What ranks the candidates. "sqrt" is the sum over the classes of sqrt(p(1-p)). A callable gets the weighted
         class counts of all columns at a node, `left_counts` and `right_counts` of shape (n_columns, n_classes), and
-        returns a score per column, higher being better. Scores of columns with an empty side are ignored.
+        returns a score per column, higher being better. Scores of columns with an empty side are ignored. With
+        `n_jobs` it is called from several threads, one at a time.
     min_samples_leaf : int, default=1
         Rows that every leaf must have.
     leaf_penalty : float or "tie", default=0.0
         Cost of a leaf as a fraction of the training weight. "tie": among the trees with the fewest errors, one with
         the fewest leaves.
     class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, as in scikit-learn.
+        Weights of the classes. "balanced" makes all classes weigh the same, `sample_weight` included.
     max_thresholds : int or None, default=32
         Thresholds per numeric feature, at quantiles of the rows. None: every midpoint between distinct values.
     time_limit : float or None, default=None
@@ -58,7 +63,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     memory_limit : int or None, default=None
         Bytes for the cache of solved subproblems; None means 1 GiB. Less memory takes more time, for the same tree.
     n_jobs : int or None, default=None
-        Threads; None means 1, -1 all cores.
+        Threads; None means 1, -1 all cores. They help from a `max_depth` of 3 on.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     min_weight_fraction_leaf : float, default=0.0
@@ -87,8 +92,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     -----
     Weights are integers inside, so that costs add up and tie exactly. `sample_weight` and `class_weight` are exact if
     they are integers, whole multiples of the smallest weight, or fractions of a power of two; other real weights are
-    rounded to 2**-20 of the largest one. A `leaf_penalty` is rounded to 2**-20 of one row's weight. Rows of weight
-    zero are left out.
+    rounded to 2**-20 of the largest one, and up to that if they are smaller. A `leaf_penalty` is rounded to 2**-20 of
+    one row's weight. Rows of weight zero are left out.
     """
 
     def __init__(
@@ -151,7 +156,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     def decision_path(self, X: ArrayLike) -> scipy.sparse.csr_matrix:
         """CSR matrix (n, node_count): 1 where a row passes through a node."""
         check_is_fitted(self)
-        return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64)[self.apply(X)])
+        return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64))[self.apply(X)]
 
     def get_depth(self) -> int:
         """Splits on the longest path."""
@@ -226,7 +231,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         progress = ProgressLine(objective.user_cost) if self.verbose else None
         cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
         options = _engine.SearchOptions(
-            threads=joblib.effective_n_jobs(self.n_jobs),
+            threads=min(joblib.effective_n_jobs(self.n_jobs), MAX_THREADS),
             cache_bytes=min(cache_bytes, 2**62),
             time_limit=self.time_limit,
             progress=progress,
@@ -271,6 +276,9 @@ def _row_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> FloatArray
     weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if np.any(weights < 0):
         raise ValueError(f"sample_weight must not be negative, got {weights.min()}")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise ValueError(f"sample_weight must have a finite sum, got weights up to {weights.max()}")
     return weights
 
 

@@ -17,7 +17,7 @@ TREE_LEAF = -1
 TREE_UNDEFINED = -2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tree:
     """All arrays have one entry per node and are not to be written to."""
 
