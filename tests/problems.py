@@ -185,31 +185,32 @@ def problems(
     )
 
 
-@st.composite
-def hard_problems(draw: st.DrawFn) -> Problem:
+def hard_problem(seed: int) -> Problem:
     """Noise, copies of columns and few rows per leaf: the search goes on to the end, and many trees tie."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, d = draw(st.integers(30, 250)), draw(st.integers(6, 20))
-    columns = rng.random((n, d)) < rng.choice([0.2, 0.5, 0.5, 0.8], size=d)
-    columns[:, -2:] = columns[:, :2] ^ [False, True]
-    n_classes = draw(st.sampled_from([2, 2, 3]))
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(20, 150)), int(rng.integers(6, 15))
+    columns = rng.random((n, d)) < rng.choice([0.3, 0.5, 0.5, 0.7], size=d)
+    if rng.random() < 0.3:
+        columns[:, -2:] = columns[:, :2] ^ [False, True]
+    n_classes = int(rng.choice([2, 2, 3]))
     classes = rng.integers(n_classes, size=n).astype(np.int32)
-    classes[:n_classes] = np.arange(n_classes)
-    depth = draw(st.integers(3, 5))
-    widest = {3: 10, 4: 6, 5: 4}[depth]
-    k = tuple(draw(st.integers(2, widest)) for _ in range(depth))
-    weighted = draw(st.sampled_from([None, None, "few", "many"]))
+    depth = int(rng.integers(3, 6))
+    k = rng.integers(2, {3: 13, 4: 9, 5: 6}[depth], size=depth).tolist()
+    weights = [None, None, None, rng.integers(1, 3, n).astype(float), rng.integers(1, 2**20, n).astype(float)]
+    penalties: list[float | str] = [0.0, 0.0, 1 / n, 0.002, "tie"]
     return make_problem(
         columns,
         classes,
-        k=k if draw(st.booleans()) else (k[0],) * depth,
-        criterion=draw(st.sampled_from(CRITERIA)),
-        min_samples_leaf=draw(st.sampled_from([1, 1, 3, 10])),
-        leaf_penalty=draw(st.sampled_from([0.0, 0.0, 0.002, "tie"])),
-        class_weight=draw(st.sampled_from([None, None, "balanced"])),
-        sample_weight={None: None, "few": rng.integers(1, 3, n), "many": rng.integers(1, 2**20, n)}[weighted],
+        k=tuple(k) if rng.random() < 0.3 else (k[0],) * depth,
+        criterion=CRITERIA[rng.integers(4)],
+        min_samples_leaf=int(rng.choice([1, 1, 1, 4])),
+        leaf_penalty=penalties[rng.integers(5)],
+        class_weight="balanced" if rng.random() < 0.2 else None,
+        sample_weight=weights[rng.integers(5)],
     )
 
+
+hard_problems = st.integers(0, 2**32 - 1).map(hard_problem)  # every choice is as likely as it says: none is shrunk
 
 switches = st.fixed_dictionaries(
     {

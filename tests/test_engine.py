@@ -57,14 +57,15 @@ def test_several_words_of_columns(problem: Problem, options: dict) -> None:
     assert_same_tree(problem.engine(**options), problem.reference())
 
 
-@settings(some, max_examples=1000)
-@given(hard_problems(), switches)
+@many
+@given(hard_problems, switches)
 def test_long_searches_find_the_tree_of_the_plain_engine(problem: Problem, options: dict) -> None:
-    assert_identical(problem.engine(**options), plain_solution(problem))
+    solution = problem.engine(**options | {"use_cache": True, "use_bounds": True})
+    assert_identical(solution, plain_solution(problem))
 
 
 @few
-@given(hard_problems())
+@given(hard_problems)
 def test_plain_engine_finds_the_tree_of_the_reference(problem: Problem) -> None:
     shorter = with_k(problem, problem.objective.k[:3])
     assert_same_tree(plain_solution(shorter), shorter.reference())
