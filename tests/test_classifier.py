@@ -650,6 +650,11 @@ def test_class_weights_by_name():
     assert fitted(X, labels, class_weight={"yes": 5}).cost_ == fitted(X, y, class_weight={0: 1, 1: 5}).cost_
 
 
+def test_verbose_may_be_a_bool():
+    X, y = boolean_data()
+    assert_same_fit(fitted(X, y, verbose=True), fitted(X, y))
+
+
 def test_weights_move_the_tree():
     X, y = boolean_data()
     heavy = fitted(X, y, class_weight={0: 1, 1: 100}, max_depth=1)
@@ -707,6 +712,8 @@ BAD_PARAMETERS = [
     ({"time_limit": -1.5}, "time_limit must be .* got -1.5"),
     ({"time_limit": float("nan")}, "time_limit must be .* got nan"),
     ({"time_limit": "soon"}, "time_limit must be .* got 'soon'"),
+    ({"time_limit": 10**400}, "time_limit must be .* got 1000"),
+    ({"criterion": lambda left, right: left[:, 0] * 1j}, "criterion must return an array of numbers"),
     ({"memory_limit": -1}, "memory_limit must be .* got -1"),
     ({"memory_limit": 1e9}, "memory_limit must be .* got 1000000000.0"),
     ({"memory_limit": "1GB"}, "memory_limit must be .* got '1GB'"),
@@ -794,7 +801,7 @@ BAD_WEIGHTS = {
     "2-D": (np.ones((6, 2)), "[Ss]ample.weight"),
     "infinite sum": (np.full(6, 1e308), "sample_weight"),
     "all zero": (np.zeros(6), "weight"),
-    "zero but for one class": (CLASSES * 1.0, "two classes with weight, got 1 class: 1"),
+    "zero but for one class": (CLASSES * 1.0, "two classes with weight.*got 1 class: 1"),
     "text": (["a"] * 6, "could not convert|sample_weight"),
 }
 

@@ -98,6 +98,8 @@ def _checked(criterion: ScoreFunction) -> Callable[[FloatArray, FloatArray, NDAr
         with np.errstate(all="ignore"):
             answer = criterion(left, right)
         try:
+            if np.iscomplexobj(answer):
+                raise TypeError("complex numbers have no order")
             scores = np.ascontiguousarray(answer, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"criterion must return an array of numbers, got {type(answer).__name__}") from error

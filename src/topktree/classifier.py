@@ -186,7 +186,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         _parameters.check_time_limit(self.time_limit)
         _parameters.check_int("memory_limit", self.memory_limit, 0, or_none=True)
         _parameters.check_n_jobs(self.n_jobs)
-        _parameters.check_int("verbose", self.verbose, 0)
+        _parameters.check_int("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
 
     def _validate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> _Training:
         """Arrays of the rows that have weight, classes as indices."""
@@ -204,7 +204,10 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         present = np.flatnonzero(np.bincount(indices[has_weight], minlength=len(classes)))
         if len(present) < 2:
             found = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
-            raise ValueError(f"y must have rows of at least two classes with weight, got {len(present)} class: {found}")
+            raise ValueError(
+                "y must have rows of at least two classes with weight (sample_weight times class_weight), "
+                f"got {len(present)} class: {found}"
+            )
         if not has_weight.all():
             rows, indices = rows[has_weight], indices[has_weight]
             row_weights = None if row_weights is None else row_weights[has_weight]
@@ -244,7 +247,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _store(self, training: _Training, columns: Columns, objective: Objective, solution: _engine.Solution) -> None:
         criterion = self.criterion if isinstance(self.criterion, str) else "entropy"
-        searched_all = all(entry == "all" for entry in _parameters.k_per_level(self.k, self.max_depth))
+        searched_all = all(entry == "all" for entry in _parameters.k_per_level(self.k, max(self.max_depth, 1)))
         self.classes_ = training.classes
         self.tree_ = make_tree(solution, columns, objective.weight_unit, criterion)
         self.cost_ = objective.user_cost(solution.cost)
