@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from topktree import _engine, _reference
 from topktree._problem import Objective, make_objective
 
+STATISTICS = {"seconds", "nodes", "pruned", "cache_hits", "cache_bytes", "k_reached", "n_threads", "kernel"}
+
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
 
 

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from problems import (
     CRITERIA,
+    STATISTICS,
     Problem,
     assert_describes,
     assert_identical,
@@ -469,16 +470,7 @@ def test_statistics(threads: int) -> None:
     solution = problem.engine(threads=threads)
     elapsed = time.perf_counter() - start
     statistics = solution.statistics
-    assert set(statistics) == {
-        "seconds",
-        "nodes",
-        "pruned",
-        "cache_hits",
-        "cache_bytes",
-        "k_reached",
-        "n_threads",
-        "kernel",
-    }
+    assert set(statistics) == STATISTICS
     assert solution.complete
     assert 0 < statistics["seconds"] <= elapsed
     assert statistics["nodes"] >= np.count_nonzero(solution.column >= 0)

@@ -224,7 +224,6 @@ void build_matrix(const Data& data, MatrixExtras extras, Ticker& ticker, BitMatr
     const RowOrder order = sort_by_class(data);
     matrix.n_columns = padded(data.n_columns);
     matrix.n_words = order.n_words;
-    matrix.n_rows = data.n_rows;
     fill_bits(data, order, ticker, matrix);
     fill_planes(data, order, matrix);
     matrix.has_keys = extras.keys;
@@ -312,11 +311,9 @@ void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mas
 
 void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all) {
     clear(all);
-    out.n_rows = 0;
     for (const ClassSpan& span : subset.spans) {
         const std::size_t n = kernels.count_rows(subset.list(span), nullptr);
         append_class(span.class_index, n, all);
-        out.n_rows += n;
     }
     out.n_words = all.words.size();
     out.n_columns = matrix.n_columns;

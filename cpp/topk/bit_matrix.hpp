@@ -36,7 +36,6 @@ struct Subset {
 struct BitMatrix {
     std::size_t n_columns = 0;  // padded
     std::size_t n_words = 0;
-    std::size_t n_rows = 0;
     AlignedBuffer<std::uint64_t> bits;  // n_words * n_columns, word-major
     // 64 * n_words: a random key per row, whose sums identify subsets.
     bool has_keys = false;
