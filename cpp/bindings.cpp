@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "topk/boundaries.hpp"
 #include "topk/kernels.hpp"
 #include "topk/pack.hpp"
 #include "topk/search.hpp"
@@ -170,18 +171,53 @@ std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2
     return binary ? std::optional(finish_rows(std::move(rows), values.shape(0))) : std::nullopt;
 }
 
-NewArray<std::uint64_t> pack_thresholds(const Array<double, 2>& features, const Array<double, 1>& thresholds,
-                                        const Array<std::int64_t, 1>& offsets) {
-    if (offsets.size() != features.shape(0) + 1 ||
-        static_cast<std::size_t>(offsets(offsets.size() - 1)) != thresholds.size()) {
-        throw std::invalid_argument("offsets must have one entry per feature and end with the number of thresholds");
+// Views of the arrays, which must agree with each other.
+topk::FeatureColumns feature_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
+                                     const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
+                                     const Array<std::uint8_t, 1>& tests_missing) {
+    const std::size_t n = features.shape(0);
+    if (offsets.size() != n + 1 || equality.size() != n || tests_missing.size() != n || offsets(0) != 0 ||
+        static_cast<std::size_t>(offsets(n)) != entries.size()) {
+        throw std::invalid_argument("offsets must have one entry per feature and end with the number of entries");
     }
-    std::vector<std::uint64_t> rows = empty_rows(features.shape(1), thresholds.size());
+    return {view(entries), view(offsets), view(equality), view(tests_missing)};
+}
+
+NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Array<double, 1>& entries,
+                                      const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
+                                      const Array<std::uint8_t, 1>& tests_missing) {
+    const auto columns = feature_columns(features, entries, offsets, equality, tests_missing);
+    std::vector<std::uint64_t> rows = empty_rows(features.shape(1), columns.n_columns());
     {
         const nb::gil_scoped_release no_gil;
-        topk::pack_thresholds(features.data(), features.shape(1), view(thresholds), view(offsets), rows.data());
+        topk::pack_features(features.data(), features.shape(1), columns, rows.data());
     }
     return finish_rows(std::move(rows), features.shape(1));
+}
+
+NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
+                                     const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
+                                     const Array<std::uint8_t, 1>& tests_missing) {
+    const auto columns = feature_columns(features, entries, offsets, equality, tests_missing);
+    const std::size_t n_hashes = columns.n_columns() + 1;
+    std::vector<std::uint64_t> hashes(2 * n_hashes);
+    {
+        const nb::gil_scoped_release no_gil;
+        topk::hash_columns(features.data(), features.shape(1), columns, hashes.data());
+    }
+    return to_numpy(std::move(hashes), {n_hashes, 2});
+}
+
+NewArray<std::int64_t> split_order(const Array<double, 1>& values, const Array<double, 1>& edges,
+                                   const Array<std::int32_t, 1>& classes, std::size_t n_classes,
+                                   const std::optional<Array<double, 1>>& row_weight, std::size_t n) {
+    std::vector<std::int64_t> order;
+    {
+        const nb::gil_scoped_release no_gil;
+        order = topk::split_order(view(values), view(edges), view(classes), n_classes,
+                                  row_weight ? view(*row_weight) : std::span<const double>(), n);
+    }
+    return to_numpy(std::move(order));
 }
 
 std::vector<std::string> kernels() {
@@ -201,6 +237,11 @@ NB_MODULE(_core, m) {
           "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "kernel"_a, "time_limit"_a,
           "progress"_a.none());
     m.def("pack_booleans", &pack_booleans, "values"_a);
-    m.def("pack_thresholds", &pack_thresholds, "features"_a, "thresholds"_a, "offsets"_a);
+    m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
+          "tests_missing"_a);
+    m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
+          "tests_missing"_a);
+    m.def("split_order", &split_order, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
+          "row_weight"_a.none(), "n"_a);
     m.def("kernels", &kernels);
 }

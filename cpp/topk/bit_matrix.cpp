@@ -5,17 +5,12 @@
 #include <bit>
 #include <cstring>
 
+#include "mix.hpp"
+
 namespace topk {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
-
-std::uint64_t mix(std::uint64_t x) {  // splitmix64
-    x += 0x9e3779b97f4a7c15U;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-    return x ^ (x >> 31);
-}
 
 std::uint64_t low_bits(std::size_t n) { return n >= kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; }
 

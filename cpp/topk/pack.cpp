@@ -2,8 +2,16 @@
 #include "pack.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "mix.hpp"
+#include "rank.hpp"
 
 namespace topk {
 namespace {
@@ -23,7 +31,62 @@ std::uint64_t load_little_endian(const std::uint8_t* p, std::size_t n) {
     return x;
 }
 
+// One feature's columns. A value is in one of n_entries + 2 cells: the number of entries below it, or where columns
+// test equality the index of its entry, or n_entries if it has none; the last cell is for NaN.
+struct Feature {
+    std::span<const double> entries;
+    std::size_t n_entries;
+    bool equality;
+    bool tests_missing;
+
+    Feature(const FeatureColumns& columns, std::size_t f)
+        : entries(columns.entries.subspan(static_cast<std::size_t>(columns.offsets[f]),
+                                          static_cast<std::size_t>(columns.offsets[f + 1] - columns.offsets[f]))),
+          n_entries(entries.size()),
+          equality(columns.equality[f] != 0),
+          tests_missing(columns.tests_missing[f] != 0) {}
+
+    std::size_t n_columns() const { return n_entries + (tests_missing ? 1 : 0); }
+    std::size_t n_cells() const { return n_entries + 2; }
+    std::size_t missing_cell() const { return n_entries + 1; }
+
+    // The cells of some values.
+    void locate(std::span<const double> values, std::uint32_t* cells) const {
+        rank_below(entries, values, cells);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (std::isnan(values[i])) {
+                cells[i] = static_cast<std::uint32_t>(missing_cell());
+            } else if (equality && (cells[i] == n_entries || entries[cells[i]] != values[i])) {
+                cells[i] = static_cast<std::uint32_t>(n_entries);
+            }
+        }
+    }
+
+    void set_bits(std::size_t cell, std::size_t first_column, std::uint64_t* words) const {
+        if (cell == missing_cell()) {
+            set_range(words, first_column + (equality ? n_entries : 0), first_column + n_columns());
+        } else if (!equality) {
+            set_range(words, first_column, first_column + cell);
+        } else if (cell < n_entries) {
+            set_range(words, first_column + cell, first_column + cell + 1);
+        }
+    }
+
+  private:
+    static void set_range(std::uint64_t* words, std::size_t first, std::size_t last) {
+        for (std::size_t j = first; j < last;) {
+            const std::size_t in_word = std::min(last - j, 64 - j % 64);
+            words[j / 64] |= (~std::uint64_t{0} >> (64 - in_word)) << (j % 64);
+            j += in_word;
+        }
+    }
+};
+
 }  // namespace
+
+std::size_t FeatureColumns::n_columns() const {
+    return std::accumulate(tests_missing.begin(), tests_missing.end(), entries.size());
+}
 
 bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n_columns, std::uint64_t* out) {
     const std::size_t words_per_row = (n_columns + 63) / 64;
@@ -50,26 +113,63 @@ bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n
     return (seen & 0xfefefefefefefefeU) == 0;
 }
 
-void pack_thresholds(const double* values, std::size_t n_rows, std::span<const double> thresholds,
-                     std::span<const std::int64_t> offsets, std::uint64_t* out) {
-    const std::size_t words_per_row = (thresholds.size() + 63) / 64;
-    for (std::size_t f = 0; f + 1 < offsets.size(); ++f) {
-        const auto first = static_cast<std::size_t>(offsets[f]);
-        const auto n = static_cast<std::size_t>(offsets[f + 1]) - first;
-        const double* feature = values + f * n_rows;
-        for (std::size_t row = 0; row < n_rows; ++row) {
-            // Thresholds below the value come first: their columns are true.
-            const double* begin = thresholds.data() + first;
-            const std::size_t n_true =
-                static_cast<std::size_t>(std::lower_bound(begin, begin + n, feature[row]) - begin);
-            std::uint64_t* words = out + row * words_per_row;
-            for (std::size_t j = first; j < first + n_true;) {
-                const std::size_t in_word = std::min(first + n_true - j, 64 - j % 64);
-                words[j / 64] |= (~std::uint64_t{0} >> (64 - in_word)) << (j % 64);
-                j += in_word;
+void pack_features(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out) {
+    const std::size_t words_per_row = (columns.n_columns() + 63) / 64;
+    // Rows in blocks whose words stay in the cache while feature after feature is written to them.
+    const std::size_t block = std::clamp<std::size_t>((1U << 14) / std::max<std::size_t>(words_per_row, 1), 16, 4096);
+    std::vector<std::uint32_t> cells(block);
+    for (std::size_t begin = 0; begin < n_rows; begin += block) {
+        const std::size_t n = std::min(block, n_rows - begin);
+        std::size_t first_column = 0;
+        for (std::size_t f = 0; f < columns.n_features(); ++f) {
+            const Feature feature(columns, f);
+            feature.locate({values + f * n_rows + begin, n}, cells.data());
+            for (std::size_t i = 0; i < n; ++i) {
+                feature.set_bits(cells[i], first_column, out + (begin + i) * words_per_row);
             }
+            first_column += feature.n_columns();
         }
     }
+}
+
+void hash_columns(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out) {
+    using Hash = std::array<std::uint64_t, 2>;
+    std::vector<Hash> keys(n_rows);
+    Hash all = {0, 0};
+    const auto add = [](Hash& to, const Hash& from) {
+        to[0] ^= from[0];
+        to[1] ^= from[1];
+    };
+    for (std::size_t row = 0; row < n_rows; ++row) {
+        keys[row] = {mix(2 * row), mix(2 * row + 1)};
+        add(all, keys[row]);
+    }
+    std::vector<std::uint32_t> cell_of(n_rows);
+    std::vector<Hash> cells;
+    for (std::size_t f = 0; f < columns.n_features(); ++f) {
+        const Feature feature(columns, f);
+        cells.assign(feature.n_cells(), Hash{0, 0});
+        feature.locate({values + f * n_rows, n_rows}, cell_of.data());
+        for (std::size_t row = 0; row < n_rows; ++row) {
+            add(cells[cell_of[row]], keys[row]);
+        }
+        const Hash missing = cells[feature.missing_cell()];
+        if (!feature.equality) {  // column i is true in the cells above i
+            Hash above = missing;
+            Hash next = cells[feature.n_entries];
+            for (std::size_t i = feature.n_entries; i-- > 0;) {
+                add(above, next);
+                next = std::exchange(cells[i], above);
+            }
+        }
+        cells[feature.n_entries] = missing;
+        for (std::size_t i = 0; i < feature.n_columns(); ++i) {
+            *out++ = cells[i][0];
+            *out++ = cells[i][1];
+        }
+    }
+    *out++ = all[0];
+    *out++ = all[1];
 }
 
 }  // namespace topk

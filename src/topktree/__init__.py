@@ -3,8 +3,9 @@
 from importlib.metadata import version
 
 from . import datasets
-from .classifier import TopKTreeClassifier
+from .binarizer import Binarizer
+from .classifier import TopKTreeClassifier, load
 
 __version__ = version("topktree")
 
-__all__ = ["TopKTreeClassifier", "__version__", "datasets"]
+__all__ = ["Binarizer", "TopKTreeClassifier", "__version__", "datasets", "load"]

@@ -50,7 +50,29 @@ def solve(
     progress: Callable[[float, int, int, int], None] | None,
 ) -> Solution: ...
 def pack_booleans(values: NDArray[np.uint8]) -> NDArray[np.uint64] | None: ...
-def pack_thresholds(
-    features: NDArray[np.float64], thresholds: NDArray[np.float64], offsets: NDArray[np.int64]
+def pack_features(
+    *,
+    features: NDArray[np.float64],
+    entries: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    equality: NDArray[np.uint8],
+    tests_missing: NDArray[np.uint8],
 ) -> NDArray[np.uint64]: ...
+def hash_columns(
+    *,
+    features: NDArray[np.float64],
+    entries: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    equality: NDArray[np.uint8],
+    tests_missing: NDArray[np.uint8],
+) -> NDArray[np.uint64]: ...
+def split_order(
+    *,
+    values: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    classes: NDArray[np.int32],
+    n_classes: int,
+    row_weight: NDArray[np.float64] | None,
+    n: int,
+) -> NDArray[np.int64]: ...
 def kernels() -> list[str]: ...

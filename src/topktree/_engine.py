@@ -26,7 +26,9 @@ DEFAULT_CACHE_BYTES = 2**30
 
 kernels = _core.kernels
 pack_booleans = _core.pack_booleans
-pack_thresholds = _core.pack_thresholds
+pack_features = _core.pack_features
+hash_columns = _core.hash_columns
+split_order = _core.split_order
 
 
 @dataclass(frozen=True, eq=False)

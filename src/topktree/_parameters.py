@@ -59,6 +59,12 @@ def check_k(k: Any, max_depth: int) -> None:
         raise ValueError(f"k must have one entry per level, at least max_depth={max_depth} of them, got {k!r}")
 
 
+def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
+    """One of the names."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
 def check_criterion(criterion: Any) -> None:
     """One of the names, or a callable."""
     if not callable(criterion) and not (isinstance(criterion, str) and criterion in CRITERIA):
@@ -114,3 +120,32 @@ def candidates_per_level(k: Any, depth: int, n_columns: int) -> tuple[int, ...]:
     """`k` as one int per level; "all" is the number of columns."""
     every = max(n_columns, 1)
     return tuple(every if entry == "all" else min(int(entry), every) for entry in k_per_level(k, depth))
+
+
+def to_json(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Checked parameters as JSON can hold them: a criterion of the user's own becomes None."""
+    result = {name: _plain(value) for name, value in parameters.items()}
+    if callable(parameters["criterion"]):
+        result["criterion"] = None
+    if isinstance(parameters["class_weight"], dict):  # its keys may be of any type
+        result["class_weight"] = [_plain(pair) for pair in parameters["class_weight"].items()]
+    return result
+
+
+def from_json(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that `to_json` was given."""
+    result = dict(parameters)
+    pairs = result.get("class_weight")
+    if isinstance(pairs, list):
+        if any(not isinstance(pair, list) or len(pair) != 2 or isinstance(pair[0], (list, dict)) for pair in pairs):
+            raise ValueError(f'class_weight must be None, "balanced" or pairs of class and weight, got {pairs!r}')
+        result["class_weight"] = dict(pairs)
+    return result
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return value

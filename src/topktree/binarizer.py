@@ -1,85 +1,326 @@
-"""Numbers to Boolean columns: `feature > threshold`, packed 64 to a word.
+"""Features to Boolean columns, each with the literal it stands for: `age <= 40.5`, `colour = red`, `income is missing`.
 
-In: a numeric array (n, n_features). Out: packed rows and, for every column, the feature and threshold it stands for.
-Thresholds are midpoints between neighbouring distinct values; where there are too many, those at evenly spaced
-quantiles of the (weighted) rows are kept, and where quantiles fall together, evenly spaced ones of the rest.
+In: encoded features (see `table`), float64 (n_features, n_rows). Out: `Columns`, and rows packed 64 columns to a word
+for the engine. Every test but `is missing` is false of a missing value. The one idea: columns of one feature stand
+together and ascend, so that a row's bits follow from one binary search per feature and no byte matrix is ever held.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
-from ._engine import PackedRows, pack_booleans, pack_thresholds
+from . import _engine, _parameters
+from ._engine import PackedRows
 from ._problem import FloatArray, IntArray
+from .guess import guess_thresholds
+from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table
+from .thresholds import Target, format_number, paper_thresholds, quantile_thresholds
+
+# What a column asks of its feature.
+AT_MOST = 0
+EQUALS = 1
+IS_MISSING = 2
+AT_LEAST = 3
+
+STRATEGIES = ("quantile", "exact", "guess", "paper")
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the Boolean columns mean: column j is `X[:, feature[j]] > threshold[j]`, so true goes right."""
+    """What the Boolean columns mean. Those of a feature stand together: values, ascending, then `is missing`."""
 
     feature: IntArray
-    threshold: FloatArray
+    test: NDArray[np.uint8]  # AT_MOST, EQUALS, IS_MISSING or AT_LEAST
+    value: FloatArray  # the threshold or the code; NaN for IS_MISSING
 
     def __len__(self) -> int:
         return len(self.feature)
 
-
-def binarize(
-    X: NDArray[Any], max_thresholds: int | None, sample_weight: FloatArray | None
-) -> tuple[PackedRows, Columns]:
-    """Packed Boolean columns of `X`; every 0/1 column stays one column as it is."""
-    if (packed := _pack_binary(X)) is not None:
-        return packed, Columns(np.arange(X.shape[1], dtype=np.int64), np.full(X.shape[1], 0.5))
-    features = np.ascontiguousarray(X.T, dtype=np.float64)
-    thresholds = [find_thresholds(values, max_thresholds, sample_weight) for values in features]
-    sizes = [len(t) for t in thresholds]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    columns = Columns(np.repeat(np.arange(len(features), dtype=np.int64), sizes), np.concatenate(thresholds))
-    return pack_thresholds(features, columns.threshold, offsets), columns
+    def take(self, kept: NDArray[np.bool_]) -> Columns:
+        """The columns where `kept` is true."""
+        return Columns(self.feature[kept], self.test[kept], self.value[kept])
 
 
-def find_thresholds(values: FloatArray, max_thresholds: int | None, sample_weight: FloatArray | None) -> FloatArray:
-    """At most `max_thresholds` ascending midpoints between neighbouring distinct values; all of them for None."""
-    if sample_weight is None:
-        ordered = np.sort(values)
-        below = np.flatnonzero(ordered[:-1] < ordered[1:])
-        weight_below, total = (below + 1).astype(np.float64), float(len(values))
-    else:
-        order = np.argsort(values, kind="stable")
-        ordered = values[order]
-        below = np.flatnonzero(ordered[:-1] < ordered[1:])
-        cumulated = np.cumsum(sample_weight[order])
-        weight_below, total = cumulated[below], float(cumulated[-1])
-    if max_thresholds is not None and len(below) > max_thresholds:
-        below = below[_spread(weight_below, total, max_thresholds)]
-    return _midpoints(ordered[below], ordered[below + 1])
+class Binarizer(TransformerMixin, BaseEstimator):
+    """Numbers, booleans and categories to Boolean columns, each with the literal it stands for.
+
+    A number becomes columns `age <= 40.5`, a category one column `colour = red` per category, a boolean one column
+    `smoker = True`. A feature with missing values in the training data gets a column `income is missing`. Missing
+    values make every other test false, and so do categories that the training data did not have.
+
+    Parameters
+    ----------
+    max_thresholds : int or None, default=32
+        Thresholds per numeric feature for "quantile" and "guess"; None: no limit, which for "quantile" is "exact".
+    strategy : {"quantile", "exact", "guess", "paper"}, default="quantile"
+        "quantile": half of the thresholds at evenly spaced quantiles of the rows, half where the classes change, which
+        are the splits of a tree on that feature alone; all of them at quantiles if there is no `y`.
+        "exact": every midpoint between distinct values.
+        "guess": the thresholds that a small boosted ensemble uses, those with the highest gain first.
+        "paper": the rule of Blanc et al. (2023): `value >= threshold` at `max_columns // n_features` quantiles of the
+        distinct values, or at every distinct value if `max_columns` is None; `value = 1` for features with at most two.
+    max_columns : int or None, default=None
+        For "paper" see there; for "guess" the number of thresholds in all. None for the other strategies.
+    drop_redundant : bool, default=True
+        Leave out columns that are constant, or a copy or the complement of an earlier column, on the training data.
+        "paper" keeps every column in any case.
+    categorical_features : "from_dtype", None or list, default="from_dtype"
+        Which features are categories: those with a category, string or object type; none; or a list of names, of
+        indices or of one bool per feature.
+
+    Attributes
+    ----------
+    columns_ : Columns
+        Feature, test and value of every column.
+    features_ : tuple of Feature
+        Name, kind, categories and missing values of every feature.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if `X` had string column names.
+    """
+
+    def __init__(
+        self,
+        max_thresholds: int | None = 32,
+        strategy: str = "quantile",
+        max_columns: int | None = None,
+        drop_redundant: bool = True,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.max_thresholds = max_thresholds
+        self.strategy = strategy
+        self.max_columns = max_columns
+        self.drop_redundant = drop_redundant
+        self.categorical_features = categorical_features
+
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the columns."""
+        self._check_parameters(y)
+        table = read_table(self, X, reset=True)
+        target = None if y is None else make_target(y, table)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, np.empty((table.n_rows, 0)))
+        self.features_ = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
+        encoded = by_feature(encode(table, self.features_))
+        columns = self._find_columns(encoded, weights, target)
+        if self.drop_redundant and self.strategy != "paper":
+            columns = columns.take(~find_redundant(encoded, columns))
+        self.columns_ = columns
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.bool_]:
+        """Boolean array (n_rows, n_columns): where each column's literal is true."""
+        check_is_fitted(self)
+        encoded = encode(read_table(self, X, reset=False), self.features_)
+        result = np.empty((len(encoded), len(self.columns_)), dtype=np.bool_)
+        for j in range(len(self.columns_)):
+            result[:, j] = is_true(encoded[:, self.columns_.feature[j]], self.columns_.test[j], self.columns_.value[j])
+        return result
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """The literal of each column."""
+        check_is_fitted(self)
+        names = _checked_names(input_features, self.features_, getattr(self, "feature_names_in_", None))
+        columns = self.columns_
+        literals = [
+            literal(self.features_[f], names[f], test, value)
+            for f, test, value in zip(columns.feature, columns.test, columns.value, strict=True)
+        ]
+        return np.array(literals, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self.strategy == "guess"
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _check_parameters(self, y: ArrayLike | None) -> None:
+        _parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
+        _parameters.check_choice("strategy", self.strategy, STRATEGIES)
+        _parameters.check_int("max_columns", self.max_columns, 1, or_none=True)
+        if self.max_columns is not None and self.strategy not in ("guess", "paper"):
+            raise ValueError(f'max_columns must be None with strategy="{self.strategy}", got {self.max_columns}')
+        if self.strategy == "guess" and y is None:
+            raise ValueError('y must be given with strategy="guess", got None: This Binarizer requires y to be passed')
+
+    def _find_columns(self, encoded: FloatArray, sample_weight: FloatArray | None, target: Target | None) -> Columns:
+        if self.strategy == "paper":
+            return paper_columns(encoded, self.features_, self.max_columns)
+        if self.strategy == "guess":
+            assert target is not None
+            found = guess_thresholds(
+                encoded, self.features_, sample_weight, target, self.max_thresholds, self.max_columns
+            )
+            return make_columns(self.features_, lambda f: found[f])
+        max_thresholds = None if self.strategy == "exact" else self.max_thresholds
+        return make_columns(
+            self.features_, lambda f: quantile_thresholds(encoded[f], max_thresholds, sample_weight, target)
+        )
 
 
-def _spread(weight_below: FloatArray, total: float, n: int) -> IntArray:
-    """Ascending indices of `n` of the boundaries, given the weight below each."""
-    targets = total * np.arange(1, n + 1) / (n + 1)
-    chosen = np.unique(np.minimum(np.searchsorted(weight_below, targets), len(weight_below) - 1))
-    rest = np.setdiff1d(np.arange(len(weight_below)), chosen)
-    more = rest[np.linspace(0, len(rest) - 1, n - len(chosen)).round().astype(np.int64)]
-    return np.sort(np.concatenate([chosen, more]))
+def make_target(y: ArrayLike, table: Table) -> Target:
+    """Labels as indices."""
+    labels = column_or_1d(y)
+    check_consistent_length(labels, np.empty(table.n_rows))
+    classes, indices = np.unique(labels, return_inverse=True)
+    return Target(indices.astype(np.int32), len(classes))
 
 
-def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
-    """low <= midpoint < high, also where the two are neighbouring floats or their sum overflows."""
-    middle = low / 2 + high / 2
-    return np.where((low <= middle) & (middle < high), middle, low)
+def by_feature(encoded: NDArray[Any]) -> FloatArray:
+    """The encoded table (n_rows, n_features) as contiguous float64 (n_features, n_rows)."""
+    return np.ascontiguousarray(encoded.T, dtype=np.float64)
 
 
-def _pack_binary(X: NDArray[Any]) -> PackedRows | None:
+def make_columns(features: Sequence[Feature], thresholds: Callable[[int], FloatArray]) -> Columns:
+    """Every column of every feature, given the thresholds of the numeric ones."""
+    parts: list[tuple[int, int, FloatArray]] = []
+    for f, feature in enumerate(features):
+        if feature.kind == CATEGORY:
+            parts.append((f, EQUALS, np.arange(len(feature.categories), dtype=np.float64)))
+        elif feature.kind == BOOLEAN:
+            parts.append((f, EQUALS, np.ones(1)))
+        else:
+            parts.append((f, AT_MOST, thresholds(f)))
+        if feature.has_missing:
+            parts.append((f, IS_MISSING, np.full(1, np.nan)))
+    return _join(parts)
+
+
+def paper_columns(encoded: FloatArray, features: Sequence[Feature], max_columns: int | None) -> Columns:
+    """The columns of the paper's authors: categories in the order of their text, numbers `value >= threshold`."""
+    n_buckets = None if max_columns is None else max_columns // len(features) + 1
+    parts: list[tuple[int, int, FloatArray]] = []
+    for f, feature in enumerate(features):
+        if feature.kind == CATEGORY:
+            codes = sorted(range(len(feature.categories)), key=lambda code: str(feature.categories[code]))
+            parts.append((f, EQUALS, np.array(codes, dtype=np.float64)))
+        elif feature.kind == BOOLEAN or (n_buckets is not None and _has_at_most_two_values(encoded[f])):
+            parts.append((f, EQUALS, np.ones(1)))
+        else:
+            parts.append((f, AT_LEAST, paper_thresholds(encoded[f], n_buckets)))
+        if feature.has_missing:
+            parts.append((f, IS_MISSING, np.full(1, np.nan)))
+    return _join(parts)
+
+
+def pack(encoded: FloatArray, columns: Columns) -> PackedRows:
+    """Packed rows (n_rows, ceil(n_columns / 64)), true where a row goes right, so at a threshold not `value <= threshold`."""
+    return _engine.pack_features(features=encoded, **_by_feature(columns, len(encoded)))
+
+
+def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[PackedRows, Columns] | None:
+    """A table (n_rows, n_features) of nothing but 0 and 1 as it is, one column per feature; None for any other."""
+    if any(feature.kind == CATEGORY or feature.has_missing for feature in features):
+        return None
+    packed = _pack_zeros_and_ones(encoded)
+    if packed is None:
+        return None
+    test = np.array([EQUALS if feature.kind == BOOLEAN else AT_MOST for feature in features], dtype=np.uint8)
+    half = quantile_thresholds(np.array([0.0, 1.0]), None, None, None)
+    return packed, Columns(np.arange(len(features), dtype=np.int64), test, np.where(test == EQUALS, 1.0, half))
+
+
+def find_redundant(encoded: FloatArray, columns: Columns) -> NDArray[np.bool_]:
+    """Columns that are constant, or equal or opposite to an earlier one, on these rows."""
+    hashes = _engine.hash_columns(features=encoded, **_by_feature(columns, len(encoded)))
+    own, opposite = hashes[:-1], hashes[:-1] ^ hashes[-1]
+    # A column and its complement are known by the smaller hash of the two, a constant by zero.
+    smaller = (own[:, 0] < opposite[:, 0]) | ((own[:, 0] == opposite[:, 0]) & (own[:, 1] <= opposite[:, 1]))
+    known_by = np.where(smaller[:, None], own, opposite)
+    _, first = np.unique(np.concatenate([np.zeros((1, 2), dtype=np.uint64), known_by]), axis=0, return_index=True)
+    redundant = np.ones(len(columns) + 1, dtype=bool)
+    redundant[first] = False
+    return redundant[1:]
+
+
+def is_true(values: NDArray[Any], test: int, value: float) -> NDArray[np.bool_]:
+    """Of which encoded values a literal is true."""
+    if test == AT_MOST:
+        return np.asarray(values <= value)
+    if test == AT_LEAST:
+        return np.asarray(values >= value)
+    return np.asarray(values == value if test == EQUALS else np.isnan(values))
+
+
+def literal(feature: Feature, name: str, test: int, value: float) -> str:
+    """A column's meaning in words."""
+    if test == IS_MISSING:
+        return f"{name} is missing"
+    if test == EQUALS:
+        return f"{name} = {value_text(feature, value)}"
+    return f"{name} {'<=' if test == AT_MOST else '>='} {format_number(value)}"
+
+
+def value_text(feature: Feature, value: float) -> str:
+    """What a feature is compared with for equality; strings in quotes where a number reads the same."""
+    if feature.kind == BOOLEAN:
+        return "True"
+    if feature.kind != CATEGORY:
+        return format_number(value)
+    category = feature.categories[int(value)]
+    ambiguous = isinstance(category, str) and any(
+        str(other) == category for other in feature.categories if not isinstance(other, str)
+    )
+    return repr(category) if ambiguous else str(category)
+
+
+def _by_feature(columns: Columns, n_features: int) -> dict[str, Any]:
+    """The columns as the core takes them."""
+    is_missing_test = columns.test == IS_MISSING
+    equality = np.zeros(n_features, dtype=np.uint8)
+    equality[columns.feature[columns.test == EQUALS]] = 1
+    tests_missing = np.zeros(n_features, dtype=np.uint8)
+    tests_missing[columns.feature[is_missing_test]] = 1
+    sizes = np.bincount(columns.feature[~is_missing_test], minlength=n_features)
+    return {
+        "entries": columns.value[~is_missing_test],
+        "offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        "equality": equality,
+        "tests_missing": tests_missing,
+    }
+
+
+def _join(parts: Sequence[tuple[int, int, FloatArray]]) -> Columns:
+    sizes = [len(values) for _, _, values in parts]
+    return Columns(
+        np.repeat(np.array([f for f, _, _ in parts], dtype=np.int64), sizes),
+        np.repeat(np.array([test for _, test, _ in parts], dtype=np.uint8), sizes),
+        np.concatenate([values for _, _, values in parts]) if parts else np.empty(0),
+    )
+
+
+def _has_at_most_two_values(values: FloatArray) -> bool:
+    return len(np.unique(values[~np.isnan(values)])) <= 2
+
+
+def _pack_zeros_and_ones(X: NDArray[Any]) -> PackedRows | None:
     """Packed rows if every value is 0 or 1 (or a bool), else None."""
     if X.dtype in (np.bool_, np.uint8, np.int8):
-        return pack_booleans(np.ascontiguousarray(X).view(np.uint8))
+        return _engine.pack_booleans(np.ascontiguousarray(X).view(np.uint8))
     some_rows = X[:: max(1, len(X) // 64)]
     for part in (some_rows, X):
         if not np.all((part == 0) | (part == 1)):
             return None
-    return pack_booleans(np.ascontiguousarray(X, dtype=np.uint8))
+    return _engine.pack_booleans(np.ascontiguousarray(X, dtype=np.uint8))
+
+
+def _checked_names(
+    input_features: ArrayLike | None, features: Sequence[Feature], names_in: NDArray[np.object_] | None
+) -> list[str]:
+    if input_features is None:
+        return [feature.name for feature in features]
+    given = np.asarray(input_features, dtype=object)
+    if len(given) != len(features):
+        raise ValueError(
+            f"input_features should have length equal to number of features ({len(features)}), got {len(given)}"
+        )
+    if names_in is not None and not np.array_equal(given, names_in):
+        raise ValueError("input_features is not equal to feature_names_in_")
+    return [str(name) for name in given]

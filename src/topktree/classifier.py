@@ -1,6 +1,7 @@
 """`TopKTreeClassifier`: validate -> binarize -> search -> tree.
 
-In: numbers, booleans and class labels. Out: a small accurate tree behind scikit-learn's interface.
+In: a table of numbers, booleans and categories, and class labels. Out: a small accurate tree behind scikit-learn's
+interface.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, Self
 
 import joblib
@@ -15,14 +17,26 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
-from . import _engine, _parameters
+from . import _engine, _parameters, export
 from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective
 from ._progress import ProgressLine
-from .binarizer import Columns, binarize
+from .binarizer import EQUALS, IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .model_file import PathLike, read_model, write_model
+from .sklearn_tree import to_sklearn
+from .table import BOOLEAN, Feature, Table, encode, is_missing, learn_features, read_table
+from .thresholds import Target, quantile_thresholds
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # More threads than this only cost memory.
@@ -56,7 +70,11 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes. "balanced" makes all classes weigh the same, `sample_weight` included.
     max_thresholds : int or None, default=32
-        Thresholds per numeric feature, at quantiles of the rows. None: every midpoint between distinct values.
+        Thresholds per numeric feature: half of them at quantiles of the rows, half where the classes change. None:
+        every midpoint between distinct values.
+    categorical_features : "from_dtype", None or list, default="from_dtype"
+        Which features are categories, tested as `colour = red`. "from_dtype": those of a category, string or object
+        type; None: none; otherwise a list of names, of indices, or of one bool per feature.
     time_limit : float or None, default=None
         Seconds. The search widens k step by step and returns the best complete tree when time is up; the greedy tree is
         always finished.
@@ -75,6 +93,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only if `X` had string column names.
+    features_ : tuple of Feature
+        Name, kind, categories and missing values of each feature.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Share of each feature in the decrease of impurity (the criterion's own; entropy for "gain_ratio" and callables).
     tree_ : Tree
@@ -105,6 +125,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         leaf_penalty: float | str = 0.0,
         class_weight: str | dict[Any, float] | None = None,
         max_thresholds: int | None = 32,
+        categorical_features: Any = "from_dtype",
         time_limit: float | None = None,
         memory_limit: int | None = None,
         n_jobs: int | None = None,
@@ -118,6 +139,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self.leaf_penalty = leaf_penalty
         self.class_weight = class_weight
         self.max_thresholds = max_thresholds
+        self.categorical_features = categorical_features
         self.time_limit = time_limit
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
@@ -129,7 +151,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         with _restored_on_error(self):
             training = self._validate(X, y, sample_weight)
-            rows, columns = binarize(training.X, self.max_thresholds, training.sample_weight)
+            rows, columns = self._binarize(training)
             objective = self._objective(training, len(columns))
             solution = self._search(rows, columns, training, objective)
             self._store(training, columns, objective, solution)
@@ -151,7 +173,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     def apply(self, X: ArrayLike) -> IntArray:
         """Index of the leaf that each row ends up in."""
         check_is_fitted(self)
-        return self.tree_.apply(validate_data(self, X, reset=False))
+        return self.tree_.apply(encode(read_table(self, X, reset=False), self.features_))
 
     def decision_path(self, X: ArrayLike) -> scipy.sparse.csr_matrix:
         """CSR matrix (n, node_count): 1 where a row passes through a node."""
@@ -168,16 +190,85 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.n_leaves
 
+    def to_sklearn(self) -> DecisionTreeClassifier | Pipeline:
+        """A fitted scikit-learn object with the same predictions and probabilities for every input.
+
+        A `DecisionTreeClassifier` if all features are numbers or booleans without missing values, and of a size that
+        scikit-learn's float32 can tell apart; else a `Pipeline` whose last step is one.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return to_sklearn(self.tree_, self.features_, self.classes_, str(self.criterion), names)
+
+    def export_text(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
+        """The tree as indented text, with confidence and counts in the leaves."""
+        return export.export_text(self._model(feature_names, class_names))
+
+    def export_rules(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
+        """One line per leaf: conditions, class, confidence and counts."""
+        return export.export_rules(self._model(feature_names, class_names))
+
+    def export_dot(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
+        """The tree in the language of Graphviz."""
+        return export.export_dot(self._model(feature_names, class_names))
+
+    def export_sql(self, table: str | Sequence[str] | None = None, feature_names: ArrayLike | None = None) -> str:
+        """`SELECT CASE ... END AS prediction FROM table`; without a table, the CASE expression alone.
+
+        NULL is a missing value. A table in a schema is given as a sequence of names.
+        """
+        return export.export_sql(self._model(feature_names, None), table)
+
+    def export_dict(self) -> dict[str, Any]:
+        """Features, classes and nodes as plain Python objects."""
+        return export.export_dict(self._model(None, None))
+
+    def plot(
+        self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
+    ) -> Any:
+        """Draw the tree with matplotlib, on `ax` or a new figure; returns the Axes."""
+        from .plot import plot_tree
+
+        return plot_tree(self._model(feature_names, class_names), ax)
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted classifier to a JSON file, which `topktree.load` reads.
+
+        A criterion of your own is not saved: set it again before you fit again.
+        """
+        check_is_fitted(self)
+        content = {
+            "topktree": version("topktree"),
+            "parameters": _parameters.to_json(self.get_params()),
+            **self.export_dict(),
+            "feature_names": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
+            "cost": self.cost_,
+            "train_errors": self.train_errors_,
+            "status": self.status_,
+            "search": self.search_,
+        }
+        write_model(path, content, self.classes_)
+
     @property
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in the total decrease of weighted impurity."""
         check_is_fitted(self)
         return self.tree_.feature_importances(self.n_features_in_)
 
-    def _check_parameters(self) -> None:
+    def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> export.Model:
+        check_is_fitted(self)
+        return export.make_model(self.tree_, self.features_, self.classes_, feature_names, class_names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _check_parameters(self, criterion_is_lost: bool = False) -> None:
         _parameters.check_max_depth(self.max_depth)
         _parameters.check_k(self.k, self.max_depth)
-        _parameters.check_criterion(self.criterion)
+        if not criterion_is_lost:
+            _parameters.check_criterion(self.criterion)
         _parameters.check_int("min_samples_leaf", self.min_samples_leaf, 1)
         _parameters.check_min_weight_fraction_leaf(self.min_weight_fraction_leaf)
         _parameters.check_leaf_penalty(self.leaf_penalty)
@@ -189,13 +280,12 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         _parameters.check_int("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
 
     def _validate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> _Training:
-        """Arrays of the rows that have weight, classes as indices."""
-        rows: NDArray[Any]
-        rows, labels = validate_data(self, X, y)
-        if labels.dtype.kind not in "biuSU":  # of these every array is a classification target
-            check_classification_targets(labels)
-        classes, indices = np.unique(labels, return_inverse=True)
-        row_weights = _row_weights(sample_weight, rows)
+        """The rows that have weight, classes as indices."""
+        labels = _labels(self, y)
+        table = read_table(self, X, reset=True)
+        check_consistent_length(labels, np.empty(table.n_rows))
+        classes, indices = _unique_labels(labels)
+        row_weights = _row_weights(sample_weight, table.n_rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
         has_weight = np.ones(len(indices), dtype=bool) if row_weights is None else row_weights > 0
         if isinstance(class_weights, np.ndarray):
@@ -209,19 +299,34 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
                 f"got {len(present)} class: {found}"
             )
         if not has_weight.all():
-            rows, indices = rows[has_weight], indices[has_weight]
+            table, indices = table.take(has_weight), indices[has_weight]
             row_weights = None if row_weights is None else row_weights[has_weight]
-        return _Training(rows, indices.astype(np.int32), classes, row_weights, class_weights)
+        features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
+        return _Training(table, features, indices.astype(np.int32), classes, row_weights, class_weights)
+
+    def _binarize(self, training: _Training) -> tuple[_engine.PackedRows, Columns]:
+        """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is."""
+        encoded = encode(training.table, training.features)
+        if (binary := pack_binary(encoded, training.features)) is not None:
+            return binary
+        encoded = by_feature(encoded)
+        target = Target(training.y, len(training.classes))
+        columns = make_columns(
+            training.features,
+            lambda f: quantile_thresholds(encoded[f], self.max_thresholds, training.sample_weight, target),
+        )
+        columns = columns.take(~find_redundant(encoded, columns))
+        return pack(encoded, columns), columns
 
     def _objective(self, training: _Training, n_columns: int) -> Objective:
         # A path has at most one split per column and one row fewer at every split.
-        depth = min(self.max_depth, n_columns, len(training.X) - 1)
+        depth = min(self.max_depth, n_columns, training.table.n_rows - 1)
         return make_objective(
             training.y,
             len(training.classes),
             k=_parameters.candidates_per_level(self.k, depth, n_columns),
             criterion=self.criterion,
-            min_samples_leaf=min(int(self.min_samples_leaf), len(training.X)),
+            min_samples_leaf=min(int(self.min_samples_leaf), training.table.n_rows),
             min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
             leaf_penalty=self.leaf_penalty,
             class_weight=training.class_weight,
@@ -249,7 +354,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         criterion = self.criterion if isinstance(self.criterion, str) else "entropy"
         searched_all = all(entry == "all" for entry in _parameters.k_per_level(self.k, max(self.max_depth, 1)))
         self.classes_ = training.classes
-        self.tree_ = make_tree(solution, columns, objective.weight_unit, criterion)
+        self.features_ = training.features
+        self.tree_ = make_tree(solution, columns, training.features, objective.weight_unit, criterion)
         self.cost_ = objective.user_cost(solution.cost)
         self.status_ = ("optimal" if searched_all else "complete") if solution.complete else "time_limit"
         self.search_ = dict(solution.statistics)
@@ -261,22 +367,65 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return int(np.count_nonzero(self.predict(X) != column_or_1d(y)))
 
 
+def load(path: PathLike) -> TopKTreeClassifier:
+    """The classifier that `TopKTreeClassifier.save` wrote. Nothing in the file is run as code."""
+    saved = read_model(path)
+    try:
+        classifier = TopKTreeClassifier(**_parameters.from_json(saved.parameters))
+        classifier._check_parameters(criterion_is_lost=saved.parameters.get("criterion", "") is None)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} is not a model that this version can read: {error}") from None
+    classifier.n_features_in_ = len(saved.features)
+    if saved.feature_names is not None:
+        classifier.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    classifier.classes_ = saved.classes
+    classifier.features_ = saved.features
+    classifier.tree_ = saved.tree
+    classifier.cost_ = saved.cost
+    classifier.train_errors_ = saved.train_errors
+    classifier.status_ = saved.status
+    classifier.search_ = saved.search
+    return classifier
+
+
 @dataclass(frozen=True)
 class _Training:
     """Validated training data: only rows with weight."""
 
-    X: NDArray[Any]
+    table: Table
+    features: tuple[Feature, ...]
     y: NDArray[np.int32]
     classes: NDArray[Any]
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None
 
 
-def _row_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> FloatArray | None:
+def _labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
+    """`y` as a 1d array of class labels."""
+    labels: NDArray[Any] = validate_data(estimator, y=y)
+    if labels.dtype == object:
+        missing = next((label for label in labels if is_missing(label)), labels)
+        if missing is not labels:
+            raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing!r}")
+    if labels.dtype.kind not in "biuSUO":  # of these every array is a classification target
+        check_classification_targets(labels)
+    return labels
+
+
+def _unique_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    """The distinct labels in order, and the index of each label among them."""
+    try:
+        classes, indices = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
+    return classes, indices
+
+
+def _row_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
     """Checked weights of the rows, or None."""
     if sample_weight is None:
         return None
-    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    weights = np.asarray(_check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64))
     if np.any(weights < 0):
         raise ValueError(f"sample_weight must not be negative, got {weights.min()}")
     with np.errstate(over="ignore"):
@@ -306,19 +455,31 @@ def _restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-def make_tree(solution: _engine.Solution, columns: Columns, weight_unit: float, criterion: str) -> Tree:
+def make_tree(
+    solution: _engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
+) -> Tree:
     """The tree over columns as a tree over features."""
-    inner = solution.column >= 0
-    feature = np.full(len(inner), TREE_UNDEFINED, dtype=np.int64)
-    threshold = np.full(len(inner), float(TREE_UNDEFINED))
-    feature[inner] = columns.feature[solution.column[inner]]
-    threshold[inner] = columns.threshold[solution.column[inner]]
+    inner = np.flatnonzero(solution.column >= 0)
+    column = solution.column[inner]
+    feature = np.full(len(solution.column), TREE_UNDEFINED, dtype=np.int64)
+    threshold = np.full(len(feature), float(TREE_UNDEFINED))
+    category = np.full(len(feature), TREE_UNDEFINED, dtype=np.int64)
+    missing_go_to_left = np.zeros(len(feature), dtype=bool)
+    feature[inner] = columns.feature[column]
+    threshold[inner] = np.where(columns.test[column] == IS_MISSING, np.inf, columns.value[column])
+    equals = inner[columns.test[column] == EQUALS]
+    missing_go_to_left[equals] = True
+    is_boolean = np.array([f.kind == BOOLEAN for f in features])[feature[equals]]
+    category[equals] = np.where(is_boolean, TREE_UNDEFINED, threshold[equals].astype(np.int64))
+    threshold[equals] = np.where(is_boolean, 0.5, float(TREE_UNDEFINED))
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
         children_left=solution.false_child.astype(np.int64),
         children_right=solution.true_child.astype(np.int64),
         feature=feature,
         threshold=threshold,
+        category=category,
+        missing_go_to_left=missing_go_to_left,
         value=value,
         impurity=node_impurity(value, criterion),
         n_node_samples=solution.n_rows,

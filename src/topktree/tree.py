@@ -1,6 +1,7 @@
 """A finished tree: flat arrays in raw units, and what can be computed from them alone.
 
-Named and numbered as scikit-learn's `Tree`: nodes in preorder, a row goes left if `X[row, feature] <= threshold`.
+Named and numbered as scikit-learn's `Tree`: nodes in preorder. Rows are encoded as `table` does: NaN is missing, a
+category is its index.
 """
 
 from __future__ import annotations
@@ -19,12 +20,18 @@ TREE_UNDEFINED = -2
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """All arrays have one entry per node and are not to be written to."""
+    """All arrays have one entry per node and are not to be written to.
+
+    A row goes left if `X[row, feature] <= threshold`, and where a category is tested unless it is that of the row. A
+    threshold of infinity parts the missing values, right, from all others.
+    """
 
     children_left: IntArray  # TREE_LEAF at a leaf
     children_right: IntArray
     feature: IntArray  # TREE_UNDEFINED at a leaf
-    threshold: FloatArray  # TREE_UNDEFINED at a leaf
+    threshold: FloatArray  # TREE_UNDEFINED at a leaf and where a category is tested
+    category: IntArray  # index of the category that goes right; TREE_UNDEFINED where none is tested
+    missing_go_to_left: NDArray[np.bool_]  # where a missing value goes; false at a leaf
     value: FloatArray  # (node_count, n_classes): weight of the training rows of each class
     impurity: FloatArray
     n_node_samples: IntArray  # training rows
@@ -61,10 +68,17 @@ class Tree:
             if self.children_left[node] == TREE_LEAF:
                 leaves[rows] = node
                 continue
-            left = X[rows, self.feature[node]] <= self.threshold[node]
+            left = self.goes_left(node, X[rows, self.feature[node]])
             todo.append((int(self.children_left[node]), rows[left]))
             todo.append((int(self.children_right[node]), rows[~left]))
         return leaves
+
+    def goes_left(self, node: int, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which of the encoded values of the node's feature go to its left child."""
+        if self.category[node] >= 0:
+            return np.asarray(values != self.category[node])
+        left = np.asarray(values <= self.threshold[node])
+        return left | np.isnan(values) if self.missing_go_to_left[node] else left
 
     def ancestors(self) -> NDArray[np.bool_]:
         """(node_count, node_count): [i, j] says whether node j is on the path from the root to node i, or is it."""

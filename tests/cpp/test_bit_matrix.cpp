@@ -1,4 +1,4 @@
-// Matrices that are built, split and compacted hold the rows that plain lists of rows hold; packing row by row.
+// Matrices that are built, split and compacted hold the rows that plain lists of rows hold.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -6,7 +6,6 @@
 #include "check.hpp"
 #include "problems.hpp"
 #include "topk/bit_matrix.hpp"
-#include "topk/pack.hpp"
 
 using namespace topk;
 
@@ -170,58 +169,6 @@ void test_keys_differ(Random& random) {
     CHECK(halves.size() == 6000 && std::adjacent_find(halves.begin(), halves.end()) == halves.end());
 }
 
-void test_pack_booleans(Random& random, std::size_t n_rows, std::size_t n_columns) {
-    const std::size_t words = (n_columns + 63) / 64;
-    std::vector<std::uint8_t> values(n_rows * n_columns);
-    std::vector<std::uint64_t> expected(n_rows * words, 0);
-    for (std::size_t i = 0; i < n_rows; ++i) {
-        for (std::size_t j = 0; j < n_columns; ++j) {
-            values[i * n_columns + j] = random.chance(0.5) ? 1 : 0;
-            expected[i * words + j / 64] |= std::uint64_t{values[i * n_columns + j]} << (j % 64);
-        }
-    }
-    std::vector<std::uint64_t> packed(n_rows * words, random.bits());
-    CHECK(pack_booleans(values.data(), n_rows, n_columns, packed.data()));
-    CHECK(packed == expected, n_rows << " rows, " << n_columns << " columns");
-    if (!values.empty()) {
-        values[random.below(values.size())] = random.pick<std::uint8_t>({2, 3, 128, 255});
-        CHECK(!pack_booleans(values.data(), n_rows, n_columns, packed.data()), n_columns << " columns");
-    }
-}
-
-// Values and thresholds from a small grid, so that many are equal, with infinities and missing values.
-void test_pack_thresholds(Random& random, std::size_t n_rows, std::size_t n_features) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const auto draw = [&] {
-        const auto grid = static_cast<double>(random.below(40)) / 4 - 5;
-        return random.chance(0.1) ? random.pick({kInfinity, -kInfinity, -0.0}) : grid;
-    };
-    std::vector<double> thresholds;
-    std::vector<std::int64_t> offsets = {0};
-    for (std::size_t f = 0; f < n_features; ++f) {
-        std::vector<double> of_feature(random.below(random.pick<std::size_t>({2, 10, 150})));
-        std::generate(of_feature.begin(), of_feature.end(), draw);
-        std::sort(of_feature.begin(), of_feature.end());
-        thresholds.insert(thresholds.end(), of_feature.begin(), of_feature.end());
-        offsets.push_back(static_cast<std::int64_t>(thresholds.size()));
-    }
-    std::vector<double> values(n_features * n_rows);
-    std::generate(values.begin(), values.end(), [&] { return random.chance(0.1) ? std::nan("") : draw(); });
-    const std::size_t words = (thresholds.size() + 63) / 64;
-    std::vector<std::uint64_t> packed(n_rows * words, 0);
-    std::vector<std::uint64_t> expected = packed;
-    pack_thresholds(values.data(), n_rows, thresholds, offsets, packed.data());
-    for (std::size_t f = 0; f < n_features; ++f) {
-        for (auto j = static_cast<std::size_t>(offsets[f]); j < static_cast<std::size_t>(offsets[f + 1]); ++j) {
-            for (std::size_t i = 0; i < n_rows; ++i) {
-                const std::uint64_t above = values[f * n_rows + i] > thresholds[j] ? 1 : 0;
-                expected[i * words + j / 64] |= above << (j % 64);
-            }
-        }
-    }
-    CHECK(packed == expected, n_rows << " rows, " << n_features << " features");
-}
-
 }  // namespace
 
 int main() {
@@ -239,9 +186,5 @@ int main() {
     }
     Random random(7);
     test_keys_differ(random);
-    for (std::size_t n_columns = 0; n_columns <= 200; ++n_columns) {
-        test_pack_booleans(random, random.below(12), n_columns);
-        test_pack_thresholds(random, random.below(30), random.below(6));
-    }
     return check::report();
 }

@@ -1,0 +1,104 @@
+// Class counts per cell between the edges, summed up from the left, so that a segment's counts are a difference.
+#include "boundaries.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <queue>
+
+#include "rank.hpp"
+
+namespace topk {
+namespace {
+
+// A run of cells that is one leaf so far, and its best split.
+struct Segment {
+    std::size_t begin;  // cells [begin, end)
+    std::size_t end;
+    std::size_t edge = 0;  // begin <= edge < end - 1: cells up to `edge` go left
+    double gain = 0;
+
+    friend bool operator<(const Segment& a, const Segment& b) {  // ties: the one further left first
+        return a.gain != b.gain ? a.gain < b.gain : a.begin > b.begin;
+    }
+};
+
+class Counts {
+  public:
+    Counts(std::size_t n_cells, std::size_t n_classes) : n_classes_(n_classes), below_((n_cells + 1) * n_classes) {}
+
+    void add(std::size_t cell, std::int32_t class_index, double weight) {
+        below_[(cell + 1) * n_classes_ + static_cast<std::size_t>(class_index)] += weight;
+    }
+
+    void accumulate() {
+        for (std::size_t i = n_classes_; i < below_.size(); ++i) {
+            below_[i] += below_[i - n_classes_];
+        }
+    }
+
+    // Sum over the classes of weight^2, over the segment's weight: what is left of a Gini gain that differs between
+    // edges.
+    double purity(std::size_t begin, std::size_t end) const {
+        double squares = 0;
+        double sum = 0;
+        for (std::size_t c = 0; c < n_classes_; ++c) {
+            const double weight = below_[end * n_classes_ + c] - below_[begin * n_classes_ + c];
+            squares += weight * weight;
+            sum += weight;
+        }
+        return sum > 0 ? squares / sum : 0;
+    }
+
+  private:
+    std::size_t n_classes_;
+    std::vector<double> below_;  // (n_cells + 1, n_classes)
+};
+
+Segment best_split(const Counts& counts, std::size_t begin, std::size_t end) {
+    Segment segment = {begin, end};
+    const double whole = counts.purity(begin, end);
+    for (std::size_t edge = begin; edge + 1 < end; ++edge) {
+        const double gain = counts.purity(begin, edge + 1) + counts.purity(edge + 1, end) - whole;
+        if (gain > segment.gain) {
+            segment.edge = edge;
+            segment.gain = gain;
+        }
+    }
+    return segment;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> split_order(std::span<const double> values, std::span<const double> edges,
+                                      std::span<const std::int32_t> classes, std::size_t n_classes,
+                                      std::span<const double> row_weight, std::size_t n) {
+    Counts counts(edges.size() + 1, n_classes);
+    constexpr std::size_t kBlock = 512;
+    std::array<std::uint32_t, kBlock> cells;
+    for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
+        const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
+        rank_below(edges, block, cells.data());
+        for (std::size_t i = 0; i < block.size(); ++i) {
+            const double weight = row_weight.empty() ? 1.0 : row_weight[begin + i];
+            counts.add(cells[i], classes[begin + i], std::isnan(block[i]) ? 0.0 : weight);
+        }
+    }
+    counts.accumulate();
+    std::priority_queue<Segment> queue;
+    queue.push(best_split(counts, 0, edges.size() + 1));
+    std::vector<std::int64_t> order;
+    while (!queue.empty() && order.size() < n) {
+        const Segment segment = queue.top();
+        queue.pop();
+        if (segment.gain <= 0) {
+            break;
+        }
+        order.push_back(static_cast<std::int64_t>(segment.edge));
+        queue.push(best_split(counts, segment.begin, segment.edge + 1));
+        queue.push(best_split(counts, segment.edge + 1, segment.end));
+    }
+    return order;
+}
+
+}  // namespace topk

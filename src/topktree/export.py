@@ -1,0 +1,386 @@
+"""A fitted tree as text for people and programs: text, rules, DOT, SQL, a dict.
+
+In: a `Model`, which is the tree with the names of its features and classes. Out: strings, or a dict of plain objects.
+The one idea: a node's test is one `Test` of a feature, worded once, and every format shows the same counts per leaf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._problem import FloatArray
+from .binarizer import value_text
+from .table import BOOLEAN, LARGEST_EXACT_INT, Feature, canonical
+from .thresholds import format_number
+from .tree import TREE_LEAF, Tree
+
+DICT_FORMAT = "topktree-classifier"
+DICT_VERSION = 1
+
+AT_MOST = "<="
+EQUALS = "="
+IS_MISSING = "is missing"
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart, then tints for more classes.
+COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
+
+
+@dataclass(frozen=True)
+class Test:
+    """What an inner node asks of one feature."""
+
+    feature: int
+    name: str
+    kind: str  # AT_MOST, EQUALS or IS_MISSING
+    text: str  # what it compares with, as people read it
+    value: Any  # what it compares with: a threshold, a category or True; None for IS_MISSING
+    yes_goes_left: bool
+
+    @property
+    def literal(self) -> str:
+        """The question, as in `age <= 40.5`."""
+        return f"{self.name} {self.kind}" if self.kind == IS_MISSING else f"{self.name} {self.kind} {self.text}"
+
+    @property
+    def negation(self) -> str:
+        """What holds where the literal does not; a missing value may be among it."""
+        if self.kind == IS_MISSING:
+            return f"{self.name} is not missing"
+        if self.kind == EQUALS and self.value is True:
+            return f"{self.name} = False"
+        return f"{self.name} {'>' if self.kind == AT_MOST else '!='} {self.text}"
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A tree and the names of what it tests and predicts."""
+
+    tree: Tree
+    features: tuple[Feature, ...]
+    labels: tuple[Any, ...]  # the classes as Python objects
+    class_names: tuple[str, ...]
+
+    def is_leaf(self, node: int) -> bool:
+        """Whether the node has no children."""
+        return bool(self.tree.children_left[node] == TREE_LEAF)
+
+    def children(self, node: int) -> tuple[int, int]:
+        """The left child and the right child."""
+        return int(self.tree.children_left[node]), int(self.tree.children_right[node])
+
+    def test(self, node: int) -> Test:
+        """What an inner node asks."""
+        f = int(self.tree.feature[node])
+        feature, threshold, category = self.features[f], self.tree.threshold[node], self.tree.category[node]
+        if category >= 0:
+            text = value_text(feature, category)
+            return Test(f, feature.name, EQUALS, text, feature.categories[category], yes_goes_left=False)
+        if np.isinf(threshold):
+            return Test(f, feature.name, IS_MISSING, "", None, yes_goes_left=False)
+        if feature.kind == BOOLEAN:
+            return Test(f, feature.name, EQUALS, "True", True, yes_goes_left=False)
+        return Test(f, feature.name, AT_MOST, format_number(threshold), float(threshold), yes_goes_left=True)
+
+    def branches(self, node: int, present: frozenset[int] = frozenset()) -> tuple[str, str]:
+        """What holds on the left of an inner node and on its right.
+
+        Says "or missing" where training data had missing values, unless the feature is among those known to be present.
+        """
+        test = self.test(node)
+        no = test.negation
+        if test.kind != IS_MISSING and self.features[test.feature].has_missing and test.feature not in present:
+            no += " or missing"
+        return (test.literal, no) if test.yes_goes_left else (no, test.literal)
+
+    def predicted(self, node: int) -> int:
+        """Index of the class that a leaf here predicts."""
+        return int(np.argmax(self.tree.value[node]))
+
+    def shares(self, node: int) -> FloatArray:
+        """Share of each class in the node's training weight."""
+        return np.asarray(self.tree.value[node] / self.tree.value[node].sum())
+
+    def summary(self, node: int) -> str:
+        """Confidence and counts: `86.7% of 60 rows; no 8, yes 52`."""
+        value = self.tree.value[node]
+        rows = int(self.tree.n_node_samples[node])
+        size = f"{rows} row{'' if rows == 1 else 's'}"
+        if not self._counts_are_rows():
+            size += f" of weight {_short(value.sum())}"
+        counts = ", ".join(f"{self.class_names[c]} {_short(value[c])}" for c in np.flatnonzero(value))
+        return f"{100 * self.shares(node).max():.1f}% of {size}; {counts}"
+
+    def _counts_are_rows(self) -> bool:
+        return bool(np.array_equal(self.tree.weighted_n_node_samples, self.tree.n_node_samples))
+
+
+def make_model(
+    tree: Tree,
+    features: Sequence[Feature],
+    classes: NDArray[Any],
+    feature_names: ArrayLike | None = None,
+    class_names: ArrayLike | None = None,
+) -> Model:
+    """The model, under other names if these are given."""
+    labels = tuple(classes.tolist())
+    names = _names("feature_names", feature_names, [feature.name for feature in features])
+    return Model(
+        tree,
+        tuple(replace(feature, name=name) for feature, name in zip(features, names, strict=True)),
+        labels,
+        tuple(_names("class_names", class_names, [str(label) for label in labels])),
+    )
+
+
+def export_text(model: Model) -> str:
+    """The tree as indented lines, as scikit-learn's `export_text` draws it, with counts."""
+    lines = []
+    # Node, depth, what holds there, features that have a value there.
+    todo: list[tuple[int, int, str, frozenset[int]]] = [(0, 0, "", frozenset())]
+    while todo:
+        node, depth, text, present = todo.pop()
+        if text:
+            lines.append("|   " * (depth - 1) + f"|--- {text}")
+        if model.is_leaf(node):
+            name = model.class_names[model.predicted(node)]
+            lines.append("|   " * depth + f"|--- class: {name} ({model.summary(node)})")
+        else:
+            test = model.test(node)
+            (left, right), (on_left, on_right) = model.children(node), model.branches(node, present)
+            known = present | {test.feature}  # where the answer is yes, or no to `is missing`
+            left_is_known = test.yes_goes_left or test.kind == IS_MISSING
+            todo.append((right, depth + 1, on_right, present if left_is_known else known))
+            todo.append((left, depth + 1, on_left, known if left_is_known else present))
+    return "".join(f"{_one_line(line)}\n" for line in lines)
+
+
+def export_rules(model: Model) -> str:
+    """One line per leaf: its conditions, those on one feature merged into one; its class; confidence and counts."""
+    lines = []
+    todo: list[tuple[int, dict[int, _Condition]]] = [(0, {})]
+    while todo:
+        node, path = todo.pop()
+        if model.is_leaf(node):
+            texts = [condition.text(model.features[f].name) for f, condition in path.items()]
+            conditions = " and ".join(text for text in texts if text) or "always"
+            lines.append(f"{conditions} -> {model.class_names[model.predicted(node)]} ({model.summary(node)})")
+            continue
+        test = model.test(node)
+        before = path.get(test.feature) or _Condition(model.features[test.feature].has_missing)
+        left, right = model.children(node)
+        for child, holds in ((right, not test.yes_goes_left), (left, test.yes_goes_left)):
+            todo.append((child, {**path, test.feature: before.narrowed(test, holds)}))
+    return "".join(f"{_one_line(line)}\n" for line in lines)
+
+
+def export_dot(model: Model) -> str:
+    """The tree for Graphviz."""
+    lines = [
+        "digraph Tree {",
+        'node [shape=box, style="filled, rounded", fontname="helvetica"];',
+        'edge [fontname="helvetica"];',
+    ]
+    for node in range(model.tree.node_count):
+        predicted = model.predicted(node)
+        head = model.class_names[predicted] if model.is_leaf(node) else f"{model.test(node).literal}?"
+        label = "\n".join([head, *model.summary(node).split("; ")])
+        colour = tint(predicted, float(model.shares(node)[predicted]))
+        lines.append(f"{node} [label={_dot_string(label)}, fillcolor={_dot_string(colour)}];")
+        if not model.is_leaf(node):
+            yes_goes_left = model.test(node).yes_goes_left
+            for child, text in zip(
+                model.children(node), ("yes", "no") if yes_goes_left else ("no", "yes"), strict=True
+            ):
+                lines.append(f'{node} -> {child} [label="{text}"];')
+    return "\n".join([*lines, "}", ""])
+
+
+def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
+    """One CASE expression; with a table, the SELECT that gives it as `prediction`.
+
+    NULL is a missing value. A table in a schema is given as a sequence of names.
+    """
+    names = [feature.name for feature in model.features]
+    used = {names[f] for f in model.tree.feature[model.tree.feature >= 0]}
+    repeated = sorted(name for name in used if names.count(name) > 1)
+    if repeated:
+        raise ValueError(f"feature_names must be different for SQL, got {repeated[0]!r} more than once")
+
+    pieces: list[str] = []
+    todo: list[int | str] = [0]  # nodes to write, and text as it is
+    depth = 0
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            depth -= item.endswith("END")
+            pieces.append(item)
+        elif model.is_leaf(item):
+            pieces.append(_sql_value(model.labels[model.predicted(item)]))
+        else:
+            test = model.test(item)
+            left, right = model.children(item)
+            yes, no = (left, right) if test.yes_goes_left else (right, left)
+            indent = "\n" + "  " * depth
+            depth += 1
+            pieces.append(f"CASE WHEN {_sql_condition(test)}{indent}  THEN ")
+            todo.extend([f"{indent}END", no, f"{indent}  ELSE ", yes])
+    expression = "".join(pieces)
+    if model.is_leaf(0):
+        expression = f"CASE WHEN 1 = 1 THEN {expression} END"
+    if table is None:
+        return expression
+    parts = [table] if isinstance(table, str) else list(table)
+    return f"SELECT {expression} AS prediction\nFROM {'.'.join(_sql_name(part) for part in parts)}"
+
+
+def export_dict(model: Model) -> dict[str, Any]:
+    """Names, classes and nodes as plain Python objects."""
+    return {
+        "features": [_feature_dict(feature) for feature in model.features],
+        "classes": list(model.labels),
+        "nodes": [_node_dict(model, node) for node in range(model.tree.node_count)],
+    }
+
+
+def tint(class_index: int, share: float) -> str:
+    """The colour of a class, the paler the smaller its share of a node."""
+    base = COLOURS[class_index % len(COLOURS)]
+    strength = 0.15 + 0.6 * max(0.0, min(1.0, share))
+    channels = [int(base[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 - (255 - channel) * strength):02x}" for channel in channels)
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """What a path says of one feature."""
+
+    has_missing: bool  # in the training data
+    above: Test | None = None
+    at_most: Test | None = None
+    equals: Test | None = None
+    excluded: tuple[Test, ...] = field(default=())
+    missing: bool | None = None  # None: may be missing
+
+    def narrowed(self, test: Test, holds: bool) -> _Condition:
+        """The condition with one more test."""
+        if test.kind == IS_MISSING:
+            return replace(self, missing=holds)
+        if test.kind == AT_MOST:
+            if holds:
+                keep = self.at_most is not None and self.at_most.value <= test.value
+                return replace(self, at_most=self.at_most if keep else test, missing=False)
+            keep = self.above is not None and self.above.value >= test.value
+            return replace(self, above=self.above if keep else test)
+        if holds:
+            return replace(self, equals=test, missing=False)
+        return replace(self, excluded=(*self.excluded, test))
+
+    def text(self, name: str) -> str:
+        """In words; empty if nothing is said."""
+        if self.missing:
+            return f"{name} is missing"
+        if self.equals is not None:
+            return self.equals.literal
+        said = self._range(name) or self._exclusion(name)
+        if self.missing is None and self.has_missing and said:
+            return f"({said} or missing)"
+        return said or (f"{name} is not missing" if self.missing is False else "")
+
+    def _range(self, name: str) -> str:
+        if self.above is not None and self.at_most is not None:
+            return f"{self.above.text} < {name} <= {self.at_most.text}"
+        if self.above is not None:
+            return f"{name} > {self.above.text}"
+        return f"{name} <= {self.at_most.text}" if self.at_most is not None else ""
+
+    def _exclusion(self, name: str) -> str:
+        if len(self.excluded) == 1:
+            return self.excluded[0].negation
+        return f"{name} not in {{{', '.join(test.text for test in self.excluded)}}}" if self.excluded else ""
+
+
+def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]:
+    if given is None:
+        return own
+    names = [str(name) for name in np.asarray(given, dtype=object).ravel()]
+    if len(names) != len(own):
+        raise ValueError(f"{parameter} must have {len(own)} names, got {len(names)}")
+    return names
+
+
+def _short(count: float) -> str:
+    return str(int(count)) if float(count).is_integer() else f"{count:.6g}"
+
+
+def _one_line(text: str) -> str:
+    """Line breaks and other control characters as Python writes them."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _dot_string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _sql_condition(test: Test) -> str:
+    name = _sql_name(test.name)
+    if test.kind == IS_MISSING:
+        return f"{name} IS NULL"
+    return f"{name} {test.kind} {_sql_threshold(test.value) if test.kind == AT_MOST else _sql_value(test.value)}"
+
+
+def _sql_threshold(threshold: float) -> str:
+    if abs(threshold) < LARGEST_EXACT_INT or abs(threshold) >= 2.0**63:
+        return repr(threshold)
+    # Databases compare integers exactly, we their float64: take the largest integer that rounds to the threshold.
+    low, high = int(threshold), int(np.nextafter(threshold, np.inf))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if float(middle) <= threshold else (low, middle)
+    return str(low)
+
+
+def _sql_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, float)):
+        if not math.isfinite(value):
+            raise ValueError(f"SQL must have finite numbers, got the label or category {value!r}")
+        return repr(value)
+    return "'" + str(canonical(value)).replace("'", "''") + "'"
+
+
+def _sql_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _feature_dict(feature: Feature) -> dict[str, Any]:
+    return {
+        "name": feature.name,
+        "kind": feature.kind,
+        "categories": list(feature.categories),
+        "has_missing": feature.has_missing,
+        "has_extreme": feature.has_extreme,
+    }
+
+
+def _node_dict(model: Model, node: int) -> dict[str, Any]:
+    counts = model.tree.value[node].tolist()
+    result: dict[str, Any] = {
+        "rows": int(model.tree.n_node_samples[node]),
+        "counts": counts,
+        "prediction": model.labels[model.predicted(node)],
+        "confidence": float(model.shares(node).max()),
+    }
+    if model.is_leaf(node):
+        return result
+    test = model.test(node)
+    left, right = model.children(node)
+    question = {"feature": test.name, "feature_index": test.feature, "test": test.kind}
+    return {**question, "value": test.value, "left": left, "right": right, **result}

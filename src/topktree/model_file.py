@@ -1,0 +1,239 @@
+"""Model files: versioned JSON, checked on reading.
+
+In: a dict of plain objects. Out: a file; and from a file, a `SavedModel` whose parts have been checked one by one.
+Reading never runs code: everything in the file is a number, a string, a list or an object of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .export import AT_MOST, EQUALS, IS_MISSING
+from .table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
+from .tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+
+FORMAT = "topktree-classifier"
+VERSION = 1
+STATUSES = ("optimal", "complete", "time_limit")
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """What a file holds."""
+
+    parameters: dict[str, Any]
+    features: tuple[Feature, ...]
+    feature_names: list[str] | None  # as the training data had them
+    classes: NDArray[Any]
+    tree: Tree
+    cost: int | float
+    train_errors: int
+    status: str
+    search: dict[str, Any]
+
+
+class _Bad(Exception):
+    """What is wrong with a file; never leaves this module."""
+
+
+def write_model(path: PathLike, content: dict[str, Any], classes: NDArray[Any]) -> None:
+    """Write the file whole or not at all."""
+    payload = {"format": FORMAT, "version": VERSION, **content, "class_type": class_type(classes)}
+    payload["checksum"] = _checksum(payload)
+    text = json.dumps(payload, indent=1, allow_nan=False) + "\n"
+    target = Path(path)
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_model(path: PathLike) -> SavedModel:
+    """Read and check a file; a ValueError says what is wrong with it."""
+    raw = Path(path).read_bytes()
+    try:
+        return _parse(raw)
+    except _Bad as problem:
+        raise ValueError(f"{os.fspath(path)} is not a model that this version can read: {problem}") from None
+
+
+def class_type(classes: NDArray[Any]) -> str:
+    """The NumPy type of the labels, if a file can hold them."""
+    if classes.dtype.kind in "biufU":
+        return classes.dtype.str
+    odd = [label for label in classes.tolist() if not isinstance(label, (str, int, float, bool))]
+    if odd or classes.dtype != object:
+        example = odd[0] if odd else classes[0]
+        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {example!r}")
+    return "object"
+
+
+def _parse(raw: bytes) -> SavedModel:
+    try:
+        payload = json.loads(raw.decode("utf-8"), parse_constant=_reject_constant)
+    except (ValueError, RecursionError) as error:
+        raise _Bad(f"it is not whole and valid JSON ({error})") from None
+    _require(isinstance(payload, dict) and payload.get("format") == FORMAT, f'its "format" is not "{FORMAT}"')
+    version = payload.get("version")
+    _require(_is_int(version) and version >= 1, '"version" must be a whole number from 1 on')
+    _require(version <= VERSION, f"it has format version {version}, this version of topktree reads up to {VERSION}")
+    checksum = payload.pop("checksum", None)
+    _require(checksum == _checksum(payload), "its checksum does not fit: it was changed after it was written")
+    features = _features(_get(payload, "features", list))
+    names = payload.get("feature_names")
+    _require(names is None or _is_list_of(names, str, len(features)), '"feature_names" must be a name per feature')
+    classes = _classes(_get(payload, "classes", list), _get(payload, "class_type", str))
+    parameters = _get(payload, "parameters", dict)
+    status: Any = payload.get("status")
+    errors: Any = payload.get("train_errors")
+    cost: Any = payload.get("cost")
+    _require(status in STATUSES, f'"status" must be one of {", ".join(STATUSES)}')
+    _require(_is_int(errors) and errors >= 0, '"train_errors" must be a whole number')
+    _require(_is_number(cost), '"cost" must be a number')
+    criterion = parameters.get("criterion") or "entropy"
+    tree = _tree(_get(payload, "nodes", list), features, classes, str(criterion))
+    return SavedModel(parameters, features, names, classes, tree, cost, errors, status, _get(payload, "search", dict))
+
+
+def _features(entries: list[Any]) -> tuple[Feature, ...]:
+    _require(len(entries) > 0, '"features" must not be empty')
+    features = []
+    for i, entry in enumerate(entries):
+        where = f"feature {i}"
+        _require(isinstance(entry, dict), f"{where} must be an object")
+        kind, categories = entry.get("kind"), _get(entry, "categories", list)
+        _require(kind in KINDS, f"{where} must have a kind out of {', '.join(KINDS)}")
+        _require(all(isinstance(c, str) or _is_number(c) for c in categories), f"{where} has odd categories")
+        _require(len(set(categories)) == len(categories), f"{where} has a category twice")
+        _require(kind == CATEGORY or not categories, f"{where} has categories but is a {kind}")
+        flags = _get(entry, "has_missing", bool), _get(entry, "has_extreme", bool)
+        features.append(Feature(_get(entry, "name", str), kind, tuple(categories), *flags))
+    return tuple(features)
+
+
+def _classes(labels: list[Any], type_name: str) -> NDArray[Any]:
+    _require(len(labels) >= 1, '"classes" must not be empty')
+    _require(all(isinstance(label, (str, bool)) or _is_number(label) for label in labels), '"classes" has odd labels')
+    _require(type_name == "object" or type_name.lstrip("<>|=")[:1] in tuple("biufU"), '"class_type" is unknown')
+    try:
+        classes = np.array(labels, dtype=np.dtype(type_name))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _Bad(f'"classes" and "class_type" do not fit ({error})') from None
+    _require(classes.tolist() == labels, '"classes" and "class_type" do not fit')
+    _require(len(set(labels)) == len(labels), '"classes" has a label twice')
+    return classes
+
+
+def _tree(entries: list[Any], features: Sequence[Feature], classes: NDArray[Any], criterion: str) -> Tree:
+    _require(len(entries) > 0, '"nodes" must not be empty')
+    for i, entry in enumerate(entries):
+        _require(isinstance(entry, dict), f"node {i} must be an object")
+        counts = entry.get("counts")
+        _require(
+            isinstance(counts, list)
+            and len(counts) == len(classes)
+            and all(_is_number(count) and count >= 0 for count in counts)
+            and sum(counts) > 0,
+            f"node {i} must have a count per class, none of them negative and not all zero",
+        )
+        _require(_is_int(entry.get("rows")) and entry["rows"] >= 1, f"node {i} must have rows")
+    left = np.array([_child(entry, "left", i) for i, entry in enumerate(entries)], dtype=np.int64)
+    right = np.array([_child(entry, "right", i) for i, entry in enumerate(entries)], dtype=np.int64)
+    _check_preorder(left, right)
+    tests = [_test(entry, features, f"node {i}") for i, entry in enumerate(entries)]
+    value = np.array([entry["counts"] for entry in entries], dtype=np.float64)
+    return Tree(
+        children_left=left,
+        children_right=right,
+        feature=np.array([test[0] for test in tests], dtype=np.int64),
+        threshold=np.array([test[1] for test in tests], dtype=np.float64),
+        category=np.array([test[2] for test in tests], dtype=np.int64),
+        missing_go_to_left=np.array([test[3] for test in tests], dtype=bool),
+        value=value,
+        impurity=node_impurity(value, criterion),
+        n_node_samples=np.array([entry["rows"] for entry in entries], dtype=np.int64),
+        weighted_n_node_samples=value.sum(axis=1),
+    )
+
+
+def _child(entry: dict[str, Any], side: str, node: int) -> int:
+    if "test" not in entry:
+        return TREE_LEAF
+    _require(_is_int(entry.get(side)), f"node {node} must have a {side} child")
+    return int(entry[side])
+
+
+def _check_preorder(left: NDArray[np.int64], right: NDArray[np.int64]) -> None:
+    """Every node but the first is the child of one node, and comes where a walk left before right meets it."""
+    todo = [0]
+    for node in range(len(left)):
+        _require(bool(todo) and todo.pop() == node, f"node {node} is not where its parent says")
+        if left[node] != TREE_LEAF:
+            todo.extend([int(right[node]), int(left[node])])
+    _require(not todo, "a node has a child that is not there")
+
+
+def _test(entry: dict[str, Any], features: Sequence[Feature], where: str) -> tuple[int, float, int, bool]:
+    """Feature, threshold, category and whether missing values go left."""
+    if "test" not in entry:
+        return TREE_UNDEFINED, float(TREE_UNDEFINED), TREE_UNDEFINED, False
+    f: Any = entry.get("feature_index")
+    value: Any = entry.get("value")
+    kind = entry["test"]
+    _require(_is_int(f) and 0 <= f < len(features), f"{where} tests a feature that is not there: {f!r}")
+    feature = features[f]
+    if kind == IS_MISSING:
+        return f, math.inf, TREE_UNDEFINED, False
+    if kind == AT_MOST:
+        _require(feature.kind == NUMBER and _is_number(value), f"{where} compares a {feature.kind} with {value!r}")
+        return f, float(value), TREE_UNDEFINED, False
+    _require(kind == EQUALS, f"{where} has an unknown test: {kind!r}")
+    if feature.kind == BOOLEAN and value is True:
+        return f, 0.5, TREE_UNDEFINED, True
+    _require(feature.kind == CATEGORY and value in feature.categories, f"{where} has an unknown category: {value!r}")
+    return f, float(TREE_UNDEFINED), feature.categories.index(value), True
+
+
+def _checksum(payload: dict[str, Any]) -> str:
+    text = json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _reject_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _require(condition: bool, problem: str) -> None:
+    if not condition:
+        raise _Bad(problem)
+
+
+def _get(entry: dict[str, Any], key: str, kind: type) -> Any:
+    _require(isinstance(entry.get(key), kind), f'"{key}" must be there, as a {kind.__name__}')
+    return entry[key]
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _is_number(value: Any) -> bool:
+    return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_list_of(value: Any, kind: type, length: int) -> bool:
+    return isinstance(value, list) and len(value) == length and all(isinstance(item, kind) for item in value)

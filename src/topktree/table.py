@@ -1,0 +1,342 @@
+"""The user's table as numbers: one row of a float64 matrix per feature.
+
+In: a pandas or polars frame (whatever narwhals reads), a NumPy array or lists. Out: a `Table` of raw columns; the
+`Feature`s that training data teaches; the matrix (n_features, n_rows) in which later data is encoded by them. The one
+idea: a missing value is NaN, a category its index among the categories seen in training, an unseen one `UNSEEN`,
+true is 1; so trees and columns deal with numbers only.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from ._problem import FloatArray
+
+Category = str | int | float
+
+NUMBER = "number"
+BOOLEAN = "boolean"
+CATEGORY = "category"
+KINDS = (NUMBER, BOOLEAN, CATEGORY)
+
+UNSEEN = -1.0
+# Up to here every integer is a float64, whichever way it is converted.
+LARGEST_EXACT_INT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What training data says of one of its columns."""
+
+    name: str
+    kind: str  # one of KINDS
+    categories: tuple[Category, ...] = ()  # of a category: numbers in order, then strings in order
+    has_missing: bool = False
+    has_extreme: bool = False  # infinities, or numbers beyond LARGEST_EXACT_INT
+
+
+@dataclass(frozen=True, eq=False)
+class RawColumn:
+    """One column: float64 with NaN for missing, or objects."""
+
+    values: NDArray[Any]
+    kind: str | None  # as its type says; None: objects of any type
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of one length; or none, and `array` (n_rows, n_features) of only numbers or only booleans."""
+
+    names: tuple[str, ...]
+    columns: tuple[RawColumn, ...]
+    array: NDArray[Any] | None = None
+    n_rows: int = 0
+
+    def take(self, rows: NDArray[np.bool_]) -> Table:
+        """The table of the rows where `rows` is true."""
+        array = None if self.array is None else self.array[rows]
+        columns = tuple(RawColumn(column.values[rows], column.kind) for column in self.columns)
+        return Table(self.names, columns, array, int(np.count_nonzero(rows)))
+
+
+def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
+    """The columns of `X`; sets, or checks against, the estimator's `n_features_in_` and `feature_names_in_`."""
+    if _is_frame(X):
+        return _read_frame(estimator, X, reset)
+    array = validate_data(estimator, _as_array(X), reset=reset, dtype=None, ensure_all_finite=False)
+    names = tuple(f"x{i}" for i in range(array.shape[1]))
+    if array.dtype.kind in "biuf":
+        return Table(names, (), array, len(array))
+    return Table(names, tuple(_raw_column(array[:, i], names[i]) for i in range(len(names))), None, len(array))
+
+
+def learn_features(table: Table, categorical_features: Any, feature_names: Sequence[str] | None) -> tuple[Feature, ...]:
+    """The features of training data."""
+    is_category = check_categorical_features(categorical_features, len(table.names), feature_names)
+    if table.array is not None and not any(is_category):
+        return _array_features(table.names, table.array)
+    columns = _split(table)
+    return tuple(
+        _learn_feature(name, column, wanted)
+        for name, column, wanted in zip(table.names, columns, is_category, strict=True)
+    )
+
+
+def encode(table: Table, features: Sequence[Feature]) -> NDArray[Any]:
+    """The table as numbers, (n_rows, n_features): the array itself where nothing needs to be encoded."""
+    if table.array is not None and not any(feature.kind == CATEGORY for feature in features):
+        return table.array
+    encoded = np.empty((len(features), table.n_rows))
+    for row, column, feature in zip(encoded, _split(table), features, strict=True):
+        row[:] = _codes(column, feature) if feature.kind == CATEGORY else _numbers(column, feature.name)
+    return encoded.T
+
+
+def check_categorical_features(
+    categorical_features: Any, n_features: int, feature_names: Sequence[str] | None
+) -> list[bool | None]:
+    """Per feature: True or False as asked for, None where its type decides."""
+    allowed = '"from_dtype", None, or a list of names, of indices or of one bool per feature'
+    message = f"categorical_features must be {allowed}, got {categorical_features!r}"
+    if isinstance(categorical_features, str):
+        if categorical_features != "from_dtype":
+            raise ValueError(message)
+        return [None] * n_features
+    if categorical_features is None:
+        return [False] * n_features
+    listed = np.asarray(categorical_features)
+    if listed.ndim != 1:
+        raise ValueError(message)
+    if listed.dtype.kind == "b":
+        if len(listed) != n_features:
+            raise ValueError(f"{message}: {len(listed)} bools for {n_features} features")
+        return [bool(wanted) for wanted in listed]
+    indices = {_feature_index(entry, n_features, feature_names, message) for entry in listed.tolist()}
+    return [i in indices for i in range(n_features)]
+
+
+def canonical(value: Any) -> Category:
+    """What a category is known by: equal numbers are one category, whatever is neither number nor string its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if not isinstance(value, (int, float)):
+        return str(value)
+    return int(value) if isinstance(value, int) or value.is_integer() else value
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN of any type, pandas' NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (numbers.Number, np.datetime64, np.timedelta64)) and bool(value != value)
+
+
+def _is_frame(X: Any) -> bool:
+    return bool(nw.dependencies.is_into_dataframe(X)) or hasattr(X, "collect_schema")
+
+
+def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
+    if not nw.dependencies.is_into_dataframe(X):
+        raise TypeError(f"X must be a frame in memory, got {type(X).__name__}: call its collect() first")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if nw.dependencies.is_pandas_like_dataframe(X):
+        names = tuple(str(name) for name in X.columns)
+        X = X.copy(deep=False)
+        X.columns = [str(i) for i in range(len(names))]  # the user's may repeat, and be of any type
+        frame = nw.from_native(X, eager_only=True)
+    else:
+        frame = nw.from_native(X, eager_only=True)
+        names = tuple(frame.columns)
+    if 0 in frame.shape:
+        raise ValueError(f"X must have at least one row and one column, got shape {frame.shape}")
+    columns = tuple(_frame_column(series, name) for series, name in zip(frame.iter_columns(), names, strict=True))
+    return Table(_unique(names), columns, None, frame.shape[0])
+
+
+def _frame_column(series: Any, name: str) -> RawColumn:
+    is_category = isinstance(series.dtype, (nw.Categorical, nw.Enum))
+    column = _raw_column(series.to_numpy(), name)
+    return RawColumn(column.values, CATEGORY) if is_category else column
+
+
+def _raw_column(values: NDArray[Any], name: str) -> RawColumn:
+    kind = values.dtype.kind
+    if values.ndim != 1 or kind not in "biufOUST":
+        advice = ": turn dates and durations into numbers" if kind in "mM" else ""
+        raise TypeError(
+            f"X must have columns of numbers, booleans or categories, got {values.dtype} in {name!r}{advice}"
+        )
+    if kind in "biuf":
+        return RawColumn(values.astype(np.float64), BOOLEAN if kind == "b" else NUMBER)
+    return RawColumn(values.astype(object), None)
+
+
+def _as_array(X: Any) -> Any:
+    """`X` itself, or objects for lists in which numbers stand beside strings."""
+    if isinstance(X, (list, tuple)):
+        try:
+            array = np.asarray(X)
+        except ValueError:
+            return X  # ragged: scikit-learn's own message says so
+        return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
+    return X
+
+
+def _split(table: Table) -> Iterable[RawColumn]:
+    if table.array is None:
+        return table.columns
+    return (_raw_column(table.array[:, i], name) for i, name in enumerate(table.names))
+
+
+def _array_features(names: Sequence[str], array: NDArray[Any]) -> tuple[Feature, ...]:
+    if array.dtype.kind == "b":
+        return tuple(Feature(name, BOOLEAN) for name in names)
+    if array.dtype.itemsize == 1:
+        return tuple(Feature(name, NUMBER) for name in names)
+    has_missing, has_extreme = _missing_and_extreme(array)
+    return tuple(
+        Feature(name, NUMBER, (), bool(missing), bool(extreme))
+        for name, missing, extreme in zip(names, has_missing, has_extreme, strict=True)
+    )
+
+
+def _missing_and_extreme(values: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Per column of numbers (n_rows, ...): is a value missing, is one extreme."""
+    with np.errstate(invalid="ignore"):
+        low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+        missing = np.isnan(values.sum(axis=0, dtype=np.float64)) if values.dtype.kind == "f" else low != low
+    if np.any(missing):  # or infinities of both signs
+        missing = np.isnan(values).any(axis=0)
+    return missing, (low < -LARGEST_EXACT_INT) | (high > LARGEST_EXACT_INT)
+
+
+def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature:
+    kind = CATEGORY if wanted else column.kind or _kind_of_objects(column.values)
+    if wanted is False and kind == CATEGORY:
+        example = next((value for value in column.values if not is_missing(value)), None)
+        raise ValueError(
+            f"X must have numbers in {name!r}, which categorical_features leaves out, got {example!r}; list it there, "
+            'or leave categorical_features at "from_dtype"'
+        )
+    if kind == CATEGORY:
+        lookup = _CategoryLookup()
+        codes = lookup.codes(column.values, name)
+        return Feature(name, kind, lookup.sorted_categories(), bool((codes == _MISSING).any()))
+    missing, extreme = _missing_and_extreme(_numbers(column, name))
+    return Feature(name, kind, (), bool(missing), bool(extreme))
+
+
+def _kind_of_objects(values: NDArray[Any]) -> str:
+    types = {t for t in set(map(type, values)) if t.__name__ not in ("NoneType", "NAType", "NaTType")}
+    if any(issubclass(t, (float, np.floating)) for t in types) and any(issubclass(t, (bool, np.bool_)) for t in types):
+        types = {type(value) for value in values if not is_missing(value)}  # are there other floats than NaN
+    if types and all(issubclass(t, (bool, np.bool_)) for t in types):
+        return BOOLEAN
+    if types and all(issubclass(t, (numbers.Number, np.number, np.bool_)) for t in types):
+        return NUMBER
+    return CATEGORY
+
+
+def _numbers(column: RawColumn, name: str) -> FloatArray:
+    """The column as float64."""
+    if column.values.dtype != object:
+        return column.values
+    result = np.empty(len(column.values))
+    for i, value in enumerate(column.values):
+        try:
+            result[i] = np.nan if is_missing(value) else _number(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"X must have numbers in {name!r}, as in fit, got {value!r}") from None
+    return result
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, (str, bytes)):
+        raise TypeError
+    return float(value)
+
+
+def _codes(column: RawColumn, feature: Feature) -> FloatArray:
+    """The column's categories as indices into those of the feature."""
+    lookup = _CategoryLookup()
+    index = {category: float(i) for i, category in enumerate(feature.categories)}
+    codes = lookup.codes(column.values, feature.name)
+    renumbered = np.array([np.nan, *(index.get(category, UNSEEN) for category in lookup.categories)])
+    return renumbered[codes]
+
+
+_MISSING = 0
+
+
+class _CategoryLookup(dict[Any, int]):
+    """Values to codes: 0 for missing, then 1, 2, ... in the order in which categories first appear."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._code_of: dict[Category, int] = {}
+
+    def __missing__(self, value: Any) -> int:
+        if is_missing(value):
+            return _MISSING
+        code = self._code_of.setdefault(canonical(value), len(self._code_of) + 1)
+        self[value] = code
+        return code
+
+    @property
+    def categories(self) -> list[Category]:
+        """The category of code 1, 2, ..."""
+        return list(self._code_of)
+
+    def codes(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
+        """The code of each value; float64 are looked up once per distinct number."""
+        if values.dtype != object:
+            distinct, inverse = np.unique(values, return_inverse=True)
+            return np.array([self[value] for value in distinct.tolist()], dtype=np.int64)[inverse]
+        get: Callable[[Any], int] = self.__getitem__
+        try:
+            return np.fromiter(map(get, values), dtype=np.int64, count=len(values))
+        except TypeError as error:
+            raise TypeError(
+                f"X must hold numbers and strings in {name!r}: argument must be a string or a number ({error})"
+            ) from None
+
+    def sorted_categories(self) -> tuple[Category, ...]:
+        """Numbers in order, then strings in order."""
+        return tuple(sorted(self._code_of, key=lambda c: (isinstance(c, str), c)))
+
+
+def _feature_index(entry: Any, n_features: int, feature_names: Sequence[str] | None, message: str) -> int:
+    if isinstance(entry, str):
+        matches = [] if feature_names is None else [i for i, name in enumerate(feature_names) if name == entry]
+        if not matches:
+            raise ValueError(f"{message}: X has no feature named {entry!r}")
+        return matches[0]
+    if not isinstance(entry, int) or not -n_features <= entry < n_features:
+        raise ValueError(f"{message}: there is no feature {entry!r} among {n_features}")
+    return entry % n_features
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with .1, .2, ... after those that came before."""
+    taken = set(names)
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        unique, number = name, 0
+        while unique in seen or (number and unique in taken):
+            number += 1
+            unique = f"{name}.{number}"
+        seen.add(unique)
+        result.append(unique)
+    return tuple(result)
