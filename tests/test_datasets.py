@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from topktree.datasets import load_balance_scale, load_monks, load_tic_tac_toe, one_hot
+from topktree.datasets import load_balance_scale, load_monks, load_tic_tac_toe
 
 DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
 
@@ -117,25 +117,3 @@ def test_tic_tac_toe_is_the_published_file():
 def test_monks_1_is_the_published_file():
     # The file has the test set, which is all 432 robots, and before it the training set, which repeats 124 of them.
     assert set(rows(load_monks(1))) == set(published("monks-1"))
-
-
-def test_one_hot_keeps_every_value_sorted_as_text():
-    columns, names = one_hot(np.array([[10, 1], [9, 1], [10, 2]]), ["size", "side"])
-    assert names == ["size = 10", "size = 9", "side = 1", "side = 2"]
-    assert columns.dtype == np.bool_
-    assert columns.astype(int).tolist() == [[1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]]
-
-
-def test_one_hot_of_tic_tac_toe():
-    bunch = load_tic_tac_toe()
-    columns, names = one_hot(bunch.data, bunch.feature_names)
-    assert columns.shape == (958, 27)
-    assert names[:3] == ["top-left = b", "top-left = o", "top-left = x"]
-    assert (columns.sum(axis=1) == 9).all()
-
-
-def test_one_hot_refuses_what_does_not_fit():
-    with pytest.raises(ValueError, match="data has 1 dimensions; allowed is 2"):
-        one_hot(np.array(["x", "o"]), ["square"])
-    with pytest.raises(ValueError, match="feature_names has 1 entries; allowed is one per column of data: 2"):
-        one_hot(np.array([["x", "o"]]), ["square"])

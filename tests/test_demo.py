@@ -1,38 +1,12 @@
-"""The demonstration's printer and its choice of a tree, on trees of scikit-learn, whose arrays have the same names."""
+"""The demonstration's table and its choice of a tree."""
 
-import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
-from topktree._demo import Fit, choose, table, tree_lines
-
-
-def fitted(X, y):
-    return DecisionTreeClassifier(random_state=0).fit(X, y)
+from topktree._demo import Fit, choose, table
 
 
 def fit(name, train, leaves, status="complete"):
     return Fit(name, None, train=train, test=0.5, leaves=leaves, seconds=0.25, status=status)
-
-
-def test_boolean_columns_print_as_questions():
-    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=bool)
-    lines = list(tree_lines(fitted(X, ["loss", "loss", "win", "draw"]), ["centre = x", "corner = x"], boolean=True))
-    assert lines == [
-        "centre = x: no -> loss (2 of 2)",
-        "centre = x: yes",
-        "|   corner = x: no -> win (1 of 1)",
-        "|   corner = x: yes -> draw (1 of 1)",
-    ]
-
-
-def test_numbers_print_with_their_threshold():
-    lines = list(tree_lines(fitted([[1.0], [2.0], [2.5]], ["a", "b", "b"]), ["radius"], boolean=False))
-    assert lines == ["radius <= 1.5 -> a (1 of 1)", "radius > 1.5 -> b (2 of 2)"]
-
-
-def test_a_lone_leaf_prints():
-    assert list(tree_lines(fitted([[1.0], [1.0], [1.0]], ["a", "b", "b"]), ["radius"], boolean=False)) == ["b (2 of 3)"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ some = settings(max_examples=200, deadline=None)
 
 def random_tree(rng, n_features, max_depth):
     """A tree of any shape with whole and half thresholds; counts of the nodes add up."""
-    left, right, feature, threshold, value = [], [], [], [], []
+    left, right, feature, threshold, category, missing_left, value = [], [], [], [], [], [], []
 
     def visit(depth):
         node = len(left)
@@ -22,10 +22,15 @@ def random_tree(rng, n_features, max_depth):
         right.append(TREE_LEAF)
         feature.append(TREE_UNDEFINED)
         threshold.append(float(TREE_UNDEFINED))
+        category.append(TREE_UNDEFINED)
+        missing_left.append(False)
         value.append(rng.integers(1, 10, 3).astype(float))
         if depth < max_depth and rng.random() < 0.8:
             feature[node] = int(rng.integers(n_features))
-            threshold[node] = float(rng.integers(-4, 5)) / 2
+            threshold[node] = float(rng.integers(-4, 5)) / 2 if rng.random() < 0.9 else np.inf
+            missing_left[node] = bool(threshold[node] < np.inf and rng.random() < 0.3)
+            if rng.random() < 0.3:
+                category[node], threshold[node], missing_left[node] = int(rng.integers(4)), float(TREE_UNDEFINED), True
             left[node] = visit(depth + 1)
             right[node] = visit(depth + 1)
             value[node] = value[left[node]] + value[right[node]]
@@ -38,6 +43,8 @@ def random_tree(rng, n_features, max_depth):
         children_right=np.array(right),
         feature=np.array(feature),
         threshold=np.array(threshold),
+        category=np.array(category),
+        missing_go_to_left=np.array(missing_left),
         value=values,
         impurity=node_impurity(values, "gini"),
         n_node_samples=values.sum(axis=1).astype(np.int64),
@@ -50,7 +57,13 @@ def path(tree, row):
     nodes = [0]
     while tree.children_left[nodes[-1]] != TREE_LEAF:
         node = nodes[-1]
-        goes_left = row[tree.feature[node]] <= tree.threshold[node]
+        value = row[tree.feature[node]]
+        if tree.category[node] >= 0:
+            goes_left = value != tree.category[node]
+        elif math.isnan(value):
+            goes_left = tree.missing_go_to_left[node]
+        else:
+            goes_left = value <= tree.threshold[node]
         nodes.append(int((tree.children_left if goes_left else tree.children_right)[node]))
     return nodes
 
@@ -75,6 +88,8 @@ trees = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 6)).map(
 def test_apply_is_a_walk_per_row(drawn, dtype, n):
     tree, rng = drawn
     X = (rng.integers(-6, 7, (n, 4)) / (2 if np.issubdtype(dtype, np.floating) else 1)).astype(dtype)
+    if np.issubdtype(dtype, np.floating):
+        X[rng.random(X.shape) < 0.2] = np.nan
     leaves = tree.apply(X)
     assert leaves.dtype == np.int64
     assert leaves.tolist() == [path(tree, row)[-1] for row in X]
@@ -116,6 +131,8 @@ def test_the_threshold_itself_goes_left(x):
         children_right=np.array([2, TREE_LEAF, TREE_LEAF]),
         feature=np.array([0, TREE_UNDEFINED, TREE_UNDEFINED]),
         threshold=np.array([0.5, TREE_UNDEFINED, TREE_UNDEFINED]),
+        category=np.full(3, TREE_UNDEFINED),
+        missing_go_to_left=np.zeros(3, dtype=bool),
         value=np.array([[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]]),
         impurity=np.array([1.0, 0.0, 0.0]),
         n_node_samples=np.array([4, 2, 2]),

@@ -7,8 +7,8 @@ search saw, never by the held-out rows, so that the test accuracy of the tree sh
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from . import TopKTreeClassifier
-from .datasets import load_tic_tac_toe, one_hot
+from . import Binarizer, TopKTreeClassifier
+from .datasets import load_tic_tac_toe
 
 KS: tuple[int | str, ...] = (1, 2, 4, 8, "all")
 TIME_LIMIT = 10.0  # seconds per fit; only k = "all" can come near it
@@ -31,7 +31,7 @@ class Problem:
 
     title: str
     names: list[str]
-    X: tuple[NDArray[Any], NDArray[Any]]  # train, test; rows x names, bool or float64
+    X: tuple[NDArray[Any], NDArray[Any]]  # train, test; rows x names, strings or float64
     y: tuple[NDArray[Any], NDArray[Any]]  # train, test; class names
     max_depth: int
 
@@ -60,14 +60,13 @@ def main() -> None:
         points = 100 * margin(best.test, rows[1])
         print(f"\nOne split of few rows: take the test accuracies as good to {points:.0f} points.")
         print(f"Fewest training errors, then fewest leaves (the test rows had no say): k = {best.name}\n")
-        print("\n".join(tree_lines(best.classifier, problem.names, problem.X[0].dtype == np.bool_)), end="\n\n")
+        print(best.classifier.export_text(feature_names=problem.names))
 
 
 def tic_tac_toe() -> Problem:
-    """Has x won? 27 Boolean columns."""
+    """Has x won? Nine squares, each x, o or b for blank."""
     bunch = load_tic_tac_toe()
-    columns, names = one_hot(bunch.data, bunch.feature_names)
-    return split("Tic-tac-toe, has x won", columns, bunch.target, names, max_depth=4)
+    return split("Tic-tac-toe, has x won", bunch.data, bunch.target, bunch.feature_names, max_depth=4)
 
 
 def breast_cancer() -> Problem:
@@ -95,8 +94,11 @@ def fit_top_k(problem: Problem, k: int | str) -> Fit:
 
 
 def fit_greedy(problem: Problem) -> Fit:
-    """Fit scikit-learn's tree of the same depth."""
+    """Fit scikit-learn's tree of the same depth, to Boolean columns where there are categories."""
     classifier = DecisionTreeClassifier(criterion="entropy", max_depth=problem.max_depth, random_state=0)
+    if problem.X[0].dtype == object:
+        columns = Binarizer(strategy="paper").fit(problem.X[0])
+        problem = replace(problem, X=(columns.transform(problem.X[0]), columns.transform(problem.X[1])))
     return measure("scikit-learn", classifier, problem)
 
 
@@ -135,38 +137,6 @@ def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Numbers to the right; the first and the last column, which are words, to the left."""
     padded = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
     return "  ".join([cells[0].ljust(widths[0]), *padded[1:-1], cells[-1]])
-
-
-def tree_lines(classifier: Any, names: Sequence[str], boolean: bool) -> Iterator[str]:
-    """The tree as indented lines, left side first. A row goes left if its value is at most the threshold."""
-    tree = classifier.tree_
-
-    def walk(node: int, indent: str) -> Iterator[str]:
-        children = tree.children_left[node], tree.children_right[node]
-        for test, child in zip(_tests(tree, node, names, boolean), children, strict=True):
-            if tree.children_left[child] < 0:
-                yield f"{indent}{test} -> {_leaf(classifier, child)}"
-            else:
-                yield f"{indent}{test}"
-                yield from walk(child, indent + "|   ")
-
-    return walk(0, "") if tree.children_left[0] >= 0 else iter([_leaf(classifier, 0)])
-
-
-def _tests(tree: Any, node: int, names: Sequence[str], boolean: bool) -> tuple[str, str]:
-    """What is true of the rows that go left, and of those that go right."""
-    name, threshold = names[tree.feature[node]], tree.threshold[node]
-    if boolean:
-        return f"{name}: no", f"{name}: yes"
-    return f"{name} <= {threshold:.4g}", f"{name} > {threshold:.4g}"
-
-
-def _leaf(classifier: Any, node: int) -> str:
-    """The class a leaf predicts, and how many of its training rows have it."""
-    counts = np.ravel(classifier.tree_.value[node])  # per class, in rows or as shares
-    rows = classifier.tree_.n_node_samples[node]
-    right = round(rows * counts.max() / counts.sum())
-    return f"{classifier.classes_[counts.argmax()]} ({right} of {rows})"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from ._engine import PackedRows
 from ._problem import FloatArray, IntArray
 from .guess import guess_thresholds
 from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table
-from .thresholds import Target, format_number, paper_thresholds, quantile_thresholds
+from .thresholds import Target, format_number, half, paper_thresholds, quantile_thresholds
 
 # What a column asks of its feature.
 AT_MOST = 0
@@ -168,7 +168,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
 def make_target(y: ArrayLike, table: Table) -> Target:
     """Labels as indices."""
     labels = column_or_1d(y)
-    check_consistent_length(labels, np.empty(table.n_rows))
+    check_consistent_length(np.empty(table.n_rows), labels)
     classes, indices = np.unique(labels, return_inverse=True)
     return Target(indices.astype(np.int32), len(classes))
 
@@ -211,7 +211,7 @@ def paper_columns(encoded: FloatArray, features: Sequence[Feature], max_columns:
 
 
 def pack(encoded: FloatArray, columns: Columns) -> PackedRows:
-    """Packed rows (n_rows, ceil(n_columns / 64)), true where a row goes right, so at a threshold not `value <= threshold`."""
+    """Packed rows (n_rows, ceil(n_columns / 64)): where columns send a row right, so where not `value <= threshold`."""
     return _engine.pack_features(features=encoded, **_by_feature(columns, len(encoded)))
 
 
@@ -223,8 +223,7 @@ def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[Pac
     if packed is None:
         return None
     test = np.array([EQUALS if feature.kind == BOOLEAN else AT_MOST for feature in features], dtype=np.uint8)
-    half = quantile_thresholds(np.array([0.0, 1.0]), None, None, None)
-    return packed, Columns(np.arange(len(features), dtype=np.int64), test, np.where(test == EQUALS, 1.0, half))
+    return packed, Columns(np.arange(len(features), dtype=np.int64), test, np.where(test == EQUALS, 1.0, half()))
 
 
 def find_redundant(encoded: FloatArray, columns: Columns) -> NDArray[np.bool_]:

@@ -36,7 +36,7 @@ from .binarizer import EQUALS, IS_MISSING, Columns, by_feature, find_redundant, 
 from .model_file import PathLike, read_model, write_model
 from .sklearn_tree import to_sklearn
 from .table import BOOLEAN, Feature, Table, encode, is_missing, learn_features, read_table
-from .thresholds import Target, quantile_thresholds
+from .thresholds import Target, half, quantile_thresholds
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # More threads than this only cost memory.
@@ -283,7 +283,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         """The rows that have weight, classes as indices."""
         labels = _labels(self, y)
         table = read_table(self, X, reset=True)
-        check_consistent_length(labels, np.empty(table.n_rows))
+        check_consistent_length(np.empty(table.n_rows), labels)
         classes, indices = _unique_labels(labels)
         row_weights = _row_weights(sample_weight, table.n_rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
@@ -471,7 +471,7 @@ def make_tree(
     missing_go_to_left[equals] = True
     is_boolean = np.array([f.kind == BOOLEAN for f in features])[feature[equals]]
     category[equals] = np.where(is_boolean, TREE_UNDEFINED, threshold[equals].astype(np.int64))
-    threshold[equals] = np.where(is_boolean, 0.5, float(TREE_UNDEFINED))
+    threshold[equals] = np.where(is_boolean, half(), float(TREE_UNDEFINED))
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
         children_left=solution.false_child.astype(np.int64),

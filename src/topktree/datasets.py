@@ -1,4 +1,4 @@
-"""Classification problems that mathematics makes: tic-tac-toe, monks and balance-scale, and their Boolean columns.
+"""Classification problems that mathematics makes: tic-tac-toe, monks and balance-scale.
 
 In: nothing, or the number of the problem. Out: a `sklearn.utils.Bunch` as scikit-learn's own loaders give it, or the
 pair `(data, target)`. The one idea: each of these sets is complete, so a few lines of code are the data.
@@ -116,35 +116,6 @@ def load_balance_scale(*, return_X_y: bool = False) -> Dataset:
         description="Balance scale: all 625 settings. Class: the side whose weight times distance is greater.",
         return_X_y=return_X_y,
     )
-
-
-def one_hot(data: Array, feature_names: Sequence[str]) -> tuple[NDArray[np.bool_], list[str]]:
-    """One Boolean column per value of each categorical feature, every value kept.
-
-    Parameters
-    ----------
-    data : array of shape (n_rows, n_features)
-        Categories of any type; they are told apart, sorted and named by their text.
-    feature_names : sequence of str, length n_features
-
-    Returns
-    -------
-    columns : bool array of shape (n_rows, n_columns)
-        The features in their order, within a feature its values sorted as text.
-    names : list of str, length n_columns
-        What each column stands for: `"top-left = x"`.
-    """
-    text = np.asarray(data).astype(str)
-    if text.ndim != 2:
-        raise ValueError(f"data has {text.ndim} dimensions; allowed is 2: rows and features")
-    if len(feature_names) != text.shape[1]:
-        raise ValueError(
-            f"feature_names has {len(feature_names)} entries; allowed is one per column of data: {text.shape[1]}"
-        )
-    values = [np.unique(feature) for feature in text.T]
-    columns = [feature[:, None] == found for feature, found in zip(text.T, values, strict=True)]
-    names = [f"{name} = {value}" for name, found in zip(feature_names, values, strict=True) for value in found]
-    return np.hstack(columns), names
 
 
 def _end_positions() -> set[Board]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from .export import AT_MOST, EQUALS, IS_MISSING
 from .table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
+from .thresholds import half
 from .tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
 
 FORMAT = "topktree-classifier"
@@ -203,7 +204,7 @@ def _test(entry: dict[str, Any], features: Sequence[Feature], where: str) -> tup
         return f, float(value), TREE_UNDEFINED, False
     _require(kind == EQUALS, f"{where} has an unknown test: {kind!r}")
     if feature.kind == BOOLEAN and value is True:
-        return f, 0.5, TREE_UNDEFINED, True
+        return f, half(), TREE_UNDEFINED, True
     _require(feature.kind == CATEGORY and value in feature.categories, f"{where} has an unknown category: {value!r}")
     return f, float(TREE_UNDEFINED), feature.categories.index(value), True
 

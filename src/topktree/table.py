@@ -214,7 +214,7 @@ def _array_features(names: Sequence[str], array: NDArray[Any]) -> tuple[Feature,
 def _missing_and_extreme(values: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Per column of numbers (n_rows, ...): is a value missing, is one extreme."""
     with np.errstate(invalid="ignore"):
-        low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+        low, high = (reduce(values, axis=0).astype(np.float64) for reduce in (np.fmin.reduce, np.fmax.reduce))
         missing = np.isnan(values.sum(axis=0, dtype=np.float64)) if values.dtype.kind == "f" else low != low
     if np.any(missing):  # or infinities of both signs
         missing = np.isnan(values).any(axis=0)

@@ -54,12 +54,10 @@ class Boundaries:
             wanted = np.searchsorted(self.below, len(self.ordered) * share - 1)
         else:
             wanted = np.searchsorted(self.cumulated[self.below], self.cumulated[-1] * share)
-        chosen = np.unique(np.minimum(wanted, len(self) - 1))
-        if len(chosen) == n:
-            return chosen
-        is_rest = np.ones(len(self), dtype=bool)
-        is_rest[chosen] = False
-        return _with_more(chosen, np.flatnonzero(is_rest), n)
+        wanted = np.minimum(wanted, len(self) - 1)
+        is_chosen = np.zeros(len(self), dtype=bool)
+        is_chosen[wanted] = True
+        return _filled_up(is_chosen, np.flatnonzero(~is_chosen) if _has_repeats(wanted) else wanted, n)
 
 
 def find_boundaries(values: FloatArray, sample_weight: FloatArray | None) -> Boundaries:
@@ -86,21 +84,25 @@ def quantile_thresholds(
     boundaries = find_boundaries(values, sample_weight)
     if max_thresholds is None or len(boundaries) <= max_thresholds:
         return boundaries.thresholds()
-    chosen = boundaries.spread(max_thresholds if target is None else max_thresholds // 2)
-    if target is not None:
-        fine = boundaries.spread(FINE_BOUNDARIES)
-        order = split_order(
-            values=values,
-            edges=boundaries.thresholds(fine),
-            classes=target.classes,
-            n_classes=target.n_classes,
-            row_weight=sample_weight,
-            n=max_thresholds,
-        )
-        between_classes = fine[order][~np.isin(fine[order], chosen)][: max_thresholds - len(chosen)]
-        chosen = np.union1d(chosen, between_classes)
-        chosen = _with_more(chosen, np.setdiff1d(boundaries.spread(max_thresholds), chosen), max_thresholds)
-    return boundaries.thresholds(chosen)
+    if target is None:
+        return boundaries.thresholds(boundaries.spread(max_thresholds))
+    is_chosen = np.zeros(len(boundaries), dtype=bool)
+    is_chosen[boundaries.spread(max_thresholds // 2)] = True
+    fine = boundaries.spread(FINE_BOUNDARIES)
+    order = split_order(
+        values=values,
+        edges=boundaries.ordered[boundaries.below[fine]],
+        classes=target.classes,
+        n_classes=target.n_classes,
+        row_weight=sample_weight,
+        n=max_thresholds,
+    )
+    between_classes = fine[order]
+    between_classes = between_classes[~is_chosen[between_classes]]
+    is_chosen[between_classes[: max_thresholds - max_thresholds // 2]] = True
+    if np.count_nonzero(is_chosen) < max_thresholds:
+        return boundaries.thresholds(_filled_up(is_chosen, boundaries.spread(max_thresholds), max_thresholds))
+    return boundaries.thresholds(np.flatnonzero(is_chosen))
 
 
 def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
@@ -122,9 +124,7 @@ def separators(low: FloatArray, high: FloatArray) -> FloatArray:
         middle = np.where(np.isneginf(low) & np.isfinite(high), -np.finfo(np.float64).max, middle)
         middle = np.where((low <= middle) & (middle < high), middle, low)
         below, above = low.astype(np.float32), high.astype(np.float32)
-        single = middle.astype(np.float32)
-        single = np.where(single > middle, np.nextafter(single, np.float32(-np.inf)), single)
-        single = np.clip(single, below, np.nextafter(above, np.float32(-np.inf)))
+        single = np.clip(middle.astype(np.float32), below, np.nextafter(above, np.float32(-np.inf)))
         safe = np.isfinite(below) & np.isfinite(above) & (below < above)
         return np.where(safe, float32_edge(single), middle)
 
@@ -137,6 +137,11 @@ def float32_edge(single: NDArray[np.float32]) -> FloatArray:
             single.astype(np.float64) / 2 + following.astype(np.float64) / 2
         )  # exact; rounds to the even one of the two
         return np.where(middle.astype(np.float32) == single, middle, np.nextafter(middle, -np.inf))
+
+
+def half() -> float:
+    """What parts 0 from 1."""
+    return float(separators(np.zeros(1), np.ones(1))[0])
 
 
 def is_float32_edge(thresholds: FloatArray) -> NDArray[np.bool_]:
@@ -155,8 +160,14 @@ def format_number(threshold: float) -> str:
     return str(np.format_float_scientific(number, unique=True, trim="-"))
 
 
-def _with_more(chosen: IntArray, rest: IntArray, n: int) -> IntArray:
-    """`chosen`, filled up to `n` by evenly spaced ones of the rest."""
-    n_more = min(n - len(chosen), len(rest))
-    more = rest[np.linspace(0, len(rest) - 1, n_more).round().astype(np.int64)]
-    return np.sort(np.concatenate([chosen, more]))
+def _filled_up(is_chosen: NDArray[np.bool_], spare: IntArray, n: int) -> IntArray:
+    """The chosen ones, and evenly spaced ones of the spare that are not among them, `n` in all if there are so many."""
+    n_more = n - int(np.count_nonzero(is_chosen))
+    if n_more > 0:
+        spare = spare[~is_chosen[spare]]
+        is_chosen[spare[np.linspace(0, len(spare) - 1, min(n_more, len(spare))).round().astype(np.int64)]] = True
+    return np.flatnonzero(is_chosen)
+
+
+def _has_repeats(ascending: IntArray) -> bool:
+    return bool((ascending[1:] == ascending[:-1]).any())
