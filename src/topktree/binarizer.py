@@ -107,7 +107,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         target = None if y is None else make_target(y, table)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, np.empty((table.n_rows, 0)))
         self.features_ = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
-        encoded = by_feature(encode(table, self.features_))
+        encoded = by_feature(encode(table, self.features_), self.features_)
         columns = self._find_columns(encoded, weights, target)
         if self.drop_redundant and self.strategy != "paper":
             columns = columns.take(~find_redundant(encoded, columns))
@@ -173,9 +173,13 @@ def make_target(y: ArrayLike, table: Table) -> Target:
     return Target(indices.astype(np.int32), len(classes))
 
 
-def by_feature(encoded: NDArray[Any]) -> FloatArray:
-    """The encoded table (n_rows, n_features) as contiguous float64 (n_features, n_rows)."""
-    return np.ascontiguousarray(encoded.T, dtype=np.float64)
+def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray:
+    """The encoded table (n_rows, n_features) as contiguous float64 (n_features, n_rows), without infinities."""
+    result = np.ascontiguousarray(encoded.T, dtype=np.float64)
+    if any(feature.has_extreme for feature in features):  # thresholds stay finite, and no test tells the two apart
+        largest = np.finfo(np.float64).max
+        result = np.clip(result, -largest, largest)
+    return result
 
 
 def make_columns(features: Sequence[Feature], thresholds: Callable[[int], FloatArray]) -> Columns:

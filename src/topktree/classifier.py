@@ -309,7 +309,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         encoded = encode(training.table, training.features)
         if (binary := pack_binary(encoded, training.features)) is not None:
             return binary
-        encoded = by_feature(encoded)
+        encoded = by_feature(encoded, training.features)
         target = Target(training.y, len(training.classes))
         columns = make_columns(
             training.features,
@@ -402,11 +402,13 @@ class _Training:
 
 def _labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     """`y` as a 1d array of class labels."""
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    objects = y if isinstance(y, (list, tuple)) or getattr(y, "dtype", int) == np.dtype(object) else ()
+    missing = [label for label in objects if is_missing(label)]
+    if missing:
+        raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing[0]!r}")
     labels: NDArray[Any] = validate_data(estimator, y=y)
-    if labels.dtype == object:
-        missing = next((label for label in labels if is_missing(label)), labels)
-        if missing is not labels:
-            raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing!r}")
     if labels.dtype.kind not in "biuSUO":  # of these every array is a classification target
         check_classification_targets(labels)
     return labels

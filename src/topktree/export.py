@@ -302,7 +302,8 @@ class _Condition:
     def _exclusion(self, name: str) -> str:
         if len(self.excluded) == 1:
             return self.excluded[0].negation
-        return f"{name} not in {{{', '.join(test.text for test in self.excluded)}}}" if self.excluded else ""
+        in_order = sorted(self.excluded, key=lambda test: (isinstance(test.value, str), test.value))
+        return f"{name} not in {{{', '.join(test.text for test in in_order)}}}" if in_order else ""
 
 
 def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]:

@@ -1,8 +1,8 @@
 """A fitted tree as a picture, drawn with matplotlib.
 
 In: a `Model` and, if the user has one, the Axes to draw into. Out: the Axes. The one idea: everything is measured and
-placed in units of the font size ("em"), so one layout fits any Axes by the choice of its font size, and boxes that do
-not overlap in one size do so in none.
+placed in units of the font size ("em"), so one layout fits any Axes by the choice of its font size, and boxes that are
+apart in one size are so in all.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ HINTING = 1.05
 FEW_COLOURS = (*COLOURS, "#7b4a1e", "#333333")
 MANY_COLOURS = tuple(colour for colour in FEW_COLOURS if colour != "#999999")  # too like the next
 OTHERS_COLOUR = "#d4d4d4"
+OWN_COLOUR = "#8c8c8c"  # at a leaf, of the class that it predicts if that is one of the others
 INK = "#222222"
 FAINT_INK = "#555555"
 EDGE_COLOUR = "#a8a8a8"
@@ -72,7 +73,13 @@ class _Style:
 
 
 # From the one that says most to the one that needs least room.
-STYLES = (_Style(18.0, "{} row{}"), _Style(12.0, "{} row{}"), _Style(12.0, "n={}"), _Style(6.0, "n={}"))
+STYLES = (
+    _Style(18.0, "{} row{}"),
+    _Style(12.0, "{} row{}"),
+    _Style(12.0, "n={}"),
+    _Style(9.0, "n={}"),
+    _Style(6.0, "n={}"),
+)
 
 
 @dataclass(frozen=True)
@@ -194,11 +201,12 @@ def _make_ruler() -> Ruler:
 def _new_axes(layout: _Layout, font: float) -> Axes:
     """Axes that fill a new figure; a title that is set later makes its room."""
     import matplotlib.pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     gap = min(max(ROW_GAP, 0.05 * layout.tree_width), 6.0)  # wide trees look better with steeper edges
     width, height = layout.width * font + 2 * FIGURE_PAD, layout.height_with(gap) * font + 2 * FIGURE_PAD
-    figure = plt.figure(figsize=(width / 72, height / 72), layout="constrained")
-    figure.get_layout_engine().set(w_pad=FIGURE_PAD / 72, h_pad=FIGURE_PAD / 72)
+    engine = ConstrainedLayoutEngine(w_pad=FIGURE_PAD / 72, h_pad=FIGURE_PAD / 72)
+    figure = plt.figure(figsize=(width / 72, height / 72), layout=engine)
     ax = figure.add_subplot()
     ax.set_axis_off()
     return ax
@@ -221,10 +229,10 @@ def _largest_font() -> float:
 
 
 def _choose(layouts: Sequence[_Layout], width: float, height: float) -> tuple[_Layout, float]:
-    """The first layout that is readable in so many points, else the one with the largest font; its font size."""
+    """The first layout that is about as readable in so many points as any; its font size."""
     fonts = [min(_largest_font(), width / layout.width, height / layout.height) for layout in layouts]
-    best = max(range(len(layouts)), key=lambda i: (min(fonts[i], READABLE_FONT), -i))
-    return layouts[best], fonts[best]
+    wanted = 0.93 * min(READABLE_FONT, max(fonts))
+    return next((layout, font) for layout, font in zip(layouts, fonts, strict=True) if font >= wanted)
 
 
 def _lay_out(model: Model, style: _Style, colours: Sequence[str], ruler: Ruler) -> _Layout:
@@ -417,8 +425,8 @@ class _Picture:
         border: Any = EDGE_COLOUR
         if self.model.is_leaf(node):
             predicted = self.model.predicted(node)
-            fill = _pale(self.colours[predicted], 0.06 + 0.24 * float(self.model.shares(node)[predicted]))
-            border = self.colours[predicted]
+            border = self._colour(node, predicted)
+            fill = _pale(border, 0.06 + 0.24 * float(self.model.shares(node)[predicted]))
         style = "round,pad=0,rounding_size=0.4"
         corner = (left, top - box.height)
         self._add(
@@ -436,10 +444,14 @@ class _Picture:
     def _draw_bar(self, node: int, x: float, y: float, width: float) -> None:
         """Classes from left to right, those without a colour of their own as one at the end."""
         shares = self.model.shares(node)
-        order = sorted(np.flatnonzero(shares), key=lambda c: self.colours[c] == OTHERS_COLOUR)
-        for colour, share in _runs((self.colours[c], float(shares[c])) for c in order):
+        pieces = [(self._colour(node, c), float(shares[c])) for c in np.flatnonzero(shares).tolist()]
+        for colour, share in _runs(sorted(pieces, key=lambda piece: piece[0] == OTHERS_COLOUR)):
             self._draw_rectangle(x, y, width * share, BAR_HEIGHT, colour)
             x += width * share
+
+    def _colour(self, node: int, c: int) -> str:
+        own = self.colours[c] == OTHERS_COLOUR and self.model.is_leaf(node) and c == self.model.predicted(node)
+        return OWN_COLOUR if own else self.colours[c]
 
     def _draw_legend(self) -> None:
         y = self.legend_top
@@ -467,7 +479,7 @@ class _Picture:
             drawn = self.transform.inverted().transform_bbox(text.get_window_extent()).width
             if drawn <= width:
                 return
-            text.set_fontsize(text.get_fontsize() * width / drawn)
+            text.set_fontsize(float(text.get_fontsize()) * width / drawn)
 
     def _write(self, line: _Line, x: float, baseline: float, align: Any) -> Text:
         return self.ax.text(

@@ -149,19 +149,17 @@ def _is_frame(X: Any) -> bool:
 def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
     if not nw.dependencies.is_into_dataframe(X):
         raise TypeError(f"X must be a frame in memory, got {type(X).__name__}: call its collect() first")
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if nw.dependencies.is_pandas_like_dataframe(X):
-        names = tuple(str(name) for name in X.columns)
+    if nw.dependencies.is_pandas_like_dataframe(X) and len(set(X.columns)) < len(X.columns):
         X = X.copy(deep=False)
-        X.columns = [str(i) for i in range(len(names))]  # the user's may repeat, and be of any type
-        frame = nw.from_native(X, eager_only=True)
-    else:
-        frame = nw.from_native(X, eager_only=True)
-        names = tuple(frame.columns)
+        X.columns = _unique(tuple(map(str, X.columns)))  # neither scikit-learn nor narwhals takes names that repeat
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    frame = nw.from_native(X, eager_only=True)
     if 0 in frame.shape:
         raise ValueError(f"X must have at least one row and one column, got shape {frame.shape}")
+    # As scikit-learn does, take the names if they are strings.
+    names = tuple(name if isinstance(name, str) else f"x{i}" for i, name in enumerate(frame.columns))
     columns = tuple(_frame_column(series, name) for series, name in zip(frame.iter_columns(), names, strict=True))
-    return Table(_unique(names), columns, None, frame.shape[0])
+    return Table(names, columns, None, frame.shape[0])
 
 
 def _frame_column(series: Any, name: str) -> RawColumn:

@@ -1,0 +1,518 @@
+"""How many thresholds a numeric feature needs: topktree's rules against scikit-learn's greedy tree on raw numbers.
+
+In: a folder of <name>.csv.gz datasets, the class in the last column. Out: a CSV file with a row per run, and beside it
+a Markdown file of tables and conclusions. The one idea: the CSV file is the memory. Runs that it has are not repeated,
+and the Markdown is made from it alone, so a stopped benchmark goes on where it was. Delete the CSV file to measure
+anew: after a change of the code, the versions or the machine. Exit code 2: data is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from statistics import mean, median, stdev
+from typing import Any
+
+import numpy as np
+from matrices import DataMissing
+from numpy.typing import NDArray
+from report import listed, processor, version
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+from tables import table
+from threadpoolctl import threadpool_limits
+
+from topktree import Binarizer, TopKTreeClassifier
+
+FILES = {  # of each dataset, the numerical ones of the paper
+    "artificial-characters": ["artificial-characters"],
+    "telescope": ["telescope"],
+    "spambase": ["spambase"],
+    "dry-bean-repaired": ["dry-bean-repaired"],
+    "occupancy-estimation": ["occupancy-estimation"],
+    "sensorless-drive-diagnosis": ["sensorless-drive-diagnosis"],
+    "ml-prove": ["ml-prove-train", "ml-prove-test"],
+    "avila": ["avila-train", "avila-test"],
+    "taiwanese-bankruptcy": ["taiwanese-bankruptcy"],
+    "credit-card": ["credit-card"],
+    "electrical-grid-stability": ["electrical-grid-stability"],
+    "fico": ["fico"],
+}
+ANSWERS = {"electrical-grid-stability": "stab"}  # a feature whose sign is the class
+
+SKLEARN, EXACT, GUESS = "scikit-learn", "exact", "guess"
+MAX_THRESHOLDS = {"8": 8, "16": 16, "32": 32, "64": 64, "128": 128, EXACT: None}  # by the rule's name
+RULES = (*MAX_THRESHOLDS, GUESS)
+DEFAULT = str(TopKTreeClassifier().max_thresholds)
+KS = (1, 8)
+DEPTHS = (3, 4, 5, 6)
+SEEDS = (42, 43, 44, 45, 46)
+
+TIME_LIMIT = 30.0  # seconds, for k > 1
+EXACT_DEPTH = 4  # the deepest for "exact" with k > 1: one level more takes 12 to 30 s a fit on half of the sets
+EXACT_BYTES = 400e6  # of packed bits, rows x columns / 8: a dataset with more is skipped by "exact"
+CLOSE = 0.2  # points: what "as good as scikit-learn" means
+
+COMPLETE, TIMED_OUT, SKIPPED = "complete", "time_limit", "skipped"
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One fit."""
+
+    dataset: str
+    seed: int
+    depth: int
+    rule: str  # SKLEARN or one of RULES
+    k: int  # 1 for scikit-learn
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it; of a skipped one only the number of columns is known."""
+
+    train: float | None  # accuracies, 0 to 1
+    test: float | None
+    seconds: float | None  # of fit, binarising included
+    columns: int | None
+    status: str
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training and test rows: X float64 (rows, features), y int64 (rows,)."""
+
+    X: Array
+    X_test: Array
+    y: Array
+    y_test: Array
+    columns: dict[str, int]  # Boolean columns of the training rows, by rule; of "exact" before copies are dropped
+
+
+Results = dict[Job, Outcome]
+
+
+def load(name: str, folder: Path) -> tuple[Array, Array]:
+    """Raw numbers and class indices of a dataset; its files one after the other."""
+    rows: list[list[str]] = []
+    for file in FILES[name]:
+        path = folder / f"{file}.csv.gz"
+        if not path.is_file():
+            raise DataMissing(f"no file {path}: set --data or $TOPKTREE_DATA to the folder of <name>.csv.gz files")
+        with gzip.open(path, "rt", newline="") as stream:
+            reader = csv.reader(stream)
+            header = next(reader)
+            rows += reader
+    text = np.array(rows)
+    kept = [feature != ANSWERS.get(name) for feature in header[:-1]]
+    X = text[:, :-1][:, kept].astype(np.float64)
+    return X, np.unique(text[:, -1], return_inverse=True)[1]
+
+
+def jobs(dataset: str, seed: int) -> Iterator[Job]:
+    """The fits of one split, scikit-learn's first."""
+    for rule, k in [(SKLEARN, 1), *((rule, k) for k in KS for rule in RULES)]:
+        for depth in DEPTHS:
+            if depth in depths_of(rule, k):
+                yield Job(dataset, seed, depth, rule, k)
+
+
+def depths_of(rule: str, k: int) -> tuple[int, ...]:
+    return tuple(depth for depth in DEPTHS if depth <= EXACT_DEPTH or rule != EXACT or k == 1)
+
+
+def estimator(job: Job) -> Any:
+    if job.rule == SKLEARN:
+        return DecisionTreeClassifier(criterion="entropy", max_depth=job.depth, random_state=0)
+    tree = TopKTreeClassifier(k=job.k, max_depth=job.depth, time_limit=TIME_LIMIT if job.k > 1 else None)
+    if job.rule == GUESS:
+        return make_pipeline(Binarizer(strategy="guess"), tree)
+    return tree.set_params(max_thresholds=MAX_THRESHOLDS[job.rule])
+
+
+def run(job: Job, split: Split) -> Outcome:
+    if job.rule == EXACT and len(split.X) * split.columns[EXACT] / 8 > EXACT_BYTES:
+        return Outcome(None, None, None, split.columns[EXACT], SKIPPED)
+    model = estimator(job)
+    start = time.perf_counter()
+    model.fit(split.X, split.y)
+    seconds = round(time.perf_counter() - start, 5)
+    train, test = (round(model.score(*rows), 6) for rows in ((split.X, split.y), (split.X_test, split.y_test)))
+    if job.rule == SKLEARN:
+        return Outcome(train, test, seconds, None, COMPLETE)
+    columns = len(model[0].columns_) if job.rule == GUESS else split.columns[job.rule]
+    return Outcome(train, test, seconds, columns, (model[-1] if job.rule == GUESS else model).status_)
+
+
+def measure(names: Sequence[str], folder: Path, memory: Path) -> Results:
+    """Run what the CSV file `memory` does not have yet, and add it there row by row."""
+    results = recall(memory)
+    plan = [job for name in names for seed in SEEDS for job in jobs(name, seed)]
+    todo = [job for job in plan if job not in results]
+    loaded: Callable[[str], tuple[Array, Array]] = last_only(lambda name: load(name, folder))
+    splits: Callable[[tuple[str, int]], Split] = last_only(lambda key: make_split(*loaded(key[0]), key[1]))
+    start = time.perf_counter()
+    with memory.open("a", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        if stream.tell() == 0:
+            writer.writerow([field.name for kind in (Job, Outcome) for field in fields(kind)])
+        for done, job in enumerate(todo, 1):
+            outcome = results[job] = run(job, splits((job.dataset, job.seed)))
+            writer.writerow([*asdict(job).values(), *asdict(outcome).values()])
+            stream.flush()
+            where = f"{job.dataset}, split {job.seed}, {job.rule}, k = {job.k}, depth {job.depth}"
+            progress(f"{done}/{len(todo)} {time.perf_counter() - start:.0f} s: {where}: {outcome}")
+    return {job: results[job] for job in plan}
+
+
+def last_only(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`make` that remembers its last result alone: datasets are large and come in order."""
+    held: dict[Any, Any] = {}
+
+    def get(key: Any) -> Any:
+        if key not in held:
+            held.clear()
+            held[key] = make(key)
+        return held[key]
+
+    return get
+
+
+def make_split(X: Array, y: Array, seed: int) -> Split:
+    train, test, y_train, y_test = train_test_split(X, y, train_size=0.8, random_state=seed)
+    columns = {
+        rule: len(Binarizer(max_thresholds=n).fit(train, y_train).columns_)
+        for rule, n in MAX_THRESHOLDS.items()
+        if rule != EXACT
+    }
+    columns[EXACT] = sum(len(np.unique(feature)) - 1 for feature in train.T)
+    return Split(train, test, y_train, y_test, columns)
+
+
+def recall(memory: Path) -> Results:
+    """The runs that the CSV file has; a last line cut short by a kill counts as none."""
+    if not memory.is_file():
+        return {}
+    text = memory.read_text()
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        memory.write_text(whole)
+    results = {}
+    for row in csv.DictReader(whole.splitlines()):
+        job = Job(row["dataset"], int(row["seed"]), int(row["depth"]), row["rule"], int(row["k"]))
+        train, test, seconds = (float(row[name]) if row[name] else None for name in ("train", "test", "seconds"))
+        results[job] = Outcome(train, test, seconds, int(row["columns"]) if row["columns"] else None, row["status"])
+    return results
+
+
+def progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+# From here on: the report, a function of the results alone.
+
+
+def runs(results: Results, dataset: str, rule: str, k: int) -> Iterator[tuple[Job, Outcome]]:
+    """All splits and depths of one contestant, without the skipped ones."""
+    for job, outcome in results.items():
+        if (job.dataset, job.rule, job.k) == (dataset, rule, k) and outcome.status != SKIPPED:
+            yield job, outcome
+
+
+def gap(results: Results, dataset: str, rule: str, k: int, what: str, depths: Sequence[int] = DEPTHS) -> float | None:
+    """Points above scikit-learn: the mean over the splits and depths that were run; None: skipped."""
+    points = []
+    for job, outcome in runs(results, dataset, rule, k):
+        if job.depth in depths:
+            base = results[Job(dataset, job.seed, job.depth, SKLEARN, 1)]
+            points.append(100 * (getattr(outcome, what) - getattr(base, what)))
+    return round(mean(points), 6) if points else None  # rounded, so that equal is zero
+
+
+def gaps(
+    results: Results, rule: str, k: int, what: str = "test", depths: Sequence[int] = DEPTHS, sets: Sequence[str] = ()
+) -> dict[str, float]:
+    """`gap` by dataset, of those (or of `sets`) that the rule was run on."""
+    found = {name: gap(results, name, rule, k, what, depths) for name in sets or datasets_of(results)}
+    return {name: points for name, points in found.items() if points is not None}
+
+
+def datasets_of(results: Results) -> list[str]:
+    return list(dict.fromkeys(job.dataset for job in results))
+
+
+def points_text(points: float | None) -> str:
+    return "-" if points is None else f"{round(points, 2) + 0.0:+.2f}"  # no "-0.00"
+
+
+def heading(k: int) -> list[str]:
+    """The columns of a table of rules."""
+    names = {DEFAULT: f"{DEFAULT} (default)"}
+    if depths_of(EXACT, k) != DEPTHS:
+        names[EXACT] = f"exact, depth {DEPTHS[0]}-{EXACT_DEPTH}"
+    return [names.get(rule, rule) for rule in RULES]
+
+
+def accuracy_tables(results: Results, what: str) -> list[str]:
+    """Per dataset, a table for each k."""
+    lines = []
+    for k in KS:
+        rows = []
+        for name in datasets_of(results):
+            base = mean(100 * getattr(o, what) for _, o in runs(results, name, SKLEARN, 1))
+            cells = [points_text(gap(results, name, rule, k, what)) for rule in RULES]
+            cut = [any(o.status == TIMED_OUT for _, o in runs(results, name, rule, k)) for rule in RULES]
+            cells = [cell + " t" * is_cut for cell, is_cut in zip(cells, cut, strict=True)]
+            rows.append([name, f"{base:.2f} %", *cells])
+        rows.append(["mean", "", *(mean_text(results, rule, k, what) for rule in RULES)])
+        if common := with_exact(results):
+            label = f"mean of the {len(common)} with exact"
+            rows.append([label, "", *(mean_text(results, rule, k, what, sets=common) for rule in RULES)])
+        lines += [f"### k = {k}", "", *table(["dataset", "scikit-learn", *heading(k)], rows), ""]
+    return lines[:-1]
+
+
+def mean_text(results: Results, rule: str, k: int, what: str = "test", **where: Any) -> str:
+    found = gaps(results, rule, k, what, **where)
+    return points_text(mean(found.values()) if found else None)
+
+
+def with_exact(results: Results) -> list[str]:
+    """The datasets on which "exact" was run, unless these are all."""
+    found = list(gaps(results, EXACT, 1))
+    return [] if len(found) == len(datasets_of(results)) else found
+
+
+def depth_tables(results: Results) -> list[str]:
+    """Mean test accuracy by depth, a table for each k."""
+    lines = []
+    common = with_exact(results)
+    for k in KS:
+        rows = []
+        for depth in DEPTHS:
+            sets = {str(depth): datasets_of(results)} | ({f"{depth}, the {len(common)}": common} if common else {})
+            for label, names in sets.items():
+                cells = (mean_text(results, rule, k, depths=(depth,), sets=names) for rule in RULES)
+                rows.append([label, *cells])
+        lines += [f"### k = {k}", "", *table(["depth", *heading(k)], rows), ""]
+    return lines[:-1]
+
+
+def seconds_of(results: Results, dataset: str, rule: str, k: int) -> float | None:
+    """The median over splits and depths; None: skipped."""
+    found = [outcome.seconds for _, outcome in runs(results, dataset, rule, k)]
+    return median(found) if found else None
+
+
+def seconds_tables(results: Results) -> list[str]:
+    """Per dataset, a table for each k."""
+    lines = []
+    for k in KS:
+        contestants = [(SKLEARN, 1), *((rule, k) for rule in RULES)]
+        found = {name: [seconds_of(results, name, *who) for who in contestants] for name in datasets_of(results)}
+        whole = [[s for s in column if s is not None] for column in zip(*found.values(), strict=True)]
+        found["median"] = [median(column) if column else None for column in whole]
+        rows = [[name, *("-" if s is None else f"{s:.3g}" for s in cells)] for name, cells in found.items()]
+        lines += [f"### k = {k}", "", *table(["dataset", "scikit-learn", *heading(k)], rows), ""]
+    return lines[:-1]
+
+
+def columns_table(results: Results) -> list[str]:
+    """The number of Boolean columns; it does not depend on k."""
+    rows = []
+    for name in datasets_of(results):
+        counts = [[o.columns for j, o in results.items() if (j.dataset, j.rule) == (name, rule)] for rule in RULES]
+        rows.append([name, *(f"{median(count):,.0f}" for count in counts)])
+    return table(["dataset", *heading(1)], rows)
+
+
+def conclusions(results: Results) -> list[str]:
+    """What the numbers say, as points of a list."""
+    found = [about_default(results, k) for k in KS]
+    found += [about_best(results, k, what) for k in KS for what in ("test", "train")]
+    found += [about_rule(results, rule, k) for rule in (EXACT, GUESS) for k in KS]
+    return [*found, about_seconds(results), *about_limits(results)]
+
+
+def about_default(results: Results, k: int) -> str:
+    points = gaps(results, DEFAULT, k)
+    average, low, high = mean(points.values()), min(points, key=points.__getitem__), max(points, key=points.__getitem__)
+    above = sum(p > 0 for p in points.values())
+    below = [f"{name} ({points_text(p)})" for name, p in points.items() if p < 0]
+    return (
+        f"The default, {DEFAULT} thresholds, at k = {k} is {with_error(list(points.values()))} points from"
+        f" scikit-learn's raw greedy tree on test rows, in the mean over {len(points)} datasets: {compared(average)}."
+        f" Worst is {low} ({points_text(points[low])}), best {high} ({points_text(points[high])}). It is above"
+        f" scikit-learn on **{above} of {len(points)}** datasets; below on: {', '.join(below) or 'none'}."
+    )
+
+
+def compared(average: float) -> str:
+    if abs(average) <= CLOSE:
+        return f"**within {CLOSE:g} points**"
+    return f"**more than {CLOSE:g} points {'better' if average > 0 else 'worse'}**"
+
+
+def with_error(points: Sequence[float]) -> str:
+    """The mean over datasets and its standard error."""
+    error = f" (standard error {stdev(points) / len(points) ** 0.5:.2f})" if len(points) > 1 else ""
+    return points_text(mean(points)) + error
+
+
+def about_best(results: Results, k: int, what: str) -> str:
+    """Which number of thresholds has the best accuracy."""
+    found = {rule: gaps(results, rule, k, what) for rule in MAX_THRESHOLDS if rule != EXACT}
+    best = max(found, key=lambda rule: mean(found[rule].values()))
+    rows = "test rows" if what == "test" else "training rows"
+    text = f"On {rows} at k = {k}, {best} thresholds have the best mean ({points_text(mean(found[best].values()))})"
+    if best == DEFAULT:
+        return f"{text}; that is the default."
+    differences = [found[best][name] - found[DEFAULT][name] for name in found[best]]
+    return f"{text}, {with_error(differences)} points from the default's."
+
+
+def about_rule(results: Results, rule: str, k: int) -> str:
+    """A rule against the default, on the same datasets, splits and depths."""
+    depths = depths_of(rule, k)
+    differences = {}
+    for what in ("test", "train"):
+        ours = gaps(results, rule, k, what, depths)
+        default = gaps(results, DEFAULT, k, what, depths)
+        differences[what] = [points - default[name] for name, points in ours.items()]
+    if not differences["test"]:
+        return f'"{rule}" at k = {k} was run on no dataset.'
+    above = sum(difference > 0 for difference in differences["test"])
+    return (
+        f'"{rule}" at k = {k} is {with_error(differences["test"])} points from the default on test rows, in the mean'
+        f" over {len(differences['test'])} datasets at depths {depths[0]} to {depths[-1]}, and above it on {above}; on"
+        f" training rows {with_error(differences['train'])}."
+    )
+
+
+def about_seconds(results: Results) -> str:
+    """Multiples of scikit-learn's seconds."""
+    parts = []
+    for rule, k in [(rule, k) for rule in (DEFAULT, GUESS) for k in KS]:
+        pairs = [(seconds_of(results, n, rule, k), seconds_of(results, n, SKLEARN, 1)) for n in datasets_of(results)]
+        ratios = [ours / base for ours, base in pairs if ours and base]
+        words = f"{DEFAULT} thresholds" if rule == DEFAULT else f'"{rule}"'
+        parts.append(f"{words} at k = {k}: {median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})")
+    return f"Seconds as a multiple of scikit-learn's, median and range over the datasets: {'; '.join(parts)}."
+
+
+def about_limits(results: Results) -> list[str]:
+    """Runs that were skipped or cut short."""
+    points = []
+    cut = [job for job, outcome in results.items() if outcome.status == TIMED_OUT]
+    where = dict.fromkeys(f"{job.dataset}, {job.rule}, k = {job.k}, depth {job.depth}" for job in cut)
+    tally = f"{len(cut)} of {len(results)} runs hit the limit of {TIME_LIMIT:g} s"
+    points.append(f"{tally}: {'; '.join(where)}." if cut else f"{tally}.")
+    skipped = {job.dataset: outcome.columns for job, outcome in results.items() if outcome.status == SKIPPED}
+    for name, columns in skipped.items():
+        points.append(
+            f'"exact" was not run on {name}: {columns:,} columns, more than {EXACT_BYTES / 1e6:g} MB of packed bits.'
+        )
+    return points
+
+
+INTRODUCTION = f"""# How many thresholds?
+
+topktree searches over yes/no questions, so a number such as an age first becomes questions `age <= 40.5`. Which
+thresholds it may ask about matters twice. Too few may miss the place where the classes part. Too many make the search
+slow, and may crowd it: the k best questions of a node become near copies of one another.
+
+- **{RULES[0]} to {RULES[-3]}** (`max_thresholds`, default {DEFAULT}; "quantile" in `Binarizer`): half of a feature's
+  thresholds at evenly spaced quantiles of the rows, half where the classes change, as a tree on that feature alone
+  would cut.
+- **exact** (`max_thresholds=None`): every midpoint between neighbouring values.
+- **guess** (`Binarizer(strategy="guess")` before the tree): the thresholds that a small boosted ensemble uses, at most
+  {Binarizer().max_thresholds} per feature.
+
+The yardstick is scikit-learn's `DecisionTreeClassifier` (entropy, the same depth) on the raw numbers: a greedy tree
+that may cut anywhere. k = 1 is topktree's greedy tree, so there only the thresholds differ, and how ties are broken;
+k = {KS[-1]} tries the {KS[-1]} best columns at every node. The numbers are summed up [at the end](#conclusions).
+
+This page and [thresholds.csv](thresholds.csv), a row per run, are made by
+
+```
+python benchmarks/thresholds.py
+```
+
+which goes on where the CSV file ends; delete that to measure anew.
+"""
+
+
+def conditions(results: Results) -> list[str]:
+    """How the numbers are taken."""
+    versions = ", ".join(f"{package} {version(package)}" for package in ("topktree", "scikit-learn"))
+    machine = f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    minutes = sum(outcome.seconds or 0 for outcome in results.values()) / 60
+    return [
+        f"{len(datasets_of(results))} numerical datasets; {len(SEEDS)} random splits, 80 % of the rows to train, seeds"
+        f" {SEEDS[0]} to {SEEDS[-1]}; depths {DEPTHS[0]} to {DEPTHS[-1]}. electrical-grid-stability is without its"
+        " column `stab`, which is the answer; ml-prove and avila are both their parts joined.",
+        "",
+        f"At k = {KS[-1]} a fit has {TIME_LIMIT:g} s; `t` marks numbers with fits that needed more, whose tree is the"
+        f' best found by then. "exact" is left out where it needs more than {EXACT_BYTES / 1e6:g} MB of packed bits'
+        f" (`-`), and at k = {KS[-1]} for trees deeper than {EXACT_DEPTH}, since every level multiplies its time.",
+        "",
+        f"{machine}; {versions}. Seconds are of one run each, on one thread; all fits took {minutes:.0f} minutes.",
+    ]
+
+
+def page(results: Results) -> str:
+    """The Markdown file."""
+    lines = [INTRODUCTION, *conditions(results)]
+    lines += [
+        "",
+        "## Test accuracy",
+        "",
+        "scikit-learn: accuracy. The others: percentage points above (+) or below (-)",
+    ]
+    lines += ["it. Means over splits and depths.", "", *accuracy_tables(results, "test")]
+    lines += ["", "## Training accuracy", "", "The same on the training rows.", "", *accuracy_tables(results, "train")]
+    lines += ["", "## Seconds", "", "Of `fit`, binarising included: medians over splits and depths.", ""]
+    lines += seconds_tables(results)
+    lines += ["", "## Test accuracy by depth", "", "Percentage points above or below scikit-learn, means over datasets"]
+    lines += ['and splits. "The n": of the n datasets that "exact" was run on.', "", *depth_tables(results)]
+    lines += ["", "## Boolean columns", "", 'Medians over splits; those of "exact" before copies are dropped.', ""]
+    lines += columns_table(results)
+    lines += ["", "## Conclusions", *listed("Made from the numbers above:", conclusions(results))]
+    return "\n".join(lines) + "\n"
+
+
+def arguments() -> argparse.Namespace:
+    root = Path(__file__).resolve().parent.parent
+    data = Path(os.environ.get("TOPKTREE_DATA") or root.parent / "shared" / "datasets")
+    parser = argparse.ArgumentParser(description="how many thresholds a numeric feature needs")
+    parser.add_argument("--data", type=Path, default=data, help="folder of <name>.csv.gz files, else $TOPKTREE_DATA")
+    parser.add_argument("--out", type=Path, default=root / "docs" / "thresholds.md", help="the CSV file is beside it")
+    parser.add_argument("--only", nargs="+", choices=FILES, default=list(FILES), help="these datasets", metavar="NAME")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = arguments()
+    try:
+        with threadpool_limits(1):  # the ensemble of "guess" would take every core
+            results = measure(args.only, args.data, args.out.with_suffix(".csv"))
+    except DataMissing as missing:
+        progress(f"thresholds.py: {missing}")
+        return 2
+    args.out.write_text(page(results))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,343 @@
+"""The picture of a tree: what is written in it, where, and that nothing covers anything else."""
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from topktree import TopKTreeClassifier
+from topktree.export import make_model
+from topktree.plot import ELLIPSIS, OTHERS_COLOUR, class_colours, plot_tree, shorten
+from topktree.table import BOOLEAN, CATEGORY, NUMBER, Feature
+from topktree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+colors = pytest.importorskip("matplotlib.colors")
+patches = pytest.importorskip("matplotlib.patches")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+LONG = "the_average_distance_between_any_two_of_the_points_of_a_row"
+ODD_NAMES = ("$a_b$", "<script>x</script>", "C:\\new\\table", "größe, длина, μ", "100%^{2} & #~")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def balanced(depth):
+    """A leaf is None, an inner node the pair of what is below it."""
+    return (balanced(depth - 1),) * 2 if depth else None
+
+
+def one_sided(depth, left=False):
+    below = None
+    for _ in range(depth):
+        below = (below, None) if left else (None, below)
+    return below
+
+
+def build(shape, n_classes=2, names=("age", "income", "size"), class_names=None, features=None):
+    """A model of the shape; inner nodes test the features in turn, at thresholds of 5 digits."""
+    features = features or [Feature(name, NUMBER) for name in names]
+    rng = np.random.default_rng(7)
+    nodes = []  # left, right, feature, counts
+
+    def visit(shape):
+        node = len(nodes)
+        nodes.append(None)
+        if shape is None:
+            nodes[node] = (TREE_LEAF, TREE_LEAF, TREE_UNDEFINED, rng.multinomial(900, rng.dirichlet([0.3] * n_classes)))
+        else:
+            left, right = visit(shape[0]), visit(shape[1])
+            nodes[node] = (left, right, node % len(features), nodes[left][3] + nodes[right][3])
+        return node
+
+    visit(shape)
+    left, right, feature, counts = (np.array(column) for column in zip(*nodes, strict=True))
+    is_category = np.array([f >= 0 and features[f].kind == CATEGORY for f in feature])
+    threshold = np.where(is_category | (feature < 0), TREE_UNDEFINED, np.round(rng.normal(0, 100, len(nodes)), 3))
+    value = counts.astype(float)
+    tree = Tree(
+        children_left=left,
+        children_right=right,
+        feature=feature,
+        threshold=threshold,
+        category=np.where(is_category, 0, TREE_UNDEFINED),
+        missing_go_to_left=is_category,
+        value=value,
+        impurity=node_impurity(value, "gini"),
+        n_node_samples=counts.sum(axis=1),
+        weighted_n_node_samples=value.sum(axis=1),
+    )
+    return make_model(tree, features, np.arange(n_classes), class_names=class_names)
+
+
+def boxes_of(ax):
+    """Window extents of the nodes' boxes, in the order of the nodes."""
+    ax.figure.draw_without_rendering()
+    return [patch.get_window_extent() for patch in ax.patches if isinstance(patch, patches.FancyBboxPatch)]
+
+
+def overlap(a, b, slack=0.0):
+    """Whether two extents share more than `slack` pixels both ways."""
+    return min(a.x1, b.x1) - max(a.x0, b.x0) > slack and min(a.y1, b.y1) - max(a.y0, b.y0) > slack
+
+
+def inside(a, b, slack=1.0):
+    return a.x0 >= b.x0 - slack and a.x1 <= b.x1 + slack and a.y0 >= b.y0 - slack and a.y1 <= b.y1 + slack
+
+
+def is_centre_in(a, b):
+    return b.x0 <= (a.x0 + a.x1) / 2 <= b.x1 and b.y0 <= (a.y0 + a.y1) / 2 <= b.y1
+
+
+def texts_in(ax, box):
+    """From top to bottom."""
+    found = [text for text in ax.texts if is_centre_in(text.get_window_extent(), box)]
+    return [text.get_text() for text in sorted(found, key=lambda text: -text.get_window_extent().y0)]
+
+
+def assert_nothing_overlaps(ax):
+    boxes = boxes_of(ax)
+    assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2))
+    assert all(inside(box, ax.get_window_extent()) for box in boxes)
+    extents = [text.get_window_extent() for text in ax.texts]
+    outside = []
+    for extent in extents:
+        assert inside(extent, ax.get_window_extent())
+        around = [box for box in boxes if is_centre_in(extent, box)]
+        if around:
+            assert inside(extent, around[0])
+        else:
+            outside.append(extent)
+            assert not any(overlap(extent, box, slack=1.0) for box in boxes)
+    assert not any(overlap(a, b, slack=1.0) for a, b in itertools.combinations(outside, 2))
+
+
+def assert_says_all(ax, model):
+    """Every box says what its node is; names are short enough not to be shortened."""
+    boxes = boxes_of(ax)
+    assert len(boxes) == model.tree.node_count
+    for node, box in enumerate(boxes):
+        *said, rows = texts_in(ax, box)
+        count = model.tree.n_node_samples[node]
+        assert rows in (f"{count} rows", f"n={count}")
+        if model.is_leaf(node):
+            name = model.class_names[model.predicted(node)]
+            assert said == [name, f"{100 * model.shares(node).max():.1f}%"]
+        else:
+            assert " ".join(said) == f"{model.test(node).literal}?"
+
+
+MODELS = {
+    "leaf": lambda: build(None, 3),
+    "stump": lambda: build(balanced(1)),
+    "depth 3": lambda: build(balanced(3), 3),
+    "32 leaves": lambda: build(balanced(5)),
+    "26 classes": lambda: build(balanced(5), 26, class_names=[chr(65 + c) for c in range(26)]),
+    "to the right": lambda: build(one_sided(6)),
+    "to the left": lambda: build(one_sided(6, left=True), 5),
+    "both ends": lambda: build(((one_sided(3, left=True), None), (None, (balanced(2), None))), 9),
+}
+AXES = {
+    "new": lambda: None,
+    "small": lambda: plt.subplots(figsize=(4, 3))[1],
+    "wide": lambda: plt.subplots(figsize=(14, 3))[1],
+    "high": lambda: plt.subplots(figsize=(4, 10), layout="constrained")[1],
+}
+
+
+@pytest.mark.parametrize("ax", AXES)
+@pytest.mark.parametrize("model", MODELS)
+def test_all_is_said_and_nothing_overlaps(model, ax):
+    model = MODELS[model]()
+    ax = plot_tree(model, AXES[ax]())
+    assert_nothing_overlaps(ax)
+    assert_says_all(ax, model)
+
+
+@pytest.mark.parametrize("ax", ["new", "small"])
+@pytest.mark.parametrize("depth", [0, 1, 5])
+def test_long_names_are_shortened(depth, ax):
+    names = [LONG, LONG[::-1]]
+    model = build(balanced(depth), names=names, class_names=[f"{LONG} {c}" for c in "ab"])
+    ax = plot_tree(model, AXES[ax]())
+    assert_nothing_overlaps(ax)
+    for node, box in enumerate(boxes_of(ax)):
+        said = texts_in(ax, box)
+        full = model.class_names[model.predicted(node)] if model.is_leaf(node) else model.test(node).name
+        head, tail = said[0].split(ELLIPSIS)
+        assert head
+        assert full.startswith(head)
+        assert full.endswith(tail)
+        if not model.is_leaf(node):
+            assert said[1] == f"<= {model.test(node).text}?"
+
+
+def test_odd_names_are_drawn_verbatim():
+    model = build(balanced(3), len(ODD_NAMES), names=ODD_NAMES, class_names=ODD_NAMES)
+    with matplotlib.rc_context({"text.usetex": True}):
+        ax = plot_tree(model)
+        assert_nothing_overlaps(ax)
+    assert_says_all(ax, model)
+    assert not any(text.get_parse_math() or text.get_usetex() for text in ax.texts)
+    assert set(ODD_NAMES) <= {text.get_text() for text in ax.texts}  # the legend
+
+
+def test_line_breaks_and_empty_names():
+    model = build(balanced(1), names=["a\nb"], class_names=["", "x\ty"])
+    ax = plot_tree(model)
+    assert texts_in(ax, boxes_of(ax)[0])[0].startswith("a\\nb <= ")
+    assert "x\\ty" in {text.get_text() for text in ax.texts}
+
+
+@pytest.mark.parametrize(
+    ("feature", "literal", "yes_is_left"),
+    [
+        (Feature("age", NUMBER), None, True),
+        (Feature("colour", CATEGORY, ("red", "green")), "colour = red?", False),
+        (Feature("smoker", BOOLEAN), "smoker = True?", False),
+    ],
+)
+def test_answers_stand_over_the_child_they_lead_to(feature, literal, yes_is_left):
+    model = build(balanced(1), features=[feature])
+    ax = plot_tree(model)
+    boxes = boxes_of(ax)
+    if literal:
+        assert texts_in(ax, boxes[0])[0] == literal
+    answers = {text.get_text(): text.get_window_extent() for text in ax.texts if text.get_text() in ("yes", "no")}
+    for box, answer in zip(boxes[1:], ("yes", "no") if yes_is_left else ("no", "yes"), strict=True):
+        assert box.x0 <= answers[answer].x0
+        assert answers[answer].x1 <= box.x1
+        assert box.y1 <= answers[answer].y0
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 10, 26])
+def test_bars_show_the_shares(n_classes):
+    model = build(balanced(2), n_classes)
+    ax = plot_tree(model)
+    colours = class_colours(model)
+    for node, box in enumerate(boxes_of(ax)):
+        drawn = [p for p in ax.patches if isinstance(p, patches.Rectangle) and inside(p.get_window_extent(), box)]
+        total = sum(bar.get_width() for bar in drawn)
+        by_colour = {colors.to_hex(bar.get_facecolor()): bar.get_width() / total for bar in drawn}
+        assert len(by_colour) == len(drawn)
+        shares = model.shares(node)
+        for c in np.flatnonzero(shares):
+            if colours[c] != OTHERS_COLOUR:
+                assert by_colour[colours[c]] == pytest.approx(shares[c])
+
+
+def test_colours_of_few_classes_differ_and_of_many_the_most_predicted_have_one():
+    assert len(set(class_colours(build(balanced(3), 10)))) == 10
+    model = build(balanced(5), 26)
+    colours = class_colours(model)
+    named = [c for c in range(26) if colours[c] != OTHERS_COLOUR]
+    assert len(named) == len({colours[c] for c in named}) == 9
+    right = np.zeros(26)
+    for node in filter(model.is_leaf, range(model.tree.node_count)):
+        right[model.predicted(node)] += model.tree.value[node].max()
+    assert right[named].min() >= np.delete(right, named).max()
+
+
+def legend_texts(ax):
+    boxes = boxes_of(ax)
+    lowest = min(box.y0 for box in boxes)
+    return [text.get_text() for text in ax.texts if text.get_window_extent().y1 < lowest]
+
+
+def test_legend():
+    assert legend_texts(plot_tree(build(balanced(2), 3, class_names=["a", "_b", "c"]))) == ["a", "_b", "c"]
+    assert legend_texts(plot_tree(build(None, 1))) == []
+    many = legend_texts(plot_tree(build(balanced(2), 26)))
+    assert len(many) == 10
+    assert many[-1] == "17 others"
+
+
+def test_without_axes_a_figure_is_made_that_fits():
+    before = plt.get_fignums()
+    sizes = [plot_tree(build(balanced(depth))).figure.get_size_inches() for depth in (0, 1, 3, 5)]
+    assert len(plt.get_fignums()) == len(before) + 4
+    assert (np.diff(sizes, axis=0) > 0).all()
+    assert sizes[-1][0] < 20
+
+
+def test_given_axes_are_drawn_into_and_returned():
+    figure, (first, second) = plt.subplots(1, 2, sharex=True, sharey=True, figsize=(12, 5))
+    second.plot([10, 20], [3, 4])
+    limits = second.get_xlim()
+    before = plt.get_fignums()
+    assert plot_tree(build(balanced(3)), first) is first
+    assert plt.get_fignums() == before
+    assert not first.axison
+    assert second.axison
+    assert second.get_xlim() == limits
+    assert_nothing_overlaps(first)
+    assert figure.axes == [first, second]
+
+
+def test_axes_of_a_subfigure():
+    left, _ = plt.figure(figsize=(10, 4), layout="constrained").subfigures(1, 2)
+    ax = left.subplots()
+    plot_tree(build(balanced(3)), ax)
+    ax.figure.figure.draw_without_rendering()
+    boxes = [patch.get_window_extent() for patch in ax.patches if isinstance(patch, patches.FancyBboxPatch)]
+    assert len(boxes) == 15
+    assert all(inside(box, ax.get_window_extent()) for box in boxes)
+
+
+def test_a_title_makes_its_own_room():
+    ax = plot_tree(build(balanced(3)))
+    title = ax.set_title("Title")
+    boxes = boxes_of(ax)
+    assert inside(title.get_window_extent(), ax.figure.bbox)
+    assert not any(overlap(title.get_window_extent(), box) for box in boxes)
+
+
+def test_font_follows_the_setting_and_the_room():
+    def font(ax=None):
+        return max(text.get_fontsize() for text in plot_tree(build(balanced(1)), ax).texts)
+
+    assert font() == pytest.approx(matplotlib.rcParams["font.size"])
+    with matplotlib.rc_context({"font.size": 14}):
+        assert font() == pytest.approx(14)
+    assert font(plt.figure().add_axes((0, 0, 0.2, 0.2))) < 8
+
+
+def test_drawn_twice_it_is_the_same():
+    def pixels():
+        figure = plot_tree(build(balanced(3), 3)).figure
+        figure.canvas.draw()
+        return np.asarray(figure.canvas.buffer_rgba())
+
+    np.testing.assert_array_equal(pixels(), pixels())
+
+
+def test_fitted_tree():
+    iris = load_iris()
+    classifier = TopKTreeClassifier(k=3, max_depth=2).fit(iris.data, iris.target_names[iris.target])
+    model = make_model(classifier.tree_, classifier.features_, classifier.classes_, iris.feature_names)
+    ax = plot_tree(model)
+    assert_nothing_overlaps(ax)
+    assert_says_all(ax, model)
+
+
+def test_shorten():
+    def at_most(n):
+        return lambda text: len(text) <= n
+
+    assert shorten("abcdef", at_most(6)) == "abcdef"
+    assert shorten("abcdef", at_most(5)) == f"ab{ELLIPSIS}ef"
+    assert shorten("abcdef", at_most(4)) == f"ab{ELLIPSIS}f"
+    assert shorten("abcdef", at_most(0)) == ELLIPSIS
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install topktree\[plot\]"):
+        plot_tree(build(None))
