@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -77,54 +78,66 @@ def build(shape, n_classes=2, names=("age", "income", "size"), class_names=None,
     return make_model(tree, features, np.arange(n_classes), class_names=class_names)
 
 
-def boxes_of(ax):
-    """Window extents of the nodes' boxes, in the order of the nodes."""
-    ax.figure.draw_without_rendering()
-    return [patch.get_window_extent() for patch in ax.patches if isinstance(patch, patches.FancyBboxPatch)]
+@dataclass
+class Drawn:
+    """Where things are, in pixels: (x0, y0, x1, y1)."""
+
+    room: tuple
+    boxes: list  # in the order of the nodes
+    texts: list  # pairs of text and where it is
+
+    def said(self, node):
+        """The texts in a box from top to bottom."""
+        found = [(-where[1], text) for text, where in self.texts if is_centre_in(where, self.boxes[node])]
+        return [text for _, text in sorted(found)]
+
+
+def drawn(ax):
+    """What is to be seen once the figure is laid out."""
+    figure = ax.figure.figure
+    if figure.get_layout_engine() is not None:
+        figure.get_layout_engine().execute(figure)
+    boxes = [patch for patch in ax.patches if isinstance(patch, patches.FancyBboxPatch)]
+    return Drawn(where(ax), [where(box) for box in boxes], [(text.get_text(), where(text)) for text in ax.texts])
+
+
+def where(artist):
+    return artist.get_window_extent().extents.tolist()
 
 
 def overlap(a, b, slack=0.0):
     """Whether two extents share more than `slack` pixels both ways."""
-    return min(a.x1, b.x1) - max(a.x0, b.x0) > slack and min(a.y1, b.y1) - max(a.y0, b.y0) > slack
+    return min(a[2], b[2]) - max(a[0], b[0]) > slack and min(a[3], b[3]) - max(a[1], b[1]) > slack
 
 
 def inside(a, b, slack=1.0):
-    return a.x0 >= b.x0 - slack and a.x1 <= b.x1 + slack and a.y0 >= b.y0 - slack and a.y1 <= b.y1 + slack
+    return a[0] >= b[0] - slack and a[2] <= b[2] + slack and a[1] >= b[1] - slack and a[3] <= b[3] + slack
 
 
 def is_centre_in(a, b):
-    return b.x0 <= (a.x0 + a.x1) / 2 <= b.x1 and b.y0 <= (a.y0 + a.y1) / 2 <= b.y1
+    return b[0] <= (a[0] + a[2]) / 2 <= b[2] and b[1] <= (a[1] + a[3]) / 2 <= b[3]
 
 
-def texts_in(ax, box):
-    """From top to bottom."""
-    found = [text for text in ax.texts if is_centre_in(text.get_window_extent(), box)]
-    return [text.get_text() for text in sorted(found, key=lambda text: -text.get_window_extent().y0)]
-
-
-def assert_nothing_overlaps(ax):
-    boxes = boxes_of(ax)
-    assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2))
-    assert all(inside(box, ax.get_window_extent()) for box in boxes)
-    extents = [text.get_window_extent() for text in ax.texts]
+def assert_nothing_overlaps(picture):
+    assert not any(overlap(a, b) for a, b in itertools.combinations(picture.boxes, 2))
+    assert all(inside(box, picture.room) for box in picture.boxes)
     outside = []
-    for extent in extents:
-        assert inside(extent, ax.get_window_extent())
-        around = [box for box in boxes if is_centre_in(extent, box)]
+    for _, extent in picture.texts:
+        assert inside(extent, picture.room)
+        around = [box for box in picture.boxes if is_centre_in(extent, box)]
         if around:
             assert inside(extent, around[0])
         else:
             outside.append(extent)
-            assert not any(overlap(extent, box, slack=1.0) for box in boxes)
+            assert not any(overlap(extent, box, slack=1.0) for box in picture.boxes)
     assert not any(overlap(a, b, slack=1.0) for a, b in itertools.combinations(outside, 2))
 
 
-def assert_says_all(ax, model):
+def assert_says_all(picture, model):
     """Every box says what its node is; names are short enough not to be shortened."""
-    boxes = boxes_of(ax)
-    assert len(boxes) == model.tree.node_count
-    for node, box in enumerate(boxes):
-        *said, rows = texts_in(ax, box)
+    assert len(picture.boxes) == model.tree.node_count
+    for node in range(model.tree.node_count):
+        *said, rows = picture.said(node)
         count = model.tree.n_node_samples[node]
         assert rows in (f"{count} rows", f"n={count}")
         if model.is_leaf(node):
@@ -156,9 +169,9 @@ AXES = {
 @pytest.mark.parametrize("model", MODELS)
 def test_all_is_said_and_nothing_overlaps(model, ax):
     model = MODELS[model]()
-    ax = plot_tree(model, AXES[ax]())
-    assert_nothing_overlaps(ax)
-    assert_says_all(ax, model)
+    picture = drawn(plot_tree(model, AXES[ax]()))
+    assert_nothing_overlaps(picture)
+    assert_says_all(picture, model)
 
 
 @pytest.mark.parametrize("ax", ["new", "small"])
@@ -166,10 +179,10 @@ def test_all_is_said_and_nothing_overlaps(model, ax):
 def test_long_names_are_shortened(depth, ax):
     names = [LONG, LONG[::-1]]
     model = build(balanced(depth), names=names, class_names=[f"{LONG} {c}" for c in "ab"])
-    ax = plot_tree(model, AXES[ax]())
-    assert_nothing_overlaps(ax)
-    for node, box in enumerate(boxes_of(ax)):
-        said = texts_in(ax, box)
+    picture = drawn(plot_tree(model, AXES[ax]()))
+    assert_nothing_overlaps(picture)
+    for node in range(model.tree.node_count):
+        said = picture.said(node)
         full = model.class_names[model.predicted(node)] if model.is_leaf(node) else model.test(node).name
         head, tail = said[0].split(ELLIPSIS)
         assert head
@@ -183,17 +196,18 @@ def test_odd_names_are_drawn_verbatim():
     model = build(balanced(3), len(ODD_NAMES), names=ODD_NAMES, class_names=ODD_NAMES)
     with matplotlib.rc_context({"text.usetex": True}):
         ax = plot_tree(model)
-        assert_nothing_overlaps(ax)
-    assert_says_all(ax, model)
+        picture = drawn(ax)
+    assert_nothing_overlaps(picture)
+    assert_says_all(picture, model)
     assert not any(text.get_parse_math() or text.get_usetex() for text in ax.texts)
-    assert set(ODD_NAMES) <= {text.get_text() for text in ax.texts}  # the legend
+    assert set(ODD_NAMES) <= {text for text, _ in picture.texts}  # the legend
 
 
 def test_line_breaks_and_empty_names():
     model = build(balanced(1), names=["a\nb"], class_names=["", "x\ty"])
-    ax = plot_tree(model)
-    assert texts_in(ax, boxes_of(ax)[0])[0].startswith("a\\nb <= ")
-    assert "x\\ty" in {text.get_text() for text in ax.texts}
+    picture = drawn(plot_tree(model))
+    assert picture.said(0)[0].startswith("a\\nb <= ")
+    assert "x\\ty" in {text for text, _ in picture.texts}
 
 
 @pytest.mark.parametrize(
@@ -206,15 +220,14 @@ def test_line_breaks_and_empty_names():
 )
 def test_answers_stand_over_the_child_they_lead_to(feature, literal, yes_is_left):
     model = build(balanced(1), features=[feature])
-    ax = plot_tree(model)
-    boxes = boxes_of(ax)
+    picture = drawn(plot_tree(model))
     if literal:
-        assert texts_in(ax, boxes[0])[0] == literal
-    answers = {text.get_text(): text.get_window_extent() for text in ax.texts if text.get_text() in ("yes", "no")}
-    for box, answer in zip(boxes[1:], ("yes", "no") if yes_is_left else ("no", "yes"), strict=True):
-        assert box.x0 <= answers[answer].x0
-        assert answers[answer].x1 <= box.x1
-        assert box.y1 <= answers[answer].y0
+        assert picture.said(0)[0] == literal
+    at = dict(picture.texts)
+    for box, answer in zip(picture.boxes[1:], ("yes", "no") if yes_is_left else ("no", "yes"), strict=True):
+        assert box[0] <= at[answer][0]
+        assert at[answer][2] <= box[2]
+        assert box[3] <= at[answer][1]
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 10, 26])
@@ -222,11 +235,11 @@ def test_bars_show_the_shares(n_classes):
     model = build(balanced(2), n_classes)
     ax = plot_tree(model)
     colours = class_colours(model)
-    for node, box in enumerate(boxes_of(ax)):
-        drawn = [p for p in ax.patches if isinstance(p, patches.Rectangle) and inside(p.get_window_extent(), box)]
-        total = sum(bar.get_width() for bar in drawn)
-        by_colour = {colors.to_hex(bar.get_facecolor()): bar.get_width() / total for bar in drawn}
-        assert len(by_colour) == len(drawn)
+    for node, box in enumerate(drawn(ax).boxes):
+        bars = [p for p in ax.patches if isinstance(p, patches.Rectangle) and inside(where(p), box)]
+        total = sum(bar.get_width() for bar in bars)
+        by_colour = {colors.to_hex(bar.get_facecolor()): bar.get_width() / total for bar in bars}
+        assert len(by_colour) == len(bars)
         shares = model.shares(node)
         for c in np.flatnonzero(shares):
             if colours[c] != OTHERS_COLOUR:
@@ -246,9 +259,9 @@ def test_colours_of_few_classes_differ_and_of_many_the_most_predicted_have_one()
 
 
 def legend_texts(ax):
-    boxes = boxes_of(ax)
-    lowest = min(box.y0 for box in boxes)
-    return [text.get_text() for text in ax.texts if text.get_window_extent().y1 < lowest]
+    picture = drawn(ax)
+    lowest = min(box[1] for box in picture.boxes)
+    return [text for text, extent in picture.texts if extent[3] < lowest]
 
 
 def test_legend():
@@ -277,26 +290,24 @@ def test_given_axes_are_drawn_into_and_returned():
     assert not first.axison
     assert second.axison
     assert second.get_xlim() == limits
-    assert_nothing_overlaps(first)
+    assert_nothing_overlaps(drawn(first))
     assert figure.axes == [first, second]
 
 
 def test_axes_of_a_subfigure():
     left, _ = plt.figure(figsize=(10, 4), layout="constrained").subfigures(1, 2)
     ax = left.subplots()
-    plot_tree(build(balanced(3)), ax)
-    ax.figure.figure.draw_without_rendering()
-    boxes = [patch.get_window_extent() for patch in ax.patches if isinstance(patch, patches.FancyBboxPatch)]
-    assert len(boxes) == 15
-    assert all(inside(box, ax.get_window_extent()) for box in boxes)
+    assert plot_tree(build(balanced(3)), ax) is ax
+    assert_nothing_overlaps(drawn(ax))
 
 
 def test_a_title_makes_its_own_room():
     ax = plot_tree(build(balanced(3)))
     title = ax.set_title("Title")
-    boxes = boxes_of(ax)
-    assert inside(title.get_window_extent(), ax.figure.bbox)
-    assert not any(overlap(title.get_window_extent(), box) for box in boxes)
+    picture = drawn(ax)
+    assert inside(where(title), ax.figure.bbox.extents)
+    assert not any(overlap(where(title), box) for box in picture.boxes)
+    assert_nothing_overlaps(picture)
 
 
 def test_font_follows_the_setting_and_the_room():
@@ -322,9 +333,9 @@ def test_fitted_tree():
     iris = load_iris()
     classifier = TopKTreeClassifier(k=3, max_depth=2).fit(iris.data, iris.target_names[iris.target])
     model = make_model(classifier.tree_, classifier.features_, classifier.classes_, iris.feature_names)
-    ax = plot_tree(model)
-    assert_nothing_overlaps(ax)
-    assert_says_all(ax, model)
+    picture = drawn(plot_tree(model))
+    assert_nothing_overlaps(picture)
+    assert_says_all(picture, model)
 
 
 def test_shorten():

@@ -106,12 +106,12 @@ class Binarizer(TransformerMixin, BaseEstimator):
         table = read_table(self, X, reset=True)
         target = None if y is None else make_target(y, table)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, np.empty((table.n_rows, 0)))
-        self.features_ = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
-        encoded = by_feature(encode(table, self.features_), self.features_)
-        columns = self._find_columns(encoded, weights, target)
+        features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
+        encoded = by_feature(encode(table, features), features)
+        columns = self._find_columns(encoded, features, weights, target)
         if self.drop_redundant and self.strategy != "paper":
             columns = columns.take(~find_redundant(encoded, columns))
-        self.columns_ = columns
+        self.features_, self.columns_ = features, columns
         return self
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
@@ -150,19 +150,17 @@ class Binarizer(TransformerMixin, BaseEstimator):
         if self.strategy == "guess" and y is None:
             raise ValueError('y must be given with strategy="guess", got None: This Binarizer requires y to be passed')
 
-    def _find_columns(self, encoded: FloatArray, sample_weight: FloatArray | None, target: Target | None) -> Columns:
+    def _find_columns(
+        self, encoded: FloatArray, features: Sequence[Feature], weights: FloatArray | None, target: Target | None
+    ) -> Columns:
         if self.strategy == "paper":
-            return paper_columns(encoded, self.features_, self.max_columns)
+            return paper_columns(encoded, features, self.max_columns)
         if self.strategy == "guess":
             assert target is not None
-            found = guess_thresholds(
-                encoded, self.features_, sample_weight, target, self.max_thresholds, self.max_columns
-            )
-            return make_columns(self.features_, lambda f: found[f])
-        max_thresholds = None if self.strategy == "exact" else self.max_thresholds
-        return make_columns(
-            self.features_, lambda f: quantile_thresholds(encoded[f], max_thresholds, sample_weight, target)
-        )
+            found = guess_thresholds(encoded, features, weights, target, self.max_thresholds, self.max_columns)
+            return make_columns(features, lambda f: found[f])
+        n = None if self.strategy == "exact" else self.max_thresholds
+        return make_columns(features, lambda f: quantile_thresholds(encoded[f], n, weights, target))
 
 
 def make_target(y: ArrayLike, table: Table) -> Target:

@@ -471,7 +471,7 @@ class _Picture:
     def _add(self, patch: Any) -> None:
         patch.set_transform(self.transform)
         patch.set_clip_on(False)
-        self.ax.add_patch(patch)
+        self.ax.add_artist(patch)  # unlike add_patch it leaves the data limits alone
 
     def _shrink(self, text: Text, width: float) -> None:
         """Where pixels make a text wider than its room."""
