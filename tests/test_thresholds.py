@@ -21,7 +21,8 @@ from topktree.thresholds import (
     separators,
 )
 
-some = settings(max_examples=200, deadline=None)
+some = settings(max_examples=100, deadline=None)
+more = settings(max_examples=300, deadline=None)
 
 MAX = np.finfo(np.float64).max
 MAX32 = float(np.finfo(np.float32).max)
@@ -79,7 +80,7 @@ def gaps(draw):
 # Separators.
 
 
-@settings(max_examples=500, deadline=None)
+@more
 @given(gaps())
 def test_a_separator_is_finite_and_between(gap):
     low, high = gap
@@ -88,7 +89,7 @@ def test_a_separator_is_finite_and_between(gap):
     assert low <= threshold < high
 
 
-@settings(max_examples=500, deadline=None)
+@more
 @given(gaps(), st.lists(finite, max_size=5))
 def test_rounding_to_float32_moves_nothing_across_an_edge(gap, others):
     low, high = gap
@@ -96,14 +97,14 @@ def test_rounding_to_float32_moves_nothing_across_an_edge(gap, others):
     if not is_edge(threshold):
         return
     near = as_float32([threshold, low, high])
-    near = np.concatenate([near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))])
-    around = np.concatenate([[threshold, low, high], near, others])
     with np.errstate(over="ignore"):
+        near = np.concatenate([near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))])
+        around = np.concatenate([[threshold, low, high], near, others])
         around = np.concatenate([around, np.nextafter(around, -np.inf), np.nextafter(around, np.inf)])
     np.testing.assert_array_equal(as_float32(around) <= threshold, around <= threshold)
 
 
-@settings(max_examples=500, deadline=None)
+@more
 @given(gaps())
 def test_a_separator_is_an_edge_where_float32_tells_the_two_apart(gap):
     low, high = gap
@@ -413,10 +414,10 @@ def test_a_sharp_change_of_class_is_a_threshold(change, max_thresholds):
 
 
 @pytest.mark.parametrize("max_thresholds", [1, 2])
-def test_a_change_of_class_in_a_long_feature_is_found_to_a_fraction_of_a_per_cent(max_thresholds):
+def test_a_change_of_class_among_very_many_values_is_found_nearly(max_thresholds):
     values = np.arange(10_000.0)
     thresholds = quantile_thresholds(values, max_thresholds, None, target(values >= 7123))
-    assert np.abs(thresholds - 7123).min() <= 10_000 / FINE_BOUNDARIES
+    assert np.abs(thresholds - 7123).min() <= 10_000 / FINE_BOUNDARIES <= 50
 
 
 def test_half_of_the_thresholds_are_at_quantiles_and_half_where_the_classes_change():
@@ -534,11 +535,3 @@ def test_paper_thresholds_count_a_value_once_however_frequent():
     np.testing.assert_array_equal(paper_thresholds(values, 2), [2.0])
     np.testing.assert_array_equal(paper_thresholds(values, 1), [])
     np.testing.assert_array_equal(paper_thresholds(values, 100), np.quantile(np.arange(5.0), [0.2, 0.4, 0.6, 0.8]))
-
-
-@pytest.mark.parametrize("values", [[-np.inf, 1.0, 2.0, np.inf], [1.0, 2.0, np.inf], [-np.inf, 3.0, 4.0, 5.0, 6.0]])
-def test_paper_thresholds_of_infinities_are_numbers_that_part_the_values(values):
-    thresholds = paper_thresholds(np.array(values), 3)
-    assert not np.isnan(thresholds).any()
-    for threshold in thresholds:
-        assert 0 < np.count_nonzero(np.array(values) >= threshold) < len(values)

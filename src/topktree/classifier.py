@@ -34,6 +34,7 @@ from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objec
 from ._progress import ProgressLine
 from .binarizer import EQUALS, IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary
 from .model_file import PathLike, read_model, write_model
+from .plot import plot_tree
 from .sklearn_tree import to_sklearn
 from .table import BOOLEAN, Feature, Table, encode, is_missing, learn_features, read_table
 from .thresholds import Target, half, quantile_thresholds
@@ -227,8 +228,6 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
     ) -> Any:
         """Draw the tree with matplotlib, on `ax` or a new figure; returns the Axes."""
-        from .plot import plot_tree
-
         return plot_tree(self._model(feature_names, class_names), ax)
 
     def save(self, path: PathLike) -> None:

@@ -157,7 +157,7 @@ def export_text(model: Model) -> str:
             left_is_known = test.yes_goes_left or test.kind == IS_MISSING
             todo.append((right, depth + 1, on_right, present if left_is_known else known))
             todo.append((left, depth + 1, on_left, known if left_is_known else present))
-    return "".join(f"{_one_line(line)}\n" for line in lines)
+    return "".join(f"{one_line(line)}\n" for line in lines)
 
 
 def export_rules(model: Model) -> str:
@@ -176,7 +176,7 @@ def export_rules(model: Model) -> str:
         left, right = model.children(node)
         for child, holds in ((right, not test.yes_goes_left), (left, test.yes_goes_left)):
             todo.append((child, {**path, test.feature: before.narrowed(test, holds)}))
-    return "".join(f"{_one_line(line)}\n" for line in lines)
+    return "".join(f"{one_line(line)}\n" for line in lines)
 
 
 def export_dot(model: Model) -> str:
@@ -319,7 +319,7 @@ def _short(count: float) -> str:
     return str(int(count)) if float(count).is_integer() else f"{count:.6g}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Line breaks and other control characters as Python writes them."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._problem import FloatArray
-from .export import AT_MOST, COLOURS, Model, Test, _one_line
+from .export import AT_MOST, COLOURS, Model, Test, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -269,7 +269,7 @@ def _make_box(model: Model, node: int, wording: str, limit: float, ruler: Ruler)
     details = [wording.format(rows, "" if rows == 1 else "s")]
     if leaf:
         predicted = model.predicted(node)
-        heads = [shorten(_one_line(model.class_names[predicted]), fits)]
+        heads = [shorten(one_line(model.class_names[predicted]), fits)]
         details.insert(0, f"{100 * model.shares(node)[predicted]:.1f}%")
     else:
         heads = _question(model.test(node), fits)
@@ -284,11 +284,11 @@ def _make_box(model: Model, node: int, wording: str, limit: float, ruler: Ruler)
 
 def _question(test: Test, fits: Callable[[str], bool]) -> list[str]:
     """The literal on one line, or on two where that is too long; a threshold is never shortened."""
-    question = _one_line(f"{test.literal}?")
+    question = one_line(f"{test.literal}?")
     if fits(question):
         return [question]
-    second = _one_line(f"{test.kind} {test.text}".strip() + "?")
-    return [shorten(_one_line(test.name), fits), second if test.kind == AT_MOST else shorten(second, fits)]
+    second = one_line(f"{test.kind} {test.text}".strip() + "?")
+    return [shorten(one_line(test.name), fits), second if test.kind == AT_MOST else shorten(second, fits)]
 
 
 def _place(model: Model, widths: Sequence[float]) -> FloatArray:
@@ -336,7 +336,7 @@ def _make_legend(
         named.append((OTHERS_COLOUR, f"{others} others"))
     rows: list[list[tuple[str, _Line, float]]] = [[]]
     for colour, name in named:
-        text = shorten(_one_line(name), lambda text: ruler(text, False) <= LEGEND_TEXT)
+        text = shorten(one_line(name), lambda text: ruler(text, False) <= LEGEND_TEXT)
         entry = (colour, _Line(text, DETAIL_SIZE), SWATCH + 0.4 + DETAIL_SIZE * ruler(text, False) + 1.2)
         if rows[-1] and sum(other[2] for other in rows[-1]) + entry[2] > width:
             rows.append([])
