@@ -34,7 +34,7 @@ sanitize: $(VENV)/build-tools
 	@$(call cpp_tests,address,Debug,address$(comma)undefined)
 	@$(call cpp_tests,thread,Debug,thread)
 
-lint: $(VENV)/installed $(VENV)/lint-tools
+lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/plot-tools
 	@$(TOOLS) ruff check
 	@$(TOOLS) ruff format --check
 	@$(TOOLS) mypy --strict

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from topktree import Binarizer, TopKTreeClassifier
 from topktree.table import UNSEEN, canonical, encode, is_missing, learn_features, read_table
 
-some = settings(max_examples=100, deadline=None)
+some = settings(max_examples=60, deadline=None)
 
 NAN = float("nan")
 BIG = 2**53  # from here on not every integer is a float64
@@ -337,8 +337,20 @@ def test_categories_may_be_fractions_and_booleans():
 
 
 def test_categories_may_be_intervals():
-    X = frame(pd.cut(pd.Series([1.0, 9.0, np.nan, 4.0]), [0, 5, 10]))
-    assert_reads(X, "category", ("(0, 5]", "(5, 10]"), [0, 1, np.nan, 0])
+    X = frame(pd.Categorical.from_codes([1, 0, 1], pd.IntervalIndex.from_breaks([0, 5, 10])))
+    assert_reads(X, "category", ("(0, 5]", "(5, 10]"), [1, 0, 1])
+    X = frame(pd.Categorical.from_codes([1, -1, 0], pd.IntervalIndex.from_breaks([0.5, 5.5, 10])))
+    assert_reads(X, "category", ("(0.5, 5.5]", "(5.5, 10.0]"), [1, np.nan, 0])
+
+
+@pytest.mark.parametrize("categories", [pd.IntervalIndex.from_breaks([0, 5, 10]), pd.Index([3, 7]), pd.Index([0.5, 7])])
+def test_categories_are_the_same_with_and_without_missing_values(categories):
+    complete = frame(pd.Categorical.from_codes([0, 1, 0], categories))
+    with_missing = frame(pd.Categorical.from_codes([0, 1, -1], categories))
+    for train in (complete, with_missing):
+        reader = Reader().fit(train)
+        np.testing.assert_array_equal(reader.transform(complete)[:, 0], [0, 1, 0])
+        np.testing.assert_array_equal(reader.transform(with_missing)[:, 0], [0, 1, np.nan])
 
 
 def test_categories_may_be_tuples():

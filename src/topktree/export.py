@@ -202,7 +202,7 @@ def export_dot(model: Model) -> str:
 
 
 def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
-    """One CASE expression; with a table, the SELECT that gives it as `prediction`.
+    """One CASE expression, confidence and counts in comments; with a table, the SELECT that gives it as `prediction`.
 
     NULL is a missing value. A table in a schema is given as a sequence of names.
     """
@@ -221,7 +221,7 @@ def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
             depth -= item.endswith("END")
             pieces.append(item)
         elif model.is_leaf(item):
-            pieces.append(_sql_value(model.labels[model.predicted(item)]))
+            pieces.append(f"{_sql_value(model.labels[model.predicted(item)])} {_sql_comment(model.summary(item))}")
         else:
             test = model.test(item)
             left, right = model.children(item)
@@ -355,6 +355,10 @@ def _sql_value(value: Any) -> str:
             raise ValueError(f"SQL must have finite numbers, got the label or category {value!r}")
         return repr(value)
     return "'" + str(canonical(value)).replace("'", "''") + "'"
+
+
+def _sql_comment(text: str) -> str:
+    return f"/* {one_line(text).replace('*/', '* /').replace('/*', '/ *')} */"
 
 
 def _sql_name(name: str) -> str:
