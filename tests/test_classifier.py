@@ -807,7 +807,7 @@ def test_bad_data_to_predict(method):
     classifier = fitted(X, y)
     for bad, message in [
         (X[:, :3], "3 features"),
-        (np.where(X == 5, "five", X), "X must have numbers in 'x0', as in fit, got '"),
+        (np.where(X == 5, "five", X), "X must have numbers in 'x0', got '"),
         (X[0], "2D"),
         (scipy.sparse.csr_array(X), "[Ss]parse"),
     ]:

@@ -9,7 +9,7 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from tables import TIDY_COLUMNS, cases, is_missing, queries, sql_rows
@@ -24,15 +24,14 @@ tidy_cases = cases(TIDY_COLUMNS, labels=("int", "bool", "float"), odd_names=Fals
 
 
 def ages():
-    """Two cuts of one number, a boolean below, and one row that does not fit."""
+    """Those between 30 and 40 are "yes", but for one smoker; one old person is "maybe"."""
     age = [20, 25, 30, 31, 35, 40, 41, 50, 60, 35]
-    smoker = [True, False] * 5
-    y = ["no"] * 3 + ["yes"] * 3 + ["no", "maybe", "no", "no"]
-    return pd.DataFrame({"age": age, "smoker": smoker}), y
+    smoker = [False] * 9 + [True]
+    return pd.DataFrame({"age": age, "smoker": smoker}), ["no"] * 3 + ["yes"] * 3 + ["no", "maybe", "no", "no"]
 
 
 def fitted(**parameters):
-    return TopKTreeClassifier(**parameters).fit(*ages())
+    return TopKTreeClassifier(**{"k": "all", "max_depth": 3, "leaf_penalty": "tie", **parameters}).fit(*ages())
 
 
 def leaves_of(clf):
@@ -103,15 +102,11 @@ def descend(lines, row):
 
 
 def test_rules_have_a_line_per_leaf_and_merge_conditions():
-    assert (
-        fitted().export_rules()
-        == (
-            "age <= 30.5 -> no (100.0% of 3 rows; no 3)\n"
-            "30.5 < age <= 40.5 and smoker = False -> yes (66.7% of 3 rows; no 1, yes 2)\n"
-            "30.5 < age <= 40.5 and smoker = True -> yes (100.0% of 1 row; yes 1)\n"
-            "age > 40.5 -> no (66.7% of 3 rows; maybe 1, no 2)\n"
-        )
-        or "30.5 < age <= 40.5" in fitted(max_depth=2).export_rules()
+    clf = fitted(min_samples_leaf=3)
+    assert clf.export_rules() == (
+        "age <= 30.5 -> no (100.0% of 3 rows; no 3)\n"
+        "30.5 < age <= 40.5 -> yes (75.0% of 4 rows; no 1, yes 3)\n"
+        "age > 40.5 -> no (66.7% of 3 rows; maybe 1, no 2)\n"
     )
 
 
@@ -421,7 +416,7 @@ def run_sql(clf, X, **options):
 
 
 def reads_numbers_exactly(thresholds):
-    """Whether SQLite reads these as Python does: before 3.47 it may be off by the last bit."""
+    """Whether SQLite reads these as Python does; where it has no long double it may be off by a bit."""
     with closing(sqlite3.connect(":memory:")) as database:
         return all(database.execute(f"SELECT {t!r}").fetchone()[0] == t for t in thresholds)
 
@@ -430,14 +425,9 @@ def reads_numbers_exactly(thresholds):
 @given(cases(), st.integers(0, 2**32 - 1))
 def test_a_database_predicts_the_same(case, seed):
     clf = case.fit()
+    assume(reads_numbers_exactly([t for t in clf.tree_.threshold.tolist() if math.isfinite(t)]))
     asked = queries(clf, case, seed)
-    thresholds = [t for t in clf.tree_.threshold.tolist() if math.isfinite(t)]
-    if not reads_numbers_exactly(thresholds):
-        asked = asked[: len(case.X)]
-        if not reads_numbers_exactly(np.nextafter(thresholds, np.inf).tolist()):
-            return
-    expected = clf.predict(asked).tolist()
-    assert run_sql(clf, asked) == expected
+    assert run_sql(clf, asked) == clf.predict(asked).tolist()
 
 
 def test_sql_without_a_table_is_an_expression():
@@ -491,7 +481,7 @@ def test_sql_integers_beyond_2_53_round_as_float64_do(start, step):
     values = [start + i * step for i in range(8)]
     X = pd.DataFrame({"id": values})
     clf = TopKTreeClassifier(k="all", max_depth=4, max_thresholds=None).fit(X, [0, 0, 1, 1, 0, 2, 2, 1])
-    asked = sorted({v + d for v in values for d in (-1, 0, 1, step // 2)} & set(range(-(2**63), 2**63)))
+    asked = sorted(v + d for v in values for d in (-1, 0, 1, step // 2) if -(2**63) <= v + d < 2**63)
     frame = pd.DataFrame({"id": asked})
     assert run_sql(clf, frame) == clf.predict(frame).tolist()
     floats = pd.DataFrame({"id": [float(value) for value in asked]})
@@ -519,23 +509,21 @@ def test_sql_of_a_frame_with_repeated_names_is_refused_or_tells_them_apart():
 
 
 def test_sql_refuses_infinite_categories():
-    clf = TopKTreeClassifier(categorical_features=[0]).fit([[0.0], [np.inf]], [0, 1])
-    sql_of = {True: clf.export_sql} if "inf" in clf.export_text() else {}
-    for export in sql_of.values():
-        with pytest.raises(ValueError, match=r"finite numbers.*inf"):
-            export()
+    clf = TopKTreeClassifier(categorical_features=[0]).fit([[0.0], [1.0], [np.inf]], [0, 0, 1])
+    with pytest.raises(ValueError, match=r"finite numbers.*inf"):
+        clf.export_sql()
 
 
 # Names, single leaves, order of calls
 
 
 def test_names_can_be_given():
-    clf = fitted(max_depth=1)
+    clf = fitted(max_depth=2)
     names = {"feature_names": ["years", "smokes"], "class_names": np.array(["M", "N", "Y"])}
     for name in ("export_text", "export_rules", "export_dot"):
         text = getattr(clf, name)(**names)
         assert "years" in text
-        assert "N 5" in text or "N 6" in text or "Y 3" in text
+        assert "Y 3" in text
         assert "age" not in text
     assert '"years" <= ' in clf.export_sql(feature_names=names["feature_names"])
     assert '"years" <= ' in clf.export_sql(feature_names=pd.Index(names["feature_names"]))

@@ -213,7 +213,7 @@ def test_names_are_checked_at_predict_time():
 def test_text_where_numbers_belong():
     X, y = people()
     classifier = fitted(X, y)
-    with pytest.raises(ValueError, match="X must have numbers in 'age', as in fit, got 'old'"):
+    with pytest.raises(ValueError, match="X must have numbers in 'age', got 'old'"):
         classifier.predict(X.astype({"age": object}).assign(age="old"))
     with pytest.raises(ValueError, match="'colour', which categorical_features leaves out, got"):
         fitted(X, y, categorical_features=["grade"])

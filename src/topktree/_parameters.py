@@ -59,6 +59,12 @@ def check_k(k: Any, max_depth: int) -> None:
         raise ValueError(f"k must have one entry per level, at least max_depth={max_depth} of them, got {k!r}")
 
 
+def check_bool(name: str, value: Any) -> None:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
 def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
     """One of the names."""
     if not isinstance(value, str) or value not in allowed:

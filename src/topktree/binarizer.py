@@ -7,6 +7,7 @@ together and ascend, so that a row's bits follow from one binary search per feat
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,13 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from . import _engine, _parameters
 from ._engine import PackedRows
 from ._problem import FloatArray, IntArray
 from .guess import guess_thresholds
-from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table
+from .labels import number_labels, read_labels, read_weights
+from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table, unique_names
 from .thresholds import Target, format_number, half, paper_thresholds, quantile_thresholds
 
 # What a column asks of its feature.
@@ -102,10 +104,16 @@ class Binarizer(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the columns."""
-        self._check_parameters(y)
+        self._check_parameters()
+        if self.strategy == "guess" and y is None:
+            raise ValueError('This Binarizer with strategy="guess" requires y to be passed, but the target y is None')
+        labels = None if y is None else read_labels(self, y)
         table = read_table(self, X, reset=True)
-        target = None if y is None else make_target(y, table)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, np.empty((table.n_rows, 0)))
+        classes = None if labels is None else number_labels(labels, table.n_rows)
+        weights = read_weights(sample_weight, table.n_rows)
+        if weights is not None:
+            table, weights, classes = _with_weight(table, weights, classes)
+        target = None if classes is None else Target(classes[1].astype(np.int32), len(classes[0]))
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
         encoded = by_feature(encode(table, features), features)
         columns = self._find_columns(encoded, features, weights, target)
@@ -132,7 +140,11 @@ class Binarizer(TransformerMixin, BaseEstimator):
             literal(self.features_[f], names[f], test, value)
             for f, test, value in zip(columns.feature, columns.test, columns.value, strict=True)
         ]
-        return np.array(literals, dtype=object)
+        repeated = {text for text, times in Counter(literals).items() if times > 1}
+        for j in [j for j, text in enumerate(literals) if text in repeated and columns.test[j] in (AT_MOST, AT_LEAST)]:
+            operator = "<=" if columns.test[j] == AT_MOST else ">="
+            literals[j] = f"{names[columns.feature[j]]} {operator} {columns.value[j]!r}"
+        return np.array(unique_names(literals), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -141,14 +153,13 @@ class Binarizer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _check_parameters(self, y: ArrayLike | None) -> None:
+    def _check_parameters(self) -> None:
         _parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
         _parameters.check_choice("strategy", self.strategy, STRATEGIES)
         _parameters.check_int("max_columns", self.max_columns, 1, or_none=True)
         if self.max_columns is not None and self.strategy not in ("guess", "paper"):
             raise ValueError(f'max_columns must be None with strategy="{self.strategy}", got {self.max_columns}')
-        if self.strategy == "guess" and y is None:
-            raise ValueError('y must be given with strategy="guess", got None: This Binarizer requires y to be passed')
+        _parameters.check_bool("drop_redundant", self.drop_redundant)
 
     def _find_columns(
         self, encoded: FloatArray, features: Sequence[Feature], weights: FloatArray | None, target: Target | None
@@ -161,14 +172,6 @@ class Binarizer(TransformerMixin, BaseEstimator):
             return make_columns(features, lambda f: found[f])
         n = None if self.strategy == "exact" else self.max_thresholds
         return make_columns(features, lambda f: quantile_thresholds(encoded[f], n, weights, target))
-
-
-def make_target(y: ArrayLike, table: Table) -> Target:
-    """Labels as indices."""
-    labels = column_or_1d(y)
-    check_consistent_length(np.empty(table.n_rows), labels)
-    classes, indices = np.unique(labels, return_inverse=True)
-    return Target(indices.astype(np.int32), len(classes))
 
 
 def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray:
@@ -295,6 +298,16 @@ def _join(parts: Sequence[tuple[int, int, FloatArray]]) -> Columns:
         np.repeat(np.array([test for _, test, _ in parts], dtype=np.uint8), sizes),
         np.concatenate([values for _, _, values in parts]) if parts else np.empty(0),
     )
+
+
+def _with_weight(
+    table: Table, weights: FloatArray, classes: tuple[NDArray[Any], IntArray] | None
+) -> tuple[Table, FloatArray, tuple[NDArray[Any], IntArray] | None]:
+    """The rows whose weight is not zero."""
+    kept = weights > 0
+    if not kept.any():
+        raise ValueError("sample_weight must have a row of positive weight, got only zeros")
+    return table.take(kept), weights[kept], None if classes is None else (classes[0], classes[1][kept])
 
 
 def _has_at_most_two_values(values: FloatArray) -> bool:

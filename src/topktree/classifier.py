@@ -20,23 +20,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _engine, _parameters, export
 from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective
 from ._progress import ProgressLine
 from .binarizer import EQUALS, IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .labels import number_labels, read_labels, read_weights
 from .model_file import PathLike, read_model, write_model
 from .plot import plot_tree
 from .sklearn_tree import to_sklearn
-from .table import BOOLEAN, Feature, Table, encode, is_missing, learn_features, read_table
+from .table import BOOLEAN, Feature, Table, encode, learn_features, read_table
 from .thresholds import Target, half, quantile_thresholds
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
@@ -280,11 +274,10 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> _Training:
         """The rows that have weight, classes as indices."""
-        labels = _labels(self, y)
+        labels = read_labels(self, y)
         table = read_table(self, X, reset=True)
-        check_consistent_length(np.empty(table.n_rows), labels)
-        classes, indices = _unique_labels(labels)
-        row_weights = _row_weights(sample_weight, table.n_rows)
+        classes, indices = number_labels(labels, table.n_rows)
+        row_weights = read_weights(sample_weight, table.n_rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
         has_weight = np.ones(len(indices), dtype=bool) if row_weights is None else row_weights > 0
         if isinstance(class_weights, np.ndarray):
@@ -397,42 +390,6 @@ class _Training:
     classes: NDArray[Any]
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None
-
-
-def _labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
-    """`y` as a 1d array of class labels."""
-    if hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    objects = y if isinstance(y, (list, tuple)) or getattr(y, "dtype", int) == np.dtype(object) else ()
-    missing = [label for label in objects if is_missing(label)]
-    if missing:
-        raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing[0]!r}")
-    labels: NDArray[Any] = validate_data(estimator, y=y)
-    if labels.dtype.kind not in "biuSUO":  # of these every array is a classification target
-        check_classification_targets(labels)
-    return labels
-
-
-def _unique_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """The distinct labels in order, and the index of each label among them."""
-    try:
-        classes, indices = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
-    return classes, indices
-
-
-def _row_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
-    """Checked weights of the rows, or None."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(_check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64))
-    if np.any(weights < 0):
-        raise ValueError(f"sample_weight must not be negative, got {weights.min()}")
-    with np.errstate(over="ignore"):
-        if not np.isfinite(weights.sum()):
-            raise ValueError(f"sample_weight must have a finite sum, got weights up to {weights.max()}")
-    return weights
 
 
 def _class_weights(

@@ -235,7 +235,9 @@ def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
         expression = f"CASE WHEN 1 = 1 THEN {expression} END"
     if table is None:
         return expression
-    parts = [table] if isinstance(table, str) else list(table)
+    parts = [table] if isinstance(table, str) else table
+    if not isinstance(parts, (list, tuple)) or not parts or not all(isinstance(part, str) and part for part in parts):
+        raise ValueError(f"table must be a name, a sequence of names or None, got {table!r}")
     return f"SELECT {expression} AS prediction\nFROM {'.'.join(_sql_name(part) for part in parts)}"
 
 

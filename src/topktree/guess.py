@@ -6,18 +6,20 @@ thresholds tells which few matter; they are ranked by the gain of the splits tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ._problem import FloatArray
-from .table import CATEGORY, NUMBER, Feature
+from .table import NUMBER, Feature
 from .thresholds import Target, find_boundaries
 
 # Of scikit-learn's ensemble: 40 rounds of trees with three levels.
 ROUNDS = 40
 DEPTH = 3
-MAX_CATEGORIES = 255  # more than scikit-learn's ensemble takes
+MAX_CATEGORIES = 255  # as many or more are numbers to scikit-learn's ensemble
 
 
 def guess_thresholds(
@@ -51,29 +53,36 @@ def _split_gains(
     gains: list[dict[float, float]] = [{} for _ in features]
     if target.n_classes < 2:
         return gains
-    is_category = [f.kind == CATEGORY and len(f.categories) < MAX_CATEGORIES for f in features]
+    boundaries = [find_boundaries(encoded[f], None) if x.kind == NUMBER else None for f, x in enumerate(features)]
+    # scikit-learn's ensemble does not take features without any value.
+    used = [f for f, gaps in enumerate(boundaries) if (features[f].categories if gaps is None else len(gaps.ordered))]
+    if not used:
+        return gains
     ensemble = HistGradientBoostingClassifier(
         max_iter=ROUNDS,
         max_depth=DEPTH,
         min_samples_leaf=min(20, max(1, encoded.shape[1] // 50)),
         early_stopping=False,
-        categorical_features=is_category,
+        categorical_features=[0 < len(features[f].categories) < MAX_CATEGORIES for f in used],
         random_state=0,
     )
-    ensemble.fit(encoded.T, target.classes, sample_weight=sample_weight)
-    boundaries = [
-        find_boundaries(encoded[f], None) if features[f].kind == NUMBER else None for f in range(len(features))
-    ]
-    for round_ in ensemble._predictors:
-        for tree in round_:
-            for node in tree.nodes[tree.nodes["is_leaf"] == 0]:
-                gaps = boundaries[node["feature_idx"]]
-                if gaps is None or len(gaps) == 0:
-                    continue
-                # The gap that the split is in; a split of missing from present values is in none.
-                gap = int(np.searchsorted(gaps.ordered[gaps.below + 1], node["num_threshold"], side="right"))
-                if gap < len(gaps):
-                    threshold = float(gaps.thresholds(slice(gap, gap + 1))[0])
-                    of_feature = gains[node["feature_idx"]]
-                    of_feature[threshold] = of_feature.get(threshold, 0.0) + float(node["gain"])
+    with threadpool_limits(limits=1, user_api="openmp"):  # as everything here that is not told otherwise
+        ensemble.fit(encoded[used].T, target.classes, sample_weight=sample_weight)
+    for node in _split_nodes(ensemble):
+        f = used[node["feature_idx"]]
+        gaps = boundaries[f]
+        if gaps is None:
+            continue
+        # The gap that the split is in; a split of missing from present values is in none.
+        gap = int(np.searchsorted(gaps.ordered[gaps.below + 1], node["num_threshold"], side="right"))
+        if gap < len(gaps):
+            threshold = float(gaps.thresholds(slice(gap, gap + 1))[0])
+            gains[f][threshold] = gains[f].get(threshold, 0.0) + float(node["gain"])
     return gains
+
+
+def _split_nodes(ensemble: Any) -> Iterator[Any]:
+    """The inner nodes of all trees; scikit-learn has no public way to them."""
+    for trees in ensemble._predictors:
+        for tree in trees:
+            yield from tree.nodes[tree.nodes["is_leaf"] == 0]

@@ -8,7 +8,9 @@ true is 1; so trees and columns deal with numbers only.
 
 from __future__ import annotations
 
+import datetime
 import numbers
+import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +48,7 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class RawColumn:
-    """One column: float64 with NaN for missing, or objects."""
+    """One column: numbers with NaN for missing, booleans, or objects."""
 
     values: NDArray[Any]
     kind: str | None  # as its type says; None: objects of any type
@@ -113,7 +115,10 @@ def check_categorical_features(
         return [None] * n_features
     if categorical_features is None:
         return [False] * n_features
-    listed = np.asarray(categorical_features)
+    try:
+        listed = np.asarray(categorical_features)
+    except ValueError:
+        raise ValueError(message) from None
     if listed.ndim != 1:
         raise ValueError(message)
     if listed.dtype.kind == "b":
@@ -142,6 +147,21 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (numbers.Number, np.datetime64, np.timedelta64)) and bool(value != value)
 
 
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with .1, .2, ... after those that came before."""
+    taken = set(names)
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        unique, number = name, 0
+        while unique in seen or (number and unique in taken):
+            number += 1
+            unique = f"{name}.{number}"
+        seen.add(unique)
+        result.append(unique)
+    return tuple(result)
+
+
 def _is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X)) or hasattr(X, "collect_schema")
 
@@ -151,7 +171,9 @@ def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
         raise TypeError(f"X must be a frame in memory, got {type(X).__name__}: call its collect() first")
     if nw.dependencies.is_pandas_like_dataframe(X) and len(set(X.columns)) < len(X.columns):
         X = X.copy(deep=False)
-        X.columns = _unique(tuple(map(str, X.columns)))  # neither scikit-learn nor narwhals takes names that repeat
+        X.columns = unique_names(
+            tuple(map(str, X.columns))
+        )  # neither scikit-learn nor narwhals takes names that repeat
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     frame = nw.from_native(X, eager_only=True)
     if 0 in frame.shape:
@@ -163,21 +185,43 @@ def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
 
 
 def _frame_column(series: Any, name: str) -> RawColumn:
-    is_category = isinstance(series.dtype, (nw.Categorical, nw.Enum))
-    column = _raw_column(series.to_numpy(), name)
-    return RawColumn(column.values, CATEGORY) if is_category else column
+    if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
+        return RawColumn(_category_values(series), CATEGORY)
+    try:
+        values = series.to_numpy()
+    except Exception:  # types that NumPy has not, such as integers of 128 bits
+        values = _objects(series.to_list())
+    return _raw_column(values, name)
+
+
+def _category_values(series: Any) -> NDArray[np.object_]:
+    """The categories as they are, also where missing values would make NumPy turn integers into floats."""
+    native = series.to_native()
+    if not hasattr(native, "cat") or not hasattr(native.cat, "codes"):
+        return _objects(series.to_list())
+    categories = _objects([*native.cat.categories, None])  # pandas has -1 for missing
+    return categories[native.cat.codes.to_numpy()]
+
+
+def _objects(values: list[Any]) -> NDArray[np.object_]:
+    result = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # at once, NumPy would take tuples apart
+        result[i] = value
+    return result
 
 
 def _raw_column(values: NDArray[Any], name: str) -> RawColumn:
     kind = values.dtype.kind
     if values.ndim != 1 or kind not in "biufOUST":
-        advice = ": turn dates and durations into numbers" if kind in "mM" else ""
-        raise TypeError(
-            f"X must have columns of numbers, booleans or categories, got {values.dtype} in {name!r}{advice}"
-        )
+        raise TypeError(_wrong_type(values.dtype, name, kind in "mM"))
     if kind in "biuf":
-        return RawColumn(values.astype(np.float64), BOOLEAN if kind == "b" else NUMBER)
+        return RawColumn(values, BOOLEAN if kind == "b" else NUMBER)
     return RawColumn(values.astype(object), None)
+
+
+def _wrong_type(type_name: Any, name: str, is_date: bool) -> str:
+    advice = ": turn dates and durations into numbers" if is_date else ""
+    return f"X must have columns of numbers, booleans or categories, got {type_name} in {name!r}{advice}"
 
 
 def _as_array(X: Any) -> Any:
@@ -220,13 +264,15 @@ def _missing_and_extreme(values: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArr
 
 
 def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature:
-    kind = CATEGORY if wanted else column.kind or _kind_of_objects(column.values)
+    kind = CATEGORY if wanted else column.kind or _kind_of_objects(column.values, name)
     if wanted is False and kind == CATEGORY:
         example = next((value for value in column.values if not is_missing(value)), None)
-        raise ValueError(
-            f"X must have numbers in {name!r}, which categorical_features leaves out, got {example!r}; list it there, "
-            'or leave categorical_features at "from_dtype"'
-        )
+        if example is not None:
+            raise ValueError(
+                f"X must have numbers in {name!r}, which categorical_features leaves out, got {example!r}; list it "
+                'there, or leave categorical_features at "from_dtype"'
+            )
+        kind = NUMBER
     if kind == CATEGORY:
         lookup = _CategoryLookup()
         codes = lookup.codes(column.values, name)
@@ -235,27 +281,30 @@ def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature
     return Feature(name, kind, (), bool(missing), bool(extreme))
 
 
-def _kind_of_objects(values: NDArray[Any]) -> str:
-    types = {t for t in set(map(type, values)) if t.__name__ not in ("NoneType", "NAType", "NaTType")}
-    if any(issubclass(t, (float, np.floating)) for t in types) and any(issubclass(t, (bool, np.bool_)) for t in types):
-        types = {type(value) for value in values if not is_missing(value)}  # are there other floats than NaN
+def _kind_of_objects(values: NDArray[Any], name: str) -> str:
+    types = set(map(type, values))
+    if str in types:
+        return CATEGORY
+    types = {type(value) for value in values if not is_missing(value)}
     if types and all(issubclass(t, (bool, np.bool_)) for t in types):
         return BOOLEAN
     if types and all(issubclass(t, (numbers.Number, np.number, np.bool_)) for t in types):
         return NUMBER
+    if types and all(issubclass(t, _DATES) or t.__name__ == "Period" for t in types):
+        raise TypeError(_wrong_type(types.pop().__name__, name, True))
     return CATEGORY
 
 
 def _numbers(column: RawColumn, name: str) -> FloatArray:
     """The column as float64."""
     if column.values.dtype != object:
-        return column.values
+        return column.values.astype(np.float64)
     result = np.empty(len(column.values))
     for i, value in enumerate(column.values):
         try:
             result[i] = np.nan if is_missing(value) else _number(value)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"X must have numbers in {name!r}, as in fit, got {value!r}") from None
+            raise ValueError(f"X must have numbers in {name!r}, got {reprlib.repr(value)}") from None
     return result
 
 
@@ -275,6 +324,7 @@ def _codes(column: RawColumn, feature: Feature) -> FloatArray:
 
 
 _MISSING = 0
+_DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
 class _CategoryLookup(dict[Any, int]):
@@ -323,18 +373,3 @@ def _feature_index(entry: Any, n_features: int, feature_names: Sequence[str] | N
     if not isinstance(entry, int) or not -n_features <= entry < n_features:
         raise ValueError(f"{message}: there is no feature {entry!r} among {n_features}")
     return entry % n_features
-
-
-def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, with .1, .2, ... after those that came before."""
-    taken = set(names)
-    seen: set[str] = set()
-    result = []
-    for name in names:
-        unique, number = name, 0
-        while unique in seen or (number and unique in taken):
-            number += 1
-            unique = f"{name}.{number}"
-        seen.add(unique)
-        result.append(unique)
-    return tuple(result)

@@ -1,0 +1,54 @@
+"""What comes with a table's rows: class labels and weights, checked.
+
+In: what the user gave. Out: arrays with an entry per row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+
+from ._problem import FloatArray, IntArray
+from .table import is_missing
+
+
+def read_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
+    """`y` as a 1d array of class labels."""
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    objects = y if isinstance(y, (list, tuple)) or getattr(y, "dtype", int) == np.dtype(object) else ()
+    missing = [label for label in objects if is_missing(label)]
+    if missing:
+        raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing[0]!r}")
+    labels: NDArray[Any] = validate_data(estimator, y=y)
+    if labels.dtype.kind not in "biuSUO":  # of these every array is a classification target
+        check_classification_targets(labels)
+    return labels
+
+
+def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], IntArray]:
+    """The distinct labels in order, and the index of each row's label among them."""
+    check_consistent_length(np.empty(n_rows), labels)
+    try:
+        classes, indices = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
+    return classes, indices
+
+
+def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
+    """Weights of the rows, or None."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(_check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64))
+    if np.any(weights < 0):
+        raise ValueError(f"sample_weight must not be negative, got {weights.min()}")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise ValueError(f"sample_weight must have a finite sum, got weights up to {weights.max()}")
+    return weights
