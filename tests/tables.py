@@ -61,6 +61,10 @@ class Case:
         weight = None if self.sample_weight is None else self.sample_weight.tolist()
         return f"Case(X={columns}, y={self.y!r}, sample_weight={weight}, parameters={self.parameters})"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """For Hypothesis, which else leaves out the types of the columns."""
+        printer.text(repr(self))
+
 
 # What a column is made from: values that it repeats, and the type that holds them.
 floats = st.lists(

@@ -7,7 +7,6 @@ together and ascend, so that a row's bits follow from one binary search per feat
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -23,7 +22,7 @@ from ._problem import FloatArray, IntArray
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
 from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table, unique_names
-from .thresholds import Target, format_number, half, paper_thresholds, quantile_thresholds
+from .thresholds import Target, format_number, half, paper_thresholds, quantile_thresholds, threshold_texts
 
 # What a column asks of its feature.
 AT_MOST = 0
@@ -136,14 +135,13 @@ class Binarizer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = _checked_names(input_features, self.features_, getattr(self, "feature_names_in_", None))
         columns = self.columns_
-        literals = [
-            literal(self.features_[f], names[f], test, value)
-            for f, test, value in zip(columns.feature, columns.test, columns.value, strict=True)
-        ]
-        repeated = {text for text, times in Counter(literals).items() if times > 1}
-        for j in [j for j, text in enumerate(literals) if text in repeated and columns.test[j] in (AT_MOST, AT_LEAST)]:
-            operator = "<=" if columns.test[j] == AT_MOST else ">="
-            literals[j] = f"{names[columns.feature[j]]} {operator} {columns.value[j]!r}"
+        literals: list[str] = []
+        for f, name in enumerate(names):
+            own = columns.take(columns.feature == f)
+            texts = threshold_texts(own.value)
+            literals += [
+                literal(self.features_[f], name, *column) for column in zip(own.test, own.value, texts, strict=True)
+            ]
         return np.array(unique_names(literals), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -253,13 +251,13 @@ def is_true(values: NDArray[Any], test: int, value: float) -> NDArray[np.bool_]:
     return np.asarray(values == value if test == EQUALS else np.isnan(values))
 
 
-def literal(feature: Feature, name: str, test: int, value: float) -> str:
-    """A column's meaning in words."""
+def literal(feature: Feature, name: str, test: int, value: float, text: str) -> str:
+    """A column's meaning in words; `text` is what its value reads if that is a threshold."""
     if test == IS_MISSING:
         return f"{name} is missing"
     if test == EQUALS:
         return f"{name} = {value_text(feature, value)}"
-    return f"{name} {'<=' if test == AT_MOST else '>='} {format_number(value)}"
+    return f"{name} {'<=' if test == AT_MOST else '>='} {text}"
 
 
 def value_text(feature: Feature, value: float) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._problem import FloatArray
 from .binarizer import value_text
 from .table import BOOLEAN, LARGEST_EXACT_INT, Feature, canonical
-from .thresholds import format_number
+from .thresholds import threshold_texts
 from .tree import TREE_LEAF, Tree
 
 DICT_FORMAT = "topktree-classifier"
@@ -65,6 +65,7 @@ class Model:
     features: tuple[Feature, ...]
     labels: tuple[Any, ...]  # the classes as Python objects
     class_names: tuple[str, ...]
+    threshold_texts: dict[tuple[int, float], str]  # by feature and threshold
 
     def is_leaf(self, node: int) -> bool:
         """Whether the node has no children."""
@@ -85,7 +86,7 @@ class Model:
             return Test(f, feature.name, IS_MISSING, "", None, yes_goes_left=False)
         if feature.kind == BOOLEAN:
             return Test(f, feature.name, EQUALS, "True", True, yes_goes_left=False)
-        return Test(f, feature.name, AT_MOST, format_number(threshold), float(threshold), yes_goes_left=True)
+        return Test(f, feature.name, AT_MOST, self.threshold_texts[f, threshold], float(threshold), yes_goes_left=True)
 
     def branches(self, node: int, present: frozenset[int] = frozenset()) -> tuple[str, str]:
         """What holds on the left of an inner node and on its right.
@@ -106,15 +107,22 @@ class Model:
         """Share of each class in the node's training weight."""
         return np.asarray(self.tree.value[node] / self.tree.value[node].sum())
 
-    def summary(self, node: int) -> str:
-        """Confidence and counts: `86.7% of 60 rows; no 8, yes 52`."""
-        value = self.tree.value[node]
+    def confidence(self, node: int) -> str:
+        """Share of the predicted class, and size: `86.7% of 60 rows`."""
         rows = int(self.tree.n_node_samples[node])
         size = f"{rows} row{'' if rows == 1 else 's'}"
         if not self._counts_are_rows():
-            size += f" of weight {_short(value.sum())}"
-        counts = ", ".join(f"{self.class_names[c]} {_short(value[c])}" for c in np.flatnonzero(value))
-        return f"{100 * self.shares(node).max():.1f}% of {size}; {counts}"
+            size += f" of weight {_short(self.tree.weighted_n_node_samples[node])}"
+        return f"{100 * self.shares(node).max():.1f}% of {size}"
+
+    def counts(self, node: int) -> str:
+        """The weight of each class that is there: `no 8, yes 52`."""
+        value = self.tree.value[node]
+        return ", ".join(f"{self.class_names[c]} {_short(value[c])}" for c in np.flatnonzero(value))
+
+    def summary(self, node: int) -> str:
+        """Confidence and counts: `86.7% of 60 rows; no 8, yes 52`."""
+        return f"{self.confidence(node)}; {self.counts(node)}"
 
     def _counts_are_rows(self) -> bool:
         return bool(np.array_equal(self.tree.weighted_n_node_samples, self.tree.n_node_samples))
@@ -128,13 +136,14 @@ def make_model(
     class_names: ArrayLike | None = None,
 ) -> Model:
     """The model, under other names if these are given."""
-    labels = tuple(classes.tolist())
+    labels = tuple(label.item() if isinstance(label, np.generic) else label for label in classes.tolist())
     names = _names("feature_names", feature_names, [feature.name for feature in features])
     return Model(
         tree,
         tuple(replace(feature, name=name) for feature, name in zip(features, names, strict=True)),
         labels,
         tuple(_names("class_names", class_names, [str(label) for label in labels])),
+        _threshold_texts(tree, len(features)),
     )
 
 
@@ -189,7 +198,7 @@ def export_dot(model: Model) -> str:
     for node in range(model.tree.node_count):
         predicted = model.predicted(node)
         head = model.class_names[predicted] if model.is_leaf(node) else f"{model.test(node).literal}?"
-        label = "\n".join([head, *model.summary(node).split("; ")])
+        label = "\n".join([head, model.confidence(node), model.counts(node)])
         colour = tint(predicted, float(model.shares(node)[predicted]))
         lines.append(f"{node} [label={_dot_string(label)}, fillcolor={_dot_string(colour)}];")
         if not model.is_leaf(node):
@@ -317,6 +326,15 @@ def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]
     return names
 
 
+def _threshold_texts(tree: Tree, n_features: int) -> dict[tuple[int, float], str]:
+    is_threshold = (tree.category < 0) & np.isfinite(tree.threshold)
+    result = {}
+    for f in range(n_features):
+        thresholds = np.unique(tree.threshold[is_threshold & (tree.feature == f)])
+        result.update({(f, t): text for t, text in zip(thresholds.tolist(), threshold_texts(thresholds), strict=True)})
+    return result
+
+
 def _short(count: float) -> str:
     return str(int(count)) if float(count).is_integer() else f"{count:.6g}"
 
@@ -339,7 +357,7 @@ def _sql_condition(test: Test) -> str:
 
 
 def _sql_threshold(threshold: float) -> str:
-    if abs(threshold) < LARGEST_EXACT_INT or abs(threshold) >= 2.0**63:
+    if abs(threshold) < LARGEST_EXACT_INT or not -(2.0**63) <= threshold < 2.0**63:
         return repr(threshold)
     # Databases compare integers exactly, we their float64: take the largest integer that rounds to the threshold.
     low, high = int(threshold), int(np.nextafter(threshold, np.inf))

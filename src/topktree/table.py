@@ -171,9 +171,7 @@ def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
         raise TypeError(f"X must be a frame in memory, got {type(X).__name__}: call its collect() first")
     if nw.dependencies.is_pandas_like_dataframe(X) and len(set(X.columns)) < len(X.columns):
         X = X.copy(deep=False)
-        X.columns = unique_names(
-            tuple(map(str, X.columns))
-        )  # neither scikit-learn nor narwhals takes names that repeat
+        X.columns = unique_names(tuple(map(str, X.columns)))  # scikit-learn and narwhals take no names that repeat
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     frame = nw.from_native(X, eager_only=True)
     if 0 in frame.shape:
@@ -200,7 +198,7 @@ def _category_values(series: Any) -> NDArray[np.object_]:
     if not hasattr(native, "cat") or not hasattr(native.cat, "codes"):
         return _objects(series.to_list())
     categories = _objects([*native.cat.categories, None])  # pandas has -1 for missing
-    return categories[native.cat.codes.to_numpy()]
+    return np.asarray(categories[native.cat.codes.to_numpy()])
 
 
 def _objects(values: list[Any]) -> NDArray[np.object_]:
@@ -255,7 +253,7 @@ def _array_features(names: Sequence[str], array: NDArray[Any]) -> tuple[Feature,
 
 def _missing_and_extreme(values: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Per column of numbers (n_rows, ...): is a value missing, is one extreme."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         low, high = (reduce(values, axis=0).astype(np.float64) for reduce in (np.fmin.reduce, np.fmax.reduce))
         missing = np.isnan(values.sum(axis=0, dtype=np.float64)) if values.dtype.kind == "f" else low != low
     if np.any(missing):  # or infinities of both signs

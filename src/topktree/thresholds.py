@@ -8,11 +8,12 @@ decides every float64 as we do.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._engine import split_order
 from ._problem import FloatArray, IntArray
@@ -157,6 +158,14 @@ def format_number(threshold: float) -> str:
     if number == 0 or 1e-4 <= abs(number) < 1e16:
         return str(np.format_float_positional(number, unique=True, trim="-"))
     return str(np.format_float_scientific(number, unique=True, trim="-"))
+
+
+def threshold_texts(thresholds: ArrayLike) -> list[str]:
+    """The text of each threshold of one feature: short, but in full where two different ones would read alike."""
+    numbers = np.asarray(thresholds, dtype=np.float64).tolist()
+    texts = {number: format_number(number) for number in numbers}
+    times = Counter(texts.values())
+    return [texts[number] if times[texts[number]] == 1 else repr(number) for number in numbers]
 
 
 def _filled_up(is_chosen: NDArray[np.bool_], spare: IntArray, n: int) -> IntArray:
