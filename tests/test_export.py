@@ -465,6 +465,14 @@ def test_sql_booleans_are_stored_as_0_and_1():
     assert run_sql(clf, pd.DataFrame({"b": [1, 0]})) == [1, 0]
 
 
+def test_sql_may_have_columns_named_true_and_false():
+    # SQLite takes TRUE for the column of that name, if there is one.
+    X = pd.DataFrame({"b": [True, False, True, False], "True": [7, 7, 7, 8], "false": [9, 9, 9, 9]})
+    clf = TopKTreeClassifier(max_depth=1).fit(X, [True, False, True, False])
+    assert clf.tree_.feature[0] == 0
+    assert run_sql(clf, X) == [1, 0, 1, 0]
+
+
 def test_sql_keeps_the_type_of_the_labels():
     for labels in ([1, 2], [1.0, 2.0], ["1", "2"], [-1, 10**15]):
         clf = TopKTreeClassifier().fit([[0], [1]], labels)
@@ -508,10 +516,9 @@ def test_sql_of_a_frame_with_repeated_names_is_refused_or_tells_them_apart():
     assert {'"a"', '"a.1"'} <= set(re.findall(r'"[^"]*"', clf.export_sql()))
 
 
-def test_sql_refuses_infinite_categories():
+def test_an_infinite_category_is_known_by_its_text():
     clf = TopKTreeClassifier(categorical_features=[0]).fit([[0.0], [1.0], [np.inf]], [0, 0, 1])
-    with pytest.raises(ValueError, match=r"finite numbers.*inf"):
-        clf.export_sql()
+    assert "= 'inf'" in clf.export_sql()
 
 
 # Names, single leaves, order of calls

@@ -106,7 +106,7 @@ def test_training_and_later_rows_may_differ_in_type(dtype, other):
     X = rng.integers(0, 2 if dtype == "bool" else 100, (60, 3)).astype(dtype)
     y = (X[:, 0].astype(float) * 2 + X[:, 1] > 100).astype(int) + (X[:, 2] > 0)
     clf = fit(X, y)
-    asked = rng.integers(0, 100, (40, 3)).astype(other)
+    asked = rng.integers(0, 2 if dtype == "bool" else 100, (40, 3)).astype(other)
     assert_same(clf, X)
     assert_same(clf, asked)
 
@@ -123,12 +123,14 @@ def test_later_rows_of_another_type_pass_the_encoder(values, other):
 
 
 @pytest.mark.parametrize("value", [2, 0.7, 0.5, -1, 0.3])
-def test_a_boolean_given_as_another_number(value):
+def test_a_boolean_given_as_another_number_is_refused(value):
     plain = pd.DataFrame({"b": [True, False] * 4, "n": [1.0, 2.0, 3.0, 4.0] * 2})
     for X in (plain, plain.assign(n=[1.0, 2.0, 3.0, np.nan] * 2)):
         clf = fit(X, [0, 1] * 4, max_depth=1)
         assert clf.tree_.feature[0] == 0
-        assert_same(clf, pd.DataFrame({"b": [float(value)], "n": [1.0]}))
+        with pytest.raises(ValueError, match=f"booleans in 'b', as in fit, got {float(value)}"):
+            clf.predict(pd.DataFrame({"b": [float(value)], "n": [1.0]}))
+        assert_same(clf, pd.DataFrame({"b": [0.0, 1.0, np.nan], "n": [1.0] * 3}))
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,10 @@ def from_json(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
+    if hasattr(value, "tolist"):  # of NumPy, pandas and their like
         return value.tolist()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(entry) for entry in value]
+    if isinstance(value, numbers.Real) and not isinstance(value, (bool, int)):
+        return float(value)
     return value

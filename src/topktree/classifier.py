@@ -150,7 +150,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             objective = self._objective(training, len(columns))
             solution = self._search(rows, columns, training, objective)
             self._store(training, columns, objective, solution)
-            self.train_errors_ = self._train_errors(X, y)
+            self.train_errors_ = self._train_errors(X, y, training)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -352,11 +352,15 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self.status_ = ("optimal" if searched_all else "complete") if solution.complete else "time_limit"
         self.search_ = dict(solution.statistics)
 
-    def _train_errors(self, X: ArrayLike, y: ArrayLike) -> int:
+    def _train_errors(self, X: Any, y: Any, training: _Training) -> int:
         """Rows of the training data that the tree gets wrong, whatever they weigh."""
         if isinstance(self.cost_, int) and self.tree_.n_node_samples[0] == len(column_or_1d(y)):
             return self.cost_  # every row weighs 1 and costs 1
-        return int(np.count_nonzero(self.predict(X) != column_or_1d(y)))
+        try:
+            return int(np.count_nonzero(self.predict(X) != column_or_1d(y)))
+        except ValueError:  # a row of weight zero, which fit leaves out, may hold what its column otherwise does not
+            predicted = self.tree_.apply(encode(training.table, self.features_))
+            return int(np.count_nonzero(np.argmax(self.tree_.value, axis=1)[predicted] != training.y))
 
 
 def load(path: PathLike) -> TopKTreeClassifier:

@@ -230,14 +230,16 @@ def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
             depth -= item.endswith("END")
             pieces.append(item)
         elif model.is_leaf(item):
-            pieces.append(f"{_sql_value(model.labels[model.predicted(item)])} {_sql_comment(model.summary(item))}")
+            pieces.append(
+                f"{_sql_value(model.labels[model.predicted(item)], names)} {_sql_comment(model.summary(item))}"
+            )
         else:
             test = model.test(item)
             left, right = model.children(item)
             yes, no = (left, right) if test.yes_goes_left else (right, left)
             indent = "\n" + "  " * depth
             depth += 1
-            pieces.append(f"CASE WHEN {_sql_condition(test)}{indent}  THEN ")
+            pieces.append(f"CASE WHEN {_sql_condition(test, names)}{indent}  THEN ")
             todo.extend([f"{indent}END", no, f"{indent}  ELSE ", yes])
     expression = "".join(pieces)
     if model.is_leaf(0):
@@ -349,11 +351,11 @@ def _dot_string(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _sql_condition(test: Test) -> str:
+def _sql_condition(test: Test, names: Sequence[str]) -> str:
     name = _sql_name(test.name)
     if test.kind == IS_MISSING:
         return f"{name} IS NULL"
-    return f"{name} {test.kind} {_sql_threshold(test.value) if test.kind == AT_MOST else _sql_value(test.value)}"
+    return f"{name} {test.kind} {_sql_threshold(test.value) if test.kind == AT_MOST else _sql_value(test.value, names)}"
 
 
 def _sql_threshold(threshold: float) -> str:
@@ -367,8 +369,10 @@ def _sql_threshold(threshold: float) -> str:
     return str(low)
 
 
-def _sql_value(value: Any) -> str:
+def _sql_value(value: Any, names: Sequence[str]) -> str:
     if isinstance(value, bool):
+        if any(name.lower() in ("true", "false") for name in names):  # which SQLite would read as a column
+            return "(1 = 1)" if value else "(1 = 0)"
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float)):
         if not math.isfinite(value):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,9 @@ from .tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
 FORMAT = "topktree-classifier"
 VERSION = 1
 STATUSES = ("optimal", "complete", "time_limit")
+
+# Of these the labels of a file are; the length of a string is bounded, since NumPy makes room for it.
+_CLASS_TYPE = re.compile("[<>|=]?(b1|[iu][1248]|f[248]|U[0-9]{1,5})")
 
 PathLike = str | os.PathLike[str]
 
@@ -68,15 +72,15 @@ def read_model(path: PathLike) -> SavedModel:
     raw = Path(path).read_bytes()
     try:
         return _parse(raw)
-    except _Bad as problem:
+    except (_Bad, RecursionError) as problem:
         raise ValueError(f"{os.fspath(path)} is not a model that this version can read: {problem}") from None
 
 
 def class_type(classes: NDArray[Any]) -> str:
     """The NumPy type of the labels, if a file can hold them."""
-    if classes.dtype.kind in "biufU":
+    if _CLASS_TYPE.fullmatch(classes.dtype.str):
         return classes.dtype.str
-    odd = [label for label in classes.tolist() if not isinstance(label, (str, int, float, bool))]
+    odd = [label for label in classes.tolist() if not isinstance(label, (str, int, float, np.integer, np.bool_))]
     if odd or classes.dtype != object:
         example = odd[0] if odd else classes[0]
         raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {example!r}")
@@ -85,7 +89,7 @@ def class_type(classes: NDArray[Any]) -> str:
 
 def _parse(raw: bytes) -> SavedModel:
     try:
-        payload = json.loads(raw.decode("utf-8"), parse_constant=_reject_constant)
+        payload = json.loads(raw.decode("utf-8"), parse_constant=_reject_constant, parse_float=_finite_float)
     except (ValueError, RecursionError) as error:
         raise _Bad(f"it is not whole and valid JSON ({error})") from None
     _require(isinstance(payload, dict) and payload.get("format") == FORMAT, f'its "format" is not "{FORMAT}"')
@@ -95,7 +99,8 @@ def _parse(raw: bytes) -> SavedModel:
     checksum = payload.pop("checksum", None)
     _require(checksum == _checksum(payload), "its checksum does not fit: it was changed after it was written")
     features = _features(_get(payload, "features", list))
-    names = payload.get("feature_names")
+    _require("feature_names" in payload, '"feature_names" must be there')
+    names = payload["feature_names"]
     _require(names is None or _is_list_of(names, str, len(features)), '"feature_names" must be a name per feature')
     classes = _classes(_get(payload, "classes", list), _get(payload, "class_type", str))
     parameters = _get(payload, "parameters", dict)
@@ -118,7 +123,10 @@ def _features(entries: list[Any]) -> tuple[Feature, ...]:
         _require(isinstance(entry, dict), f"{where} must be an object")
         kind, categories = entry.get("kind"), _get(entry, "categories", list)
         _require(kind in KINDS, f"{where} must have a kind out of {', '.join(KINDS)}")
-        _require(all(isinstance(c, str) or _is_number(c) for c in categories), f"{where} has odd categories")
+        _require(
+            all(isinstance(c, (str, int, float)) and not isinstance(c, bool) for c in categories),
+            f"{where} has odd categories",
+        )
         _require(len(set(categories)) == len(categories), f"{where} has a category twice")
         _require(kind == CATEGORY or not categories, f"{where} has categories but is a {kind}")
         flags = _get(entry, "has_missing", bool), _get(entry, "has_extreme", bool)
@@ -128,8 +136,8 @@ def _features(entries: list[Any]) -> tuple[Feature, ...]:
 
 def _classes(labels: list[Any], type_name: str) -> NDArray[Any]:
     _require(len(labels) >= 1, '"classes" must not be empty')
-    _require(all(isinstance(label, (str, bool)) or _is_number(label) for label in labels), '"classes" has odd labels')
-    _require(type_name == "object" or type_name.lstrip("<>|=")[:1] in tuple("biufU"), '"class_type" is unknown')
+    _require(all(isinstance(label, (str, int, float)) for label in labels), '"classes" has odd labels')
+    _require(type_name == "object" or bool(_CLASS_TYPE.fullmatch(type_name)), '"class_type" is unknown')
     try:
         classes = np.array(labels, dtype=np.dtype(type_name))
     except (TypeError, ValueError, OverflowError) as error:
@@ -148,7 +156,7 @@ def _tree(entries: list[Any], features: Sequence[Feature], classes: NDArray[Any]
             isinstance(counts, list)
             and len(counts) == len(classes)
             and all(_is_number(count) and count >= 0 for count in counts)
-            and sum(counts) > 0,
+            and 0 < sum(counts) < math.inf,
             f"node {i} must have a count per class, none of them negative and not all zero",
         )
         _require(_is_int(entry.get("rows")) and entry["rows"] >= 1, f"node {i} must have rows")
@@ -174,7 +182,7 @@ def _tree(entries: list[Any], features: Sequence[Feature], classes: NDArray[Any]
 def _child(entry: dict[str, Any], side: str, node: int) -> int:
     if "test" not in entry:
         return TREE_LEAF
-    _require(_is_int(entry.get(side)), f"node {node} must have a {side} child")
+    _require(_is_int(entry.get(side)) and entry[side] > node, f"node {node} must have a {side} child after it")
     return int(entry[side])
 
 
@@ -212,6 +220,11 @@ def _test(entry: dict[str, Any], features: Sequence[Feature], where: str) -> tup
 def _checksum(payload: dict[str, Any]) -> str:
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _finite_float(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _reject_constant(text)
 
 
 def _reject_constant(name: str) -> Any:

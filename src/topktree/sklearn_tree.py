@@ -20,7 +20,7 @@ from sklearn.tree import _tree as sklearn_tree
 
 from ._problem import FloatArray, IntArray
 from .binarizer import value_text
-from .table import BOOLEAN, CATEGORY, NUMBER, Feature, encode, read_table
+from .table import BOOLEAN, CATEGORY, LARGEST_EXACT_INT, NUMBER, Feature, encode, read_table
 from .thresholds import format_number, is_float32_edge
 from .tree import Tree, node_impurity
 
@@ -31,7 +31,8 @@ EQUALS = "equals"
 IS_MISSING = "is missing"
 Output = tuple[int, str, float]
 
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
+# Beyond all thresholds of a feature that is passed on as it is; infinities, which scikit-learn refuses, become this.
+_LARGEST_VALUE = 2 * LARGEST_EXACT_INT
 
 
 class TreeEncoder(TransformerMixin, BaseEstimator):
@@ -67,9 +68,9 @@ class TreeEncoder(TransformerMixin, BaseEstimator):
         encoded = encode(read_table(self, X, reset=False), self.features)
         result = np.empty((len(encoded), len(self.outputs)))
         for j, (feature, kind, value) in enumerate(self.outputs):
-            values = encoded[:, feature]
+            values = encoded[:, feature].astype(np.float64)
             if kind == VALUE:
-                result[:, j] = np.clip(values, -_FLOAT32_MAX, _FLOAT32_MAX)
+                result[:, j] = np.clip(values, -_LARGEST_VALUE, _LARGEST_VALUE)
             elif kind == ABOVE:
                 result[:, j] = ~(values <= value)
             else:
@@ -129,7 +130,7 @@ def _outputs(tree: Tree, features: Sequence[Feature]) -> list[Output]:
             outputs.extend((f, EQUALS, float(code)) for code in codes)
         elif feature.kind == BOOLEAN:
             outputs.append((f, EQUALS, 1.0))
-        elif is_float32_edge(finite).all():
+        elif is_float32_edge(finite).all() and not feature.has_extreme:
             outputs.append((f, VALUE, 0.0))
         else:
             outputs.extend((f, ABOVE, float(threshold)) for threshold in finite)

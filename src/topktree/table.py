@@ -9,6 +9,7 @@ true is 1; so trees and columns deal with numbers only.
 from __future__ import annotations
 
 import datetime
+import math
 import numbers
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
@@ -95,11 +96,14 @@ def learn_features(table: Table, categorical_features: Any, feature_names: Seque
 
 def encode(table: Table, features: Sequence[Feature]) -> NDArray[Any]:
     """The table as numbers, (n_rows, n_features): the array itself where nothing needs to be encoded."""
-    if table.array is not None and not any(feature.kind == CATEGORY for feature in features):
+    kinds = {feature.kind for feature in features}
+    if table.array is not None and (kinds == {NUMBER} or (kinds == {BOOLEAN} and _holds_booleans(table.array))):
         return table.array
     encoded = np.empty((len(features), table.n_rows))
     for row, column, feature in zip(encoded, _split(table), features, strict=True):
         row[:] = _codes(column, feature) if feature.kind == CATEGORY else _numbers(column, feature.name)
+        if feature.kind == BOOLEAN:
+            _check_booleans(row, feature.name)
     return encoded.T
 
 
@@ -135,7 +139,7 @@ def canonical(value: Any) -> Category:
         value = value.item()
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, (int, float)) or value in (math.inf, -math.inf):
         return str(value)
     return int(value) if isinstance(value, int) or value.is_integer() else value
 
@@ -304,6 +308,17 @@ def _numbers(column: RawColumn, name: str) -> FloatArray:
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"X must have numbers in {name!r}, got {reprlib.repr(value)}") from None
     return result
+
+
+def _check_booleans(values: FloatArray, name: str) -> None:
+    if not _holds_booleans(values):
+        odd = next(value for value in values.tolist() if not math.isnan(value) and value not in (0, 1))
+        raise ValueError(f"X must have booleans in {name!r}, as in fit, got {odd}")
+
+
+def _holds_booleans(values: NDArray[Any]) -> bool:
+    """Nothing but 0, 1 and NaN."""
+    return values.dtype == np.bool_ or bool(np.all((values == 0) | (values == 1) | np.isnan(values)))
 
 
 def _number(value: Any) -> float:
