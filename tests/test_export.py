@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from messy import TIDY_COLUMNS, cases, is_missing, queries, sql_rows
 from sklearn.exceptions import NotFittedError
-from tables import TIDY_COLUMNS, cases, is_missing, queries, sql_rows
 
 from topktree import TopKTreeClassifier
 

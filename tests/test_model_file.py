@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from messy import cases, queries
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tables import cases, queries
 
 from topktree import TopKTreeClassifier, load
 from topktree.model_file import FORMAT, VERSION, _checksum

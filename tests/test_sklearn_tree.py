@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from messy import NUMERIC_COLUMNS, ODD_FLOATS, TIDY_COLUMNS, cases, edges, queries
 from sklearn import tree
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
-from tables import NUMERIC_COLUMNS, ODD_FLOATS, TIDY_COLUMNS, cases, edges, queries
 
 from topktree import TopKTreeClassifier
 

@@ -134,38 +134,46 @@ void pack_features(const double* values, std::size_t n_rows, const FeatureColumn
 
 void hash_columns(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out) {
     using Hash = std::array<std::uint64_t, 2>;
-    std::vector<Hash> keys(n_rows);
-    Hash all = {0, 0};
     const auto add = [](Hash& to, const Hash& from) {
         to[0] ^= from[0];
         to[1] ^= from[1];
     };
-    for (std::size_t row = 0; row < n_rows; ++row) {
-        keys[row] = {mix(2 * row), mix(2 * row + 1)};
-        add(all, keys[row]);
-    }
-    std::vector<std::uint32_t> cell_of(n_rows);
-    std::vector<Hash> cells;
+    std::vector<std::vector<Hash>> cells;  // per feature and cell: the keys of the rows that are there
     for (std::size_t f = 0; f < columns.n_features(); ++f) {
-        const Feature feature(columns, f);
-        cells.assign(feature.n_cells(), Hash{0, 0});
-        feature.locate({values + f * n_rows, n_rows}, cell_of.data());
-        for (std::size_t row = 0; row < n_rows; ++row) {
-            add(cells[cell_of[row]], keys[row]);
+        cells.emplace_back(Feature(columns, f).n_cells(), Hash{0, 0});
+    }
+    constexpr std::size_t kBlock = 1024;
+    std::vector<Hash> keys(kBlock);
+    std::vector<std::uint32_t> cell_of(kBlock);
+    Hash all = {0, 0};
+    for (std::size_t begin = 0; begin < n_rows; begin += kBlock) {
+        const std::size_t n = std::min(kBlock, n_rows - begin);
+        for (std::size_t i = 0; i < n; ++i) {
+            keys[i] = {mix(2 * (begin + i)), mix(2 * (begin + i) + 1)};
+            add(all, keys[i]);
         }
-        const Hash missing = cells[feature.missing_cell()];
-        if (!feature.equality) {  // column i is true in the cells above i
-            Hash above = missing;
-            Hash next = cells[feature.n_entries];
-            for (std::size_t i = feature.n_entries; i-- > 0;) {
-                add(above, next);
-                next = std::exchange(cells[i], above);
+        for (std::size_t f = 0; f < columns.n_features(); ++f) {
+            Feature(columns, f).locate({values + f * n_rows + begin, n}, cell_of.data());
+            for (std::size_t i = 0; i < n; ++i) {
+                add(cells[f][cell_of[i]], keys[i]);
             }
         }
-        cells[feature.n_entries] = missing;
+    }
+    for (std::size_t f = 0; f < columns.n_features(); ++f) {
+        const Feature feature(columns, f);
+        const Hash missing = cells[f][feature.missing_cell()];
+        if (!feature.equality) {  // column i is true in the cells above i
+            Hash above = missing;
+            Hash next = cells[f][feature.n_entries];
+            for (std::size_t i = feature.n_entries; i-- > 0;) {
+                add(above, next);
+                next = std::exchange(cells[f][i], above);
+            }
+        }
+        cells[f][feature.n_entries] = missing;
         for (std::size_t i = 0; i < feature.n_columns(); ++i) {
-            *out++ = cells[i][0];
-            *out++ = cells[i][1];
+            *out++ = cells[f][i][0];
+            *out++ = cells[f][i][1];
         }
     }
     *out++ = all[0];

@@ -56,9 +56,11 @@ class Boundaries:
         else:
             wanted = np.searchsorted(self.cumulated[self.below], self.cumulated[-1] * share)
         wanted = np.minimum(wanted, len(self) - 1)
+        if not (wanted[1:] == wanted[:-1]).any():
+            return wanted
         is_chosen = np.zeros(len(self), dtype=bool)
         is_chosen[wanted] = True
-        return _filled_up(is_chosen, np.flatnonzero(~is_chosen) if _has_repeats(wanted) else wanted, n)
+        return _filled_up(is_chosen, np.flatnonzero(~is_chosen), n)
 
 
 def find_boundaries(values: FloatArray, sample_weight: FloatArray | None) -> Boundaries:
@@ -175,7 +177,3 @@ def _filled_up(is_chosen: NDArray[np.bool_], spare: IntArray, n: int) -> IntArra
         spare = spare[~is_chosen[spare]]
         is_chosen[spare[np.linspace(0, len(spare) - 1, min(n_more, len(spare))).round().astype(np.int64)]] = True
     return np.flatnonzero(is_chosen)
-
-
-def _has_repeats(ascending: IntArray) -> bool:
-    return bool((ascending[1:] == ascending[:-1]).any())
