@@ -1,7 +1,7 @@
 """How many thresholds a numeric feature needs: topktree's rules against scikit-learn's greedy tree on raw numbers.
 
-In: the runs of `thresholds_runs`, kept in a CSV file. Out: beside it a Markdown file of tables and conclusions, a function
-of that file alone. Delete the CSV file to measure anew: after a change of the code, the versions or the machine. Exit
+In: the runs of `thresholds_runs`, kept in a CSV file. Out: beside it a Markdown file of tables and conclusions, a
+function of that file alone. Delete the CSV file to measure anew: after a change of the code, the versions or the machine. Exit
 code 2: data is missing.
 """
 
@@ -44,6 +44,8 @@ from thresholds_runs import (
     measure,
     progress,
 )
+
+from topktree import Binarizer
 
 
 def runs(results: Results, dataset: str, rule: str, k: int) -> Iterator[tuple[Job, Outcome]]:
