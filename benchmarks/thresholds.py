@@ -1,8 +1,8 @@
 """How many thresholds a numeric feature needs: topktree's rules against scikit-learn's greedy tree on raw numbers.
 
 In: the runs of `thresholds_runs`, kept in a CSV file. Out: beside it a Markdown file of tables and conclusions, a
-function of that file alone. Delete the CSV file to measure anew: after a change of the code, the versions or the machine. Exit
-code 2: data is missing.
+function of that file alone. Delete the CSV file to measure anew: after a change of the code, the versions or the
+machine. Exit code 2: data is missing.
 """
 
 from __future__ import annotations
