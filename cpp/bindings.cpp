@@ -178,7 +178,14 @@ topk::FeatureColumns feature_columns(const Array<double, 2>& features, const Arr
     const std::size_t n = features.shape(0);
     if (offsets.size() != n + 1 || equality.size() != n || tests_missing.size() != n || offsets(0) != 0 ||
         static_cast<std::size_t>(offsets(n)) != entries.size()) {
-        throw std::invalid_argument("offsets must have one entry per feature and end with the number of entries");
+        throw std::invalid_argument(
+            "equality and tests_missing must have one entry per feature, offsets one more, from 0 to the number of "
+            "entries");
+    }
+    for (std::size_t f = 0; f < n; ++f) {
+        if (offsets(f) > offsets(f + 1)) {
+            throw std::invalid_argument("offsets must not fall");
+        }
     }
     return {view(entries), view(offsets), view(equality), view(tests_missing)};
 }
@@ -211,6 +218,14 @@ NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Arr
 NewArray<std::int64_t> split_order(const Array<double, 1>& values, const Array<double, 1>& edges,
                                    const Array<std::int32_t, 1>& classes, std::size_t n_classes,
                                    const std::optional<Array<double, 1>>& row_weight, std::size_t n) {
+    if (classes.size() != values.size() || (row_weight && row_weight->size() != values.size())) {
+        throw std::invalid_argument("classes and row_weight must have one entry per value");
+    }
+    for (const std::int32_t index : view(classes)) {
+        if (index < 0 || static_cast<std::size_t>(index) >= n_classes) {
+            throw std::invalid_argument("classes must be in [0, n_classes), got " + std::to_string(index));
+        }
+    }
     std::vector<std::int64_t> order;
     {
         const nb::gil_scoped_release no_gil;

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -19,6 +19,7 @@ from topktree.thresholds import (
     paper_thresholds,
     quantile_thresholds,
     separators,
+    threshold_texts,
 )
 
 some = settings(max_examples=100, deadline=None)
@@ -106,11 +107,39 @@ def test_rounding_to_float32_moves_nothing_across_an_edge(gap, others):
 
 @more
 @given(gaps())
-def test_a_separator_is_an_edge_where_float32_tells_the_two_apart(gap):
+def test_a_separator_is_an_edge_where_a_float32_between_the_two_can_be_printed(gap):
     low, high = gap
     below, above = as_float32(gap)
-    tells_apart = np.isfinite(below) and np.isfinite(above) and below != above
-    assert is_edge(separator(low, high)) == tells_apart
+    with np.errstate(over="ignore"):
+        following = np.nextafter(below, np.float32(np.inf))
+    finite = np.isfinite(below) and np.isfinite(above)
+    neighbours = following == above and low <= float(str(below))
+    assert is_edge(separator(low, high)) == bool(finite and (following < above or neighbours))
+
+
+@more
+@given(gaps())
+def test_what_is_printed_separates_the_two(gap):
+    low, high = gap
+    assume(np.nextafter(low, np.inf) < high)  # neighbouring float64 on both sides of an edge leave no choice
+    assert low <= float(format_number(separator(low, high))) < high
+
+
+@pytest.mark.parametrize("step", [1, 40, 60, 100, 128, 3600])
+def test_what_is_printed_separates_timestamps(step):
+    values = 1_600_000_000.0 + step * np.arange(2000.0)
+    for n in (1, 7, 32, None):
+        thresholds = quantile_thresholds(values, n, None, None)
+        printed = np.array([float(text) for text in threshold_texts(thresholds)])
+        np.testing.assert_array_equal(
+            np.searchsorted(values, printed, "right"), np.searchsorted(values, thresholds, "right")
+        )
+
+
+def test_narrow_gaps_are_passed_over_where_there_are_others():
+    values = np.random.default_rng(0).normal(size=200_000)
+    for target in (None, Target((values > 0.3).astype(np.int32), 2)):
+        assert is_float32_edge(quantile_thresholds(values, 32, None, target)).all()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +157,7 @@ def test_a_separator_is_an_edge_where_float32_tells_the_two_apart(gap):
         (0.0, TINY32, True),
         (-TINY32, -0.0, True),
         (-TINY32, TINY32, True),
-        (TINY32, 2 * TINY32, True),
+        (TINY32, 2 * TINY32, False),
         (1e-40, 2e-40, True),
         (1.7e308, MAX, False),
         (-MAX, MAX, False),

@@ -114,6 +114,22 @@ def balanced_class_weight(class_totals: IntArray, bits: int) -> tuple[IntArray, 
     return weights, unit
 
 
+def threshold_weights(
+    classes: NDArray[np.int32] | None, class_weight: FloatArray | str | None, sample_weight: FloatArray | None
+) -> FloatArray | None:
+    """What rows weigh when thresholds are placed: whole numbers, so that no sum depends on the unit. None: alike."""
+    weights = np.ones(0) if sample_weight is None else sample_weight
+    if classes is not None and class_weight is not None:
+        if isinstance(class_weight, str):
+            totals = np.bincount(classes, weights=sample_weight).astype(np.float64)
+            class_weight = np.divide(1.0, totals, out=np.ones_like(totals), where=totals > 0)
+        weights = class_weight[classes] * (1.0 if sample_weight is None else sample_weight)
+    elif sample_weight is None:
+        return None
+    integers, _ = integer_weights(weights, exact_bits=min(EXACT_WEIGHT_BITS, TOTAL_BITS - len(weights).bit_length()))
+    return None if np.all(integers == integers[0]) else integers.astype(np.float64)
+
+
 def make_objective(
     classes: NDArray[np.int32],
     n_classes: int,

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _engine, _parameters
 from ._engine import PackedRows
-from ._problem import FloatArray, IntArray
+from ._problem import FloatArray, IntArray, threshold_weights
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
 from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table, unique_names
@@ -169,7 +169,8 @@ class Binarizer(TransformerMixin, BaseEstimator):
             found = guess_thresholds(encoded, features, weights, target, self.max_thresholds, self.max_columns)
             return make_columns(features, lambda f: found[f])
         n = None if self.strategy == "exact" else self.max_thresholds
-        return make_columns(features, lambda f: quantile_thresholds(encoded[f], n, weights, target))
+        whole = threshold_weights(None, None, weights)
+        return make_columns(features, lambda f: quantile_thresholds(encoded[f], n, whole, target))
 
 
 def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray:

@@ -23,7 +23,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _engine, _parameters, export
-from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective
+from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective, threshold_weights
 from ._progress import ProgressLine
 from .binarizer import EQUALS, IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary
 from .labels import number_labels, read_labels, read_weights
@@ -303,9 +303,9 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             return binary
         encoded = by_feature(encoded, training.features)
         target = Target(training.y, len(training.classes))
+        weights = threshold_weights(training.y, training.class_weight, training.sample_weight)
         columns = make_columns(
-            training.features,
-            lambda f: quantile_thresholds(encoded[f], self.max_thresholds, training.sample_weight, target),
+            training.features, lambda f: quantile_thresholds(encoded[f], self.max_thresholds, weights, target)
         )
         columns = columns.take(~find_redundant(encoded, columns))
         return pack(encoded, columns), columns
@@ -358,7 +358,10 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             return self.cost_  # every row weighs 1 and costs 1
         try:
             return int(np.count_nonzero(self.predict(X) != column_or_1d(y)))
-        except ValueError:  # a row of weight zero, which fit leaves out, may hold what its column otherwise does not
+        except (
+            TypeError,
+            ValueError,
+        ):  # a row of weight zero, which fit leaves out, may hold what its column otherwise does not
             predicted = self.tree_.apply(encode(training.table, self.features_))
             return int(np.count_nonzero(np.argmax(self.tree_.value, axis=1)[predicted] != training.y))
 

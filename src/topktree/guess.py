@@ -55,7 +55,7 @@ def _split_gains(
         return gains
     boundaries = [find_boundaries(encoded[f], None) if x.kind == NUMBER else None for f, x in enumerate(features)]
     # scikit-learn's ensemble does not take features without any value.
-    used = [f for f, gaps in enumerate(boundaries) if (features[f].categories if gaps is None else len(gaps.ordered))]
+    used = [f for f in range(len(features)) if not np.isnan(encoded[f]).all()]
     if not used:
         return gains
     ensemble = HistGradientBoostingClassifier(

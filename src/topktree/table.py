@@ -14,6 +14,8 @@ import numbers
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -139,6 +141,8 @@ def canonical(value: Any) -> Category:
         value = value.item()
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, (Decimal, Fraction)):
+        value = float(value)
     if not isinstance(value, (int, float)) or value in (math.inf, -math.inf):
         return str(value)
     return int(value) if isinstance(value, int) or value.is_integer() else value
@@ -351,7 +355,8 @@ class _CategoryLookup(dict[Any, int]):
         if is_missing(value):
             return _MISSING
         code = self._code_of.setdefault(canonical(value), len(self._code_of) + 1)
-        self[value] = code
+        if isinstance(value, (str, int, float)):  # of others, equal ones may have different texts
+            self[value] = code
         return code
 
     @property

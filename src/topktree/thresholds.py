@@ -46,6 +46,11 @@ class Boundaries:
         below = self.below[chosen]
         return separators(self.ordered[below], self.ordered[below + 1])
 
+    def wide(self) -> Boundaries:
+        """The gaps in which float32 has a number."""
+        kept = tells_apart(self.ordered[self.below], self.ordered[self.below + 1])
+        return Boundaries(self.ordered, self.below[kept], self.cumulated)
+
     def spread(self, n: int) -> IntArray:
         """At most `n` gaps, at evenly spaced quantiles; where these fall together, evenly spaced ones of the rest."""
         if len(self) <= n:
@@ -87,10 +92,24 @@ def quantile_thresholds(
     boundaries = find_boundaries(values, sample_weight)
     if max_thresholds is None or len(boundaries) <= max_thresholds:
         return boundaries.thresholds()
+    thresholds = boundaries.thresholds(_choose(boundaries, values, max_thresholds, sample_weight, target))
+    if is_float32_edge(thresholds).all():
+        return thresholds
+    # Some gaps are too narrow for float32: if there are others enough, leave them out.
+    wide = boundaries.wide()
+    if len(wide) < max_thresholds:
+        return thresholds
+    return wide.thresholds(_choose(wide, values, max_thresholds, sample_weight, target))
+
+
+def _choose(
+    boundaries: Boundaries, values: FloatArray, n: int, sample_weight: FloatArray | None, target: Target | None
+) -> IntArray:
+    """Ascending indices of `n` of the gaps."""
     if target is None:
-        return boundaries.thresholds(boundaries.spread(max_thresholds))
+        return boundaries.spread(n)
     is_chosen = np.zeros(len(boundaries), dtype=bool)
-    is_chosen[boundaries.spread(max_thresholds // 2)] = True
+    is_chosen[boundaries.spread(n // 2)] = True
     fine = boundaries.spread(FINE_BOUNDARIES)
     order = split_order(
         values=values,
@@ -98,14 +117,14 @@ def quantile_thresholds(
         classes=target.classes,
         n_classes=target.n_classes,
         row_weight=sample_weight,
-        n=max_thresholds,
+        n=n,
     )
     between_classes = fine[order]
     between_classes = between_classes[~is_chosen[between_classes]]
-    is_chosen[between_classes[: max_thresholds - max_thresholds // 2]] = True
-    if np.count_nonzero(is_chosen) < max_thresholds:
-        return boundaries.thresholds(_filled_up(is_chosen, boundaries.spread(max_thresholds), max_thresholds))
-    return boundaries.thresholds(np.flatnonzero(is_chosen))
+    is_chosen[between_classes[: n - n // 2]] = True
+    if np.count_nonzero(is_chosen) < n:
+        return _filled_up(is_chosen, boundaries.spread(n), n)
+    return np.flatnonzero(is_chosen)
 
 
 def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
@@ -118,17 +137,30 @@ def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
 
 
 def separators(low: FloatArray, high: FloatArray) -> FloatArray:
-    """low <= threshold < high, near the middle, and where the two are different float32, at the edge of one.
+    """low <= threshold < high, near the middle, and where float32 tells the two apart, at the edge of a float32.
 
-    Two numbers that round to the same float32, or are beyond its range, get the middle itself.
+    What is printed is the float32, so it must be between the two as well; where none is, the middle itself is taken.
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         middle = low / 2 + high / 2
         middle = np.where((low <= middle) & (middle < high), middle, low)
         below, above = low.astype(np.float32), high.astype(np.float32)
-        single = np.clip(middle.astype(np.float32), below, np.nextafter(above, np.float32(-np.inf)))
-        safe = np.isfinite(below) & np.isfinite(above) & (below < above)
-        return np.where(safe, float32_edge(single), middle)
+        following, preceding = np.nextafter(below, np.float32(np.inf)), np.nextafter(above, np.float32(-np.inf))
+        single = np.clip(middle.astype(np.float32), following, preceding)
+        between = tells_apart(low, high)
+        for i in np.flatnonzero((following == above) & np.isfinite(below) & np.isfinite(above)):
+            if low[i] <= float(_shortest(below[i])):  # neighbouring float32, and the lower one will do
+                single[i], between[i] = below[i], True
+        # The middle may be an edge by chance, and would be printed as its float32.
+        beside = np.where(is_float32_edge(low), np.maximum(np.nextafter(middle, -np.inf), low), low)
+        return np.where(between, float32_edge(single), np.where(is_float32_edge(middle), beside, middle))
+
+
+def tells_apart(low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
+    """Where there is a float32 strictly between those that the two are rounded to."""
+    with np.errstate(over="ignore"):
+        below, above = low.astype(np.float32), high.astype(np.float32)
+        return np.asarray(np.isfinite(above) & np.isfinite(below) & (np.nextafter(below, np.float32(np.inf)) < above))
 
 
 def float32_edge(single: NDArray[np.float32]) -> FloatArray:
@@ -156,7 +188,10 @@ def is_float32_edge(thresholds: FloatArray) -> NDArray[np.bool_]:
 def format_number(threshold: float) -> str:
     """The shortest text that names the threshold: of the float32 at whose edge it is, if it is at one."""
     at_edge = bool(is_float32_edge(np.array([threshold]))[0])
-    number: Any = np.float32(threshold) if at_edge else np.float64(threshold)
+    return _shortest(np.float32(threshold) if at_edge else np.float64(threshold))
+
+
+def _shortest(number: Any) -> str:
     if number == 0 or 1e-4 <= abs(number) < 1e16:
         return str(np.format_float_positional(number, unique=True, trim="-"))
     return str(np.format_float_scientific(number, unique=True, trim="-"))
