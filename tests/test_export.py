@@ -77,7 +77,7 @@ def holds(condition, row):
 def read_rule(line):
     """Conditions, class, confidence and size of one line of rules."""
     conditions, outcome = line.split(" -> ")
-    name, percent, rows = re.fullmatch(r"(.+) \(([\d.]+)% of (\d+) rows?.*\)", outcome).groups()
+    name, percent, rows = re.fullmatch(r"(.+) \(([\d.]+)% of (?:weight \S+ in )?(\d+) rows?.*\)", outcome).groups()
     return conditions.split(" and "), name, float(percent), int(rows)
 
 
@@ -207,7 +207,7 @@ def test_text_leads_every_training_row_to_its_leaf(case):
     for row, leaf, weight in zip(rows_of(case.X), clf.apply(case.X), case.weights(), strict=True):
         if weight > 0:
             line = descend(lines, row)
-            size = f" of {clf.tree_.n_node_samples[leaf]} row"
+            size = f" {clf.tree_.n_node_samples[leaf]} row"
             label = clf.classes_[np.argmax(clf.tree_.value[leaf])]
             assert line.strip("| -").startswith(f"class: {label} ("), line
             assert size in line, line
@@ -327,17 +327,17 @@ def test_weights_are_counted_and_shown():
     X, y = [[0], [0], [1], [1]], ["a", "b", "b", "b"]
     clf = TopKTreeClassifier().fit(X, y, [3, 1, 0.5, 0.5])
     assert clf.export_rules() == (
-        "x0 <= 0.5 -> a (75.0% of 2 rows of weight 4; a 3, b 1)\nx0 > 0.5 -> b (100.0% of 2 rows of weight 1; b 1)\n"
+        "x0 <= 0.5 -> a (75.0% of weight 4 in 2 rows; a 3, b 1)\nx0 > 0.5 -> b (100.0% of weight 1 in 2 rows; b 1)\n"
     )
-    assert "class: a (75.0% of 2 rows of weight 4; a 3, b 1)" in clf.export_text()
-    assert r'label="a\n75.0% of 2 rows of weight 4\na 3, b 1"' in clf.export_dot()
+    assert "class: a (75.0% of weight 4 in 2 rows; a 3, b 1)" in clf.export_text()
+    assert r'label="a\n75.0% of weight 4 in 2 rows\na 3, b 1"' in clf.export_dot()
     leaf = clf.export_dict()["nodes"][1]
     assert (leaf["rows"], leaf["counts"], leaf["confidence"]) == (2, [3.0, 1.0], 0.75)
 
 
 def test_class_weights_are_counted():
     clf = TopKTreeClassifier(class_weight={"a": 2.5}).fit([[0], [0], [1], [1]], ["a", "b", "b", "b"])
-    assert "a (71.4% of 2 rows of weight 3.5; a 2.5, b 1)" in clf.export_rules()
+    assert "a (71.4% of weight 3.5 in 2 rows; a 2.5, b 1)" in clf.export_rules()
 
 
 def test_rows_without_weight_are_not_counted():
@@ -384,7 +384,7 @@ def test_dot_has_every_node_and_edge(case):
         assert labels[node].startswith(f"{nodes[node]['feature']} {nodes[node]['test']}")
     for leaf in leaves_of(clf):
         assert labels[leaf].startswith(f"{nodes[leaf]['prediction']}\n")
-        assert f"of {nodes[leaf]['rows']} row" in labels[leaf]
+        assert f" {nodes[leaf]['rows']} row" in labels[leaf]
 
 
 def test_dot_escapes_names():
@@ -434,7 +434,7 @@ def test_sql_without_a_table_is_an_expression():
     X = pd.DataFrame({"age": [20, 30, 40, 50]})
     clf = TopKTreeClassifier().fit(X, ["no", "no", "it's", "it's"])
     expression = clf.export_sql()
-    assert expression.startswith('CASE WHEN "age" <= 35')
+    assert expression.startswith('CASE\n  WHEN "age" <= 35')
     assert expression.endswith("END")
     with closing(sqlite3.connect(":memory:")) as database:
         rows = database.execute(f"SELECT {expression} FROM (SELECT 35 AS age UNION ALL SELECT 36)").fetchall()
@@ -561,7 +561,13 @@ def test_a_single_leaf():
     with closing(sqlite3.connect(":memory:")) as database:
         assert database.execute(f"SELECT {clf.export_sql()}").fetchall() == [("no",)]
     (node,) = clf.export_dict()["nodes"]
-    assert node == {"rows": 10, "counts": [1.0, 6.0, 3.0], "prediction": "no", "confidence": 0.6}
+    assert node == {
+        "rows": 10,
+        "counts": [1.0, 6.0, 3.0],
+        "prediction": "no",
+        "confidence": 0.6,
+        "impurity": node["impurity"],
+    }
 
 
 @pytest.mark.parametrize("name", FORMATS)

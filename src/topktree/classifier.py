@@ -230,11 +230,12 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         A criterion of your own is not saved: set it again before you fit again.
         """
         check_is_fitted(self)
+        self._check_parameters(criterion_is_lost=self.criterion is None)
         content = {
             "topktree": version("topktree"),
             "parameters": _parameters.to_json(self.get_params()),
             **self.export_dict(),
-            "feature_names": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
+            "has_feature_names": hasattr(self, "feature_names_in_"),
             "cost": self.cost_,
             "train_errors": self.train_errors_,
             "status": self.status_,
@@ -370,7 +371,11 @@ def load(path: PathLike) -> TopKTreeClassifier:
     """The classifier that `TopKTreeClassifier.save` wrote. Nothing in the file is run as code."""
     saved = read_model(path)
     try:
-        classifier = TopKTreeClassifier(**_parameters.from_json(saved.parameters))
+        parameters = _parameters.from_json(saved.parameters)
+        unknown = sorted(parameters.keys() - TopKTreeClassifier().get_params().keys())
+        if unknown:
+            raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")
+        classifier = TopKTreeClassifier(**parameters)
         classifier._check_parameters(criterion_is_lost=saved.parameters.get("criterion", "") is None)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} is not a model that this version can read: {error}") from None

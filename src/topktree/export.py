@@ -7,7 +7,7 @@ The one idea: a node's test is one `Test` of a feature, worded once, and every f
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,14 +20,11 @@ from .table import BOOLEAN, LARGEST_EXACT_INT, Feature, canonical
 from .thresholds import threshold_texts
 from .tree import TREE_LEAF, Tree
 
-DICT_FORMAT = "topktree-classifier"
-DICT_VERSION = 1
-
 AT_MOST = "<="
 EQUALS = "="
 IS_MISSING = "is missing"
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, then tints for more classes.
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
 
 
@@ -108,11 +105,11 @@ class Model:
         return np.asarray(self.tree.value[node] / self.tree.value[node].sum())
 
     def confidence(self, node: int) -> str:
-        """Share of the predicted class, and size: `86.7% of 60 rows`."""
+        """Share of the predicted class and size: `86.7% of 60 rows`, or with weights `65.2% of weight 17.5 in 60 rows`."""
         rows = int(self.tree.n_node_samples[node])
         size = f"{rows} row{'' if rows == 1 else 's'}"
-        if not self._counts_are_rows():
-            size += f" of weight {_short(self.tree.weighted_n_node_samples[node])}"
+        if not self.counts_are_rows():
+            size = f"weight {_short(self.tree.weighted_n_node_samples[node])} in {size}"
         return f"{100 * self.shares(node).max():.1f}% of {size}"
 
     def counts(self, node: int) -> str:
@@ -124,7 +121,8 @@ class Model:
         """Confidence and counts: `86.7% of 60 rows; no 8, yes 52`."""
         return f"{self.confidence(node)}; {self.counts(node)}"
 
-    def _counts_are_rows(self) -> bool:
+    def counts_are_rows(self) -> bool:
+        """Whether every row weighs 1."""
         return bool(np.array_equal(self.tree.weighted_n_node_samples, self.tree.n_node_samples))
 
 
@@ -172,19 +170,10 @@ def export_text(model: Model) -> str:
 def export_rules(model: Model) -> str:
     """One line per leaf: its conditions, those on one feature merged into one; its class; confidence and counts."""
     lines = []
-    todo: list[tuple[int, dict[int, _Condition]]] = [(0, {})]
-    while todo:
-        node, path = todo.pop()
-        if model.is_leaf(node):
-            texts = [condition.text(model.features[f].name) for f, condition in path.items()]
-            conditions = " and ".join(text for text in texts if text) or "always"
-            lines.append(f"{conditions} -> {model.class_names[model.predicted(node)]} ({model.summary(node)})")
-            continue
-        test = model.test(node)
-        before = path.get(test.feature) or _Condition(model.features[test.feature].has_missing)
-        left, right = model.children(node)
-        for child, holds in ((right, not test.yes_goes_left), (left, test.yes_goes_left)):
-            todo.append((child, {**path, test.feature: before.narrowed(test, holds)}))
+    for leaf, path in _paths(model):
+        texts = [condition.text(model.features[f].name) for f, condition in path.items()]
+        conditions = " and ".join(text for text in texts if text) or "always"
+        lines.append(f"{conditions} -> {model.class_names[model.predicted(leaf)]} ({model.summary(leaf)})")
     return "".join(f"{one_line(line)}\n" for line in lines)
 
 
@@ -211,45 +200,22 @@ def export_dot(model: Model) -> str:
 
 
 def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
-    """One CASE expression, confidence and counts in comments; with a table, the SELECT that gives it as `prediction`.
+    """One CASE expression, a WHEN per leaf; with a table, the SELECT that gives it as `prediction`.
 
-    NULL is a missing value. A table in a schema is given as a sequence of names.
+    NULL is a missing value. A table in a schema is given as a sequence of names. Confidence and counts are comments.
     """
     names = [feature.name for feature in model.features]
     used = {names[f] for f in model.tree.feature[model.tree.feature >= 0]}
     repeated = sorted(name for name in used if names.count(name) > 1)
     if repeated:
         raise ValueError(f"feature_names must be different for SQL, got {repeated[0]!r} more than once")
-
-    pieces: list[str] = []
-    todo: list[int | str] = [0]  # nodes to write, and text as it is
-    depth = 0
-    while todo:
-        item = todo.pop()
-        if isinstance(item, str):
-            depth -= item.endswith("END")
-            pieces.append(item)
-        elif model.is_leaf(item):
-            pieces.append(
-                f"{_sql_value(model.labels[model.predicted(item)], names)} {_sql_comment(model.summary(item))}"
-            )
-        else:
-            test = model.test(item)
-            left, right = model.children(item)
-            yes, no = (left, right) if test.yes_goes_left else (right, left)
-            indent = "\n" + "  " * depth
-            depth += 1
-            pieces.append(f"CASE WHEN {_sql_condition(test, names)}{indent}  THEN ")
-            todo.extend([f"{indent}END", no, f"{indent}  ELSE ", yes])
-    expression = "".join(pieces)
-    if model.is_leaf(0):
-        expression = f"CASE WHEN 1 = 1 THEN {expression} END"
-    if table is None:
-        return expression
-    parts = [table] if isinstance(table, str) else table
-    if not isinstance(parts, (list, tuple)) or not parts or not all(isinstance(part, str) and part for part in parts):
-        raise ValueError(f"table must be a name, a sequence of names or None, got {table!r}")
-    return f"SELECT {expression} AS prediction\nFROM {'.'.join(_sql_name(part) for part in parts)}"
+    lines = []
+    for leaf, path in _paths(model):
+        condition = " AND ".join(_sql_condition(part, names[f], names) for f, part in path.items()) or "1 = 1"
+        label = _sql_value(model.labels[model.predicted(leaf)], names)
+        lines.append(f"  WHEN {condition}\n    THEN {label} {_sql_comment(model.summary(leaf))}\n")
+    expression = f"CASE\n{''.join(lines)}END"
+    return expression if table is None else f"SELECT {expression} AS prediction\nFROM {_sql_table(table)}"
 
 
 def export_dict(model: Model) -> dict[str, Any]:
@@ -315,8 +281,26 @@ class _Condition:
     def _exclusion(self, name: str) -> str:
         if len(self.excluded) == 1:
             return self.excluded[0].negation
-        in_order = sorted(self.excluded, key=lambda test: (isinstance(test.value, str), test.value))
-        return f"{name} not in {{{', '.join(test.text for test in in_order)}}}" if in_order else ""
+        return f"{name} not in {{{', '.join(test.text for test in self.excluded_in_order())}}}" if self.excluded else ""
+
+    def excluded_in_order(self) -> list[Test]:
+        """Numbers first, then strings."""
+        return sorted(self.excluded, key=lambda test: (isinstance(test.value, str), test.value))
+
+
+def _paths(model: Model) -> Iterator[tuple[int, dict[int, _Condition]]]:
+    """Every leaf, from left to right, and what its path says of each feature, in the order of the first test."""
+    todo: list[tuple[int, dict[int, _Condition]]] = [(0, {})]
+    while todo:
+        node, path = todo.pop()
+        if model.is_leaf(node):
+            yield node, path
+            continue
+        test = model.test(node)
+        before = path.get(test.feature) or _Condition(model.features[test.feature].has_missing)
+        left, right = model.children(node)
+        for child, holds in ((right, not test.yes_goes_left), (left, test.yes_goes_left)):
+            todo.append((child, {**path, test.feature: before.narrowed(test, holds)}))
 
 
 def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]:
@@ -351,11 +335,32 @@ def _dot_string(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _sql_condition(test: Test, names: Sequence[str]) -> str:
-    name = _sql_name(test.name)
-    if test.kind == IS_MISSING:
+def _sql_table(table: Any) -> str:
+    parts = [table] if isinstance(table, str) else table
+    if not isinstance(parts, (list, tuple)) or not parts or not all(isinstance(part, str) and part for part in parts):
+        raise ValueError(f"table must be a name, a sequence of names or None, got {table!r}")
+    return ".".join(_sql_name(part) for part in parts)
+
+
+def _sql_condition(condition: _Condition, feature_name: str, names: Sequence[str]) -> str:
+    """True of the rows that the condition holds for, NULL among them if a missing value may be."""
+    name = _sql_name(feature_name)
+    if condition.missing:
         return f"{name} IS NULL"
-    return f"{name} {test.kind} {_sql_threshold(test.value) if test.kind == AT_MOST else _sql_value(test.value, names)}"
+    if condition.equals is not None:
+        return f"{name} = {_sql_value(condition.equals.value, names)}"
+    parts = []
+    if condition.above is not None:
+        parts.append(f"{name} > {_sql_threshold(condition.above.value)}")
+    if condition.at_most is not None:
+        parts.append(f"{name} <= {_sql_threshold(condition.at_most.value)}")
+    excluded = [_sql_value(test.value, names) for test in condition.excluded_in_order()]
+    if excluded:
+        parts.append(f"{name} NOT IN ({', '.join(excluded)})" if len(excluded) > 1 else f"{name} <> {excluded[0]}")
+    said = " AND ".join(parts)
+    if condition.missing is None:
+        return f"({said} OR {name} IS NULL)"
+    return said or f"{name} IS NOT NULL"
 
 
 def _sql_threshold(threshold: float) -> str:
@@ -406,6 +411,7 @@ def _node_dict(model: Model, node: int) -> dict[str, Any]:
         "counts": counts,
         "prediction": model.labels[model.predicted(node)],
         "confidence": float(model.shares(node).max()),
+        "impurity": float(model.tree.impurity[node]),
     }
     if model.is_leaf(node):
         return result

@@ -1,7 +1,9 @@
 """Model files: versioned JSON, checked on reading.
 
 In: a dict of plain objects. Out: a file; and from a file, a `SavedModel` whose parts have been checked one by one.
-Reading never runs code: everything in the file is a number, a string, a list or an object of these.
+Reading never runs code: everything in the file is a number, a string, a list or an object of these. The checksum is
+that of the content without it, as JSON with sorted keys and no white space. A file of version 1 is read for ever: new
+keys may come, those that are there stay; parameters that a file lacks get their defaults.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ import hashlib
 import json
 import math
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +23,15 @@ from numpy.typing import NDArray
 from .export import AT_MOST, EQUALS, IS_MISSING
 from .table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
 from .thresholds import half
-from .tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
 
 FORMAT = "topktree-classifier"
 VERSION = 1
 STATUSES = ("optimal", "complete", "time_limit")
 
-# Of these the labels of a file are; the length of a string is bounded, since NumPy makes room for it.
-_CLASS_TYPE = re.compile("[<>|=]?(b1|[iu][1248]|f[248]|U[0-9]{1,5})")
+# What the labels of a file can be; "str" are as long as the longest.
+CLASS_TYPES = ("str", "bool", "object", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
+CLASS_TYPES += ("float16", "float32", "float64")
 
 PathLike = str | os.PathLike[str]
 
@@ -78,8 +80,9 @@ def read_model(path: PathLike) -> SavedModel:
 
 def class_type(classes: NDArray[Any]) -> str:
     """The NumPy type of the labels, if a file can hold them."""
-    if _CLASS_TYPE.fullmatch(classes.dtype.str):
-        return classes.dtype.str
+    name = "str" if classes.dtype.kind == "U" else classes.dtype.name
+    if name in CLASS_TYPES and name != "object":
+        return name
     odd = [label for label in classes.tolist() if not isinstance(label, (str, int, float, np.integer, np.bool_))]
     if odd or classes.dtype != object:
         example = odd[0] if odd else classes[0]
@@ -99,9 +102,7 @@ def _parse(raw: bytes) -> SavedModel:
     checksum = payload.pop("checksum", None)
     _require(checksum == _checksum(payload), "its checksum does not fit: it was changed after it was written")
     features = _features(_get(payload, "features", list))
-    _require("feature_names" in payload, '"feature_names" must be there')
-    names = payload["feature_names"]
-    _require(names is None or _is_list_of(names, str, len(features)), '"feature_names" must be a name per feature')
+    names = [feature.name for feature in features] if _get(payload, "has_feature_names", bool) else None
     classes = _classes(_get(payload, "classes", list), _get(payload, "class_type", str))
     parameters = _get(payload, "parameters", dict)
     status: Any = payload.get("status")
@@ -110,8 +111,7 @@ def _parse(raw: bytes) -> SavedModel:
     _require(status in STATUSES, f'"status" must be one of {", ".join(STATUSES)}')
     _require(_is_int(errors) and errors >= 0, '"train_errors" must be a whole number')
     _require(_is_number(cost), '"cost" must be a number')
-    criterion = parameters.get("criterion") or "entropy"
-    tree = _tree(_get(payload, "nodes", list), features, classes, str(criterion))
+    tree = _tree(_get(payload, "nodes", list), features, classes)
     return SavedModel(parameters, features, names, classes, tree, cost, errors, status, _get(payload, "search", dict))
 
 
@@ -137,7 +137,7 @@ def _features(entries: list[Any]) -> tuple[Feature, ...]:
 def _classes(labels: list[Any], type_name: str) -> NDArray[Any]:
     _require(len(labels) >= 1, '"classes" must not be empty')
     _require(all(isinstance(label, (str, int, float)) for label in labels), '"classes" has odd labels')
-    _require(type_name == "object" or bool(_CLASS_TYPE.fullmatch(type_name)), '"class_type" is unknown')
+    _require(type_name in CLASS_TYPES, f'"class_type" must be one of {", ".join(CLASS_TYPES)}')
     try:
         classes = np.array(labels, dtype=np.dtype(type_name))
     except (TypeError, ValueError, OverflowError) as error:
@@ -147,7 +147,7 @@ def _classes(labels: list[Any], type_name: str) -> NDArray[Any]:
     return classes
 
 
-def _tree(entries: list[Any], features: Sequence[Feature], classes: NDArray[Any], criterion: str) -> Tree:
+def _tree(entries: list[Any], features: Sequence[Feature], classes: NDArray[Any]) -> Tree:
     _require(len(entries) > 0, '"nodes" must not be empty')
     for i, entry in enumerate(entries):
         _require(isinstance(entry, dict), f"node {i} must be an object")
@@ -160,6 +160,8 @@ def _tree(entries: list[Any], features: Sequence[Feature], classes: NDArray[Any]
             f"node {i} must have a count per class, none of them negative and not all zero",
         )
         _require(_is_int(entry.get("rows")) and entry["rows"] >= 1, f"node {i} must have rows")
+        _require(_is_number(entry.get("impurity")) and entry["impurity"] >= 0, f"node {i} must have an impurity")
+        _check_repeated(entry, features, classes.tolist(), f"node {i}")
     left = np.array([_child(entry, "left", i) for i, entry in enumerate(entries)], dtype=np.int64)
     right = np.array([_child(entry, "right", i) for i, entry in enumerate(entries)], dtype=np.int64)
     _check_preorder(left, right)
@@ -173,10 +175,23 @@ def _tree(entries: list[Any], features: Sequence[Feature], classes: NDArray[Any]
         category=np.array([test[2] for test in tests], dtype=np.int64),
         missing_go_to_left=np.array([test[3] for test in tests], dtype=bool),
         value=value,
-        impurity=node_impurity(value, criterion),
+        impurity=np.array([entry["impurity"] for entry in entries], dtype=np.float64),
         n_node_samples=np.array([entry["rows"] for entry in entries], dtype=np.int64),
         weighted_n_node_samples=value.sum(axis=1),
     )
+
+
+def _check_repeated(entry: dict[str, Any], features: Sequence[Feature], labels: list[Any], where: str) -> None:
+    """What a node says for readers must be what follows from the rest."""
+    counts = entry["counts"]
+    best = max(range(len(counts)), key=counts.__getitem__)
+    _require(entry.get("prediction") == labels[best], f'{where} has a "prediction" that its counts do not give')
+    confidence: Any = entry.get("confidence")
+    index: Any = entry.get("feature_index")
+    close = _is_number(confidence) and math.isclose(confidence, counts[best] / sum(counts), rel_tol=1e-9)
+    _require(close, f'{where} has a "confidence" that its counts do not give')
+    if "test" in entry and _is_int(index) and 0 <= index < len(features):
+        _require(entry.get("feature") == features[index].name, f'{where} has another "feature" than its index says')
 
 
 def _child(entry: dict[str, Any], side: str, node: int) -> int:
@@ -247,7 +262,3 @@ def _is_int(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return _is_int(value) or (isinstance(value, float) and math.isfinite(value))
-
-
-def _is_list_of(value: Any, kind: type, length: int) -> bool:
-    return isinstance(value, list) and len(value) == length and all(isinstance(item, kind) for item in value)

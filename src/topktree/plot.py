@@ -270,7 +270,8 @@ def _make_box(model: Model, node: int, wording: str, limit: float, ruler: Ruler)
     if leaf:
         predicted = model.predicted(node)
         heads = [shorten(one_line(model.class_names[predicted]), fits)]
-        details.insert(0, f"{100 * model.shares(node)[predicted]:.1f}%")
+        share = f"{100 * model.shares(node)[predicted]:.1f}%"
+        details.insert(0, share if model.counts_are_rows() else f"{share} of weight")
     else:
         heads = _question(model.test(node), fits)
     lines = (
