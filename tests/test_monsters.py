@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.class_weight import compute_sample_weight
 
 from topktree import Binarizer, TopKTreeClassifier, load
 
@@ -160,6 +161,46 @@ def test_ten_thousand_categories(tmp_path):
     classifier = fitted(X, y, k=4, max_depth=2)
     assert classifier.score(X, y) > 0.99
     assert_goes_anywhere(classifier, X, tmp_path)
+
+
+def test_names_of_rows_get_a_warning():
+    X = pd.DataFrame({"id": [f"{i}" for i in range(1500)], "size": np.arange(1500.0)})
+    with pytest.warns(UserWarning, match="X has 1500 categories in 'id', in 1500 rows"):
+        fitted(X, X["size"] > 700, k=2, max_depth=1)
+
+
+def test_deep_trees_run_in_a_database():
+    X = pd.DataFrame({"n": np.arange(60.0)})
+    classifier = fitted(X, X["n"] % 2, k=1, max_depth=999, max_thresholds=None)
+    assert classifier.get_depth() > 25
+    database = sqlite3.connect(":memory:")
+    X.to_sql("t", database, index=False)
+    assert [row[0] for row in database.execute(classifier.export_sql("t"))] == classifier.predict(X).tolist()
+
+
+def test_class_weights_are_weights_of_the_rows():
+    X, y = people()
+    for class_weight in ({"yes": 3, "no": 1, "maybe": 20}, "balanced"):
+        by_class = fitted(X, y, class_weight=class_weight, max_thresholds=6)
+        by_row = TopKTreeClassifier(max_depth=3, max_thresholds=6).fit(X, y, compute_sample_weight(class_weight, y))
+        for name in ("feature", "threshold", "category"):
+            np.testing.assert_array_equal(getattr(by_class.tree_, name), getattr(by_row.tree_, name))
+
+
+@pytest.mark.parametrize("unit", [0.1, 1 / 3, 1e-9])
+def test_the_unit_of_weights_does_not_matter(unit):
+    X, y = people()
+    times = np.random.default_rng(2).integers(1, 4, len(y))
+    ours, theirs = (TopKTreeClassifier(max_depth=3, max_thresholds=6).fit(X, y, w) for w in (times, unit * times))
+    np.testing.assert_array_equal(ours.tree_.threshold, theirs.tree_.threshold)
+
+
+def test_equal_values_of_other_types_are_known_by_themselves():
+    X = pd.DataFrame({"a": pd.Series([(1, 2), (3, 4)] * 5, dtype=object)})
+    classifier = fitted(X, [0, 1] * 5)
+    for rows in ([(1, 2)], [(1.0, 2.0), (1, 2)]):
+        queries = pd.DataFrame({"a": pd.Series(rows, dtype=object)})
+        assert classifier.predict(queries)[-1] == 0
 
 
 def test_integers_beyond_2_to_the_53_agree_in_a_database():

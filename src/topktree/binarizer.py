@@ -7,6 +7,7 @@ together and ascend, so that a row's bits follow from one binary search per feat
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from . import _engine, _parameters
@@ -44,8 +46,8 @@ class Columns:
     def __len__(self) -> int:
         return len(self.feature)
 
-    def take(self, kept: NDArray[np.bool_]) -> Columns:
-        """The columns where `kept` is true."""
+    def take(self, kept: NDArray[np.bool_] | slice) -> Columns:
+        """The columns of a slice, or where `kept` is true."""
         return Columns(self.feature[kept], self.test[kept], self.value[kept])
 
 
@@ -106,7 +108,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         if self.strategy == "guess" and y is None:
             raise ValueError('This Binarizer with strategy="guess" requires y to be passed, but the target y is None')
-        labels = None if y is None else read_labels(self, y)
+        labels = None if y is None or self._can_do_without(y) else read_labels(self, y)
         table = read_table(self, X, reset=True)
         classes = None if labels is None else number_labels(labels, table.n_rows)
         weights = read_weights(sample_weight, table.n_rows)
@@ -136,8 +138,9 @@ class Binarizer(TransformerMixin, BaseEstimator):
         names = _checked_names(input_features, self.features_, getattr(self, "feature_names_in_", None))
         columns = self.columns_
         literals: list[str] = []
+        ends = np.searchsorted(columns.feature, np.arange(len(names) + 1))
         for f, name in enumerate(names):
-            own = columns.take(columns.feature == f)
+            own = columns.take(slice(ends[f], ends[f + 1]))
             texts = threshold_texts(own.value)
             literals += [
                 literal(self.features_[f], name, *column) for column in zip(own.test, own.value, texts, strict=True)
@@ -150,6 +153,13 @@ class Binarizer(TransformerMixin, BaseEstimator):
         tags.target_tags.required = self.strategy == "guess"
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def _can_do_without(self, y: Any) -> bool:
+        """Targets of a regression have no classes, which only "guess" needs."""
+        target = np.asarray(y)
+        if self.strategy == "guess" or target.dtype.kind != "f" or not np.isfinite(target).all():
+            return False
+        return bool(type_of_target(target).startswith("continuous"))
 
     def _check_parameters(self) -> None:
         _parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
@@ -268,9 +278,8 @@ def value_text(feature: Feature, value: float) -> str:
     if feature.kind != CATEGORY:
         return format_number(value)
     category = feature.categories[int(value)]
-    ambiguous = isinstance(category, str) and any(
-        str(other) == category for other in feature.categories if not isinstance(other, str)
-    )
+    numbers = itertools.takewhile(lambda other: not isinstance(other, str), feature.categories)  # they come first
+    ambiguous = isinstance(category, str) and any(str(number) == category for number in numbers)
     return repr(category) if ambiguous else str(category)
 
 

@@ -105,7 +105,7 @@ class Model:
         return np.asarray(self.tree.value[node] / self.tree.value[node].sum())
 
     def confidence(self, node: int) -> str:
-        """Share of the predicted class and size: `86.7% of 60 rows`, or with weights `65.2% of weight 17.5 in 60 rows`."""
+        """Share of the predicted class and size: `86.7% of 60 rows`, with weights `65.2% of weight 9.5 in 60 rows`."""
         rows = int(self.tree.n_node_samples[node])
         size = f"{rows} row{'' if rows == 1 else 's'}"
         if not self.counts_are_rows():

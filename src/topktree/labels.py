@@ -19,8 +19,12 @@ from .table import is_missing
 
 def read_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     """`y` as a 1d array of class labels."""
-    if hasattr(y, "to_numpy"):
+    if hasattr(y, "to_pylist"):  # of pyarrow
+        y = y.to_pylist()
+    elif hasattr(y, "to_numpy"):
         y = y.to_numpy()
+    if getattr(getattr(y, "dtype", None), "kind", "") == "T":
+        y = y.astype(object)
     objects = y if isinstance(y, (list, tuple)) or getattr(y, "dtype", int) == np.dtype(object) else ()
     missing = [label for label in objects if is_missing(label)]
     if missing:

@@ -35,7 +35,7 @@ Output = tuple[int, str, float]
 _LARGEST_VALUE = 2 * LARGEST_EXACT_INT
 
 
-class TreeEncoder(TransformerMixin, BaseEstimator):
+class TreeEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A table as the numbers that the tree behind it compares.
 
     Parameters

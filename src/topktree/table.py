@@ -12,6 +12,7 @@ import datetime
 import math
 import numbers
 import reprlib
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -34,6 +35,8 @@ CATEGORY = "category"
 KINDS = (NUMBER, BOOLEAN, CATEGORY)
 
 UNSEEN = -1.0
+# From here on, a column in which most rows have a category of their own gets a warning.
+MANY_CATEGORIES = 1000
 # Up to here every integer is a float64, whichever way it is converted.
 LARGEST_EXACT_INT = 2.0**53
 
@@ -177,6 +180,8 @@ def _is_frame(X: Any) -> bool:
 def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
     if not nw.dependencies.is_into_dataframe(X):
         raise TypeError(f"X must be a frame in memory, got {type(X).__name__}: call its collect() first")
+    if hasattr(X, "rename_columns"):  # of pyarrow
+        X = X.rename_columns(list(unique_names(X.column_names)))
     if nw.dependencies.is_pandas_like_dataframe(X) and len(set(X.columns)) < len(X.columns):
         X = X.copy(deep=False)
         X.columns = unique_names(tuple(map(str, X.columns)))  # scikit-learn and narwhals take no names that repeat
@@ -197,6 +202,8 @@ def _frame_column(series: Any, name: str) -> RawColumn:
         values = series.to_numpy()
     except Exception:  # types that NumPy has not, such as integers of 128 bits
         values = _objects(series.to_list())
+    if values.ndim != 1:  # of polars' structs and arrays
+        raise TypeError(_wrong_type(series.dtype, name, False))
     return _raw_column(values, name)
 
 
@@ -282,9 +289,20 @@ def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature
     if kind == CATEGORY:
         lookup = _CategoryLookup()
         codes = lookup.codes(column.values, name)
+        _warn_of_names(len(lookup.categories), len(codes), name)
         return Feature(name, kind, lookup.sorted_categories(), bool((codes == _MISSING).any()))
     missing, extreme = _missing_and_extreme(_numbers(column, name))
     return Feature(name, kind, (), bool(missing), bool(extreme))
+
+
+def _warn_of_names(n_categories: int, n_rows: int, name: str) -> None:
+    if n_categories > max(MANY_CATEGORIES, n_rows / 2):
+        warnings.warn(
+            f"X has {n_categories} categories in {name!r}, in {n_rows} rows. If these are numbers, make the column one "
+            "of numbers; if they only name the rows, leave it out: every category is a column to search.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _kind_of_objects(values: NDArray[Any], name: str) -> str:
