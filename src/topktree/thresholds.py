@@ -20,6 +20,8 @@ from ._problem import FloatArray, IntArray
 
 # Boundaries among which those between classes are sought: a resolution of a tenth of a per cent of the rows.
 FINE_BOUNDARIES = 1023
+# How many gaps on each side may stand in for one that float32 cannot tell apart.
+NEIGHBOURS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +48,21 @@ class Boundaries:
         below = self.below[chosen]
         return separators(self.ordered[below], self.ordered[below + 1])
 
-    def wide(self) -> Boundaries:
-        """The gaps in which float32 has a number."""
-        kept = tells_apart(self.ordered[self.below], self.ordered[self.below + 1])
-        return Boundaries(self.ordered, self.below[kept], self.cumulated)
+    def is_wide(self, gaps: IntArray) -> NDArray[np.bool_]:
+        """In which of the gaps float32 has a number."""
+        below = self.below[gaps]
+        return tells_apart(self.ordered[below], self.ordered[below + 1])
+
+    def prefer_wide(self, chosen: IntArray) -> IntArray:
+        """For each gap that is too narrow for float32 the nearest of its neighbours that is not, if there is one."""
+        taken = set(chosen.tolist())
+        for gap in chosen[~self.is_wide(chosen)].tolist():
+            near = np.arange(max(0, gap - NEIGHBOURS), min(len(self), gap + NEIGHBOURS + 1))
+            free = [other for other in near[self.is_wide(near)].tolist() if other not in taken]
+            if free:
+                taken.remove(gap)
+                taken.add(min(free, key=lambda other: abs(other - gap)))
+        return np.array(sorted(taken), dtype=np.int64)
 
     def spread(self, n: int) -> IntArray:
         """At most `n` gaps, at evenly spaced quantiles; where these fall together, evenly spaced ones of the rest."""
@@ -92,14 +105,8 @@ def quantile_thresholds(
     boundaries = find_boundaries(values, sample_weight)
     if max_thresholds is None or len(boundaries) <= max_thresholds:
         return boundaries.thresholds()
-    thresholds = boundaries.thresholds(_choose(boundaries, values, max_thresholds, sample_weight, target))
-    if is_float32_edge(thresholds).all():
-        return thresholds
-    # Some gaps are too narrow for float32: if there are others enough, leave them out.
-    wide = boundaries.wide()
-    if len(wide) < max_thresholds:
-        return thresholds
-    return wide.thresholds(_choose(wide, values, max_thresholds, sample_weight, target))
+    chosen = _choose(boundaries, values, max_thresholds, sample_weight, target)
+    return boundaries.thresholds(boundaries.prefer_wide(chosen))
 
 
 def _choose(
