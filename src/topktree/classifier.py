@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from . import _engine, _parameters, export
 from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective, threshold_weights
@@ -150,7 +150,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             objective = self._objective(training, len(columns))
             solution = self._search(rows, columns, training, objective)
             self._store(training, columns, objective, solution)
-            self.train_errors_ = self._train_errors(X, y, training)
+            self.train_errors_ = self._train_errors(training)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -276,8 +276,9 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     def _validate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> _Training:
         """The rows that have weight, classes as indices."""
         labels = read_labels(self, y)
-        table = read_table(self, X, reset=True)
+        table = all_rows = read_table(self, X, reset=True)
         classes, indices = number_labels(labels, table.n_rows)
+        all_classes = indices
         row_weights = read_weights(sample_weight, table.n_rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
         has_weight = np.ones(len(indices), dtype=bool) if row_weights is None else row_weights > 0
@@ -295,7 +296,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             table, indices = table.take(has_weight), indices[has_weight]
             row_weights = None if row_weights is None else row_weights[has_weight]
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
-        return _Training(table, features, indices.astype(np.int32), classes, row_weights, class_weights)
+        y_kept = indices.astype(np.int32)
+        return _Training(table, features, y_kept, classes, row_weights, class_weights, all_rows, all_classes)
 
     def _binarize(self, training: _Training) -> tuple[_engine.PackedRows, Columns]:
         """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is."""
@@ -353,18 +355,16 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self.status_ = ("optimal" if searched_all else "complete") if solution.complete else "time_limit"
         self.search_ = dict(solution.statistics)
 
-    def _train_errors(self, X: Any, y: Any, training: _Training) -> int:
+    def _train_errors(self, training: _Training) -> int:
         """Rows of the training data that the tree gets wrong, whatever they weigh."""
-        if isinstance(self.cost_, int) and self.tree_.n_node_samples[0] == len(column_or_1d(y)):
+        if isinstance(self.cost_, int) and training.table is training.all_rows:
             return self.cost_  # every row weighs 1 and costs 1
         try:
-            return int(np.count_nonzero(self.predict(X) != column_or_1d(y)))
-        except (
-            TypeError,
-            ValueError,
-        ):  # a row of weight zero, which fit leaves out, may hold what its column otherwise does not
-            predicted = self.tree_.apply(encode(training.table, self.features_))
-            return int(np.count_nonzero(np.argmax(self.tree_.value, axis=1)[predicted] != training.y))
+            encoded, wanted = encode(training.all_rows, self.features_), training.all_classes
+        except (TypeError, ValueError):  # a row of weight zero, left out of the fit, may hold anything
+            encoded, wanted = encode(training.table, self.features_), training.y.astype(np.int64)
+        predicted = np.argmax(self.tree_.value, axis=1)[self.tree_.apply(encoded)]
+        return int(np.count_nonzero(predicted != wanted))
 
 
 def load(path: PathLike) -> TopKTreeClassifier:
@@ -394,7 +394,7 @@ def load(path: PathLike) -> TopKTreeClassifier:
 
 @dataclass(frozen=True)
 class _Training:
-    """Validated training data: only rows with weight."""
+    """Validated training data: only rows with weight, and beside them all rows as they came."""
 
     table: Table
     features: tuple[Feature, ...]
@@ -402,6 +402,8 @@ class _Training:
     classes: NDArray[Any]
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None
+    all_rows: Table
+    all_classes: IntArray
 
 
 def _class_weights(

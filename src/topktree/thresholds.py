@@ -174,9 +174,8 @@ def float32_edge(single: NDArray[np.float32]) -> FloatArray:
     """The largest float64 that rounds to each float32."""
     with np.errstate(over="ignore"):
         following = np.nextafter(single, np.float32(np.inf))
-        middle = (
-            single.astype(np.float64) / 2 + following.astype(np.float64) / 2
-        )  # exact; rounds to the even one of the two
+        middle = single.astype(np.float64) / 2 + following.astype(np.float64) / 2  # exact
+        # It rounds to the even one of the two.
         return np.where(middle.astype(np.float32) == single, middle, np.nextafter(middle, -np.inf))
 
 
