@@ -281,18 +281,18 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         all_classes = indices
         row_weights = read_weights(sample_weight, table.n_rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
-        has_weight = np.ones(len(indices), dtype=bool) if row_weights is None else row_weights > 0
+        has_weight = None if row_weights is None else row_weights > 0
         if isinstance(class_weights, np.ndarray):
-            has_weight &= class_weights[indices] > 0
+            has_weight = (class_weights[indices] > 0) & (True if has_weight is None else has_weight)
             class_weights = np.where(class_weights > 0, class_weights, 1.0)  # of classes without rows
-        present = np.flatnonzero(np.bincount(indices[has_weight], minlength=len(classes)))
+        present = np.arange(len(classes)) if has_weight is None else np.unique(indices[has_weight])
         if len(present) < 2:
             found = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
             raise ValueError(
                 "y must have rows of at least two classes with weight (sample_weight times class_weight), "
                 f"got {len(present)} class: {found}"
             )
-        if not has_weight.all():
+        if has_weight is not None and not has_weight.all():
             table, indices = table.take(has_weight), indices[has_weight]
             row_weights = None if row_weights is None else row_weights[has_weight]
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
@@ -441,7 +441,7 @@ def make_tree(
     threshold[inner] = np.where(columns.test[column] == IS_MISSING, np.inf, columns.value[column])
     equals = inner[columns.test[column] == EQUALS]
     missing_go_to_left[equals] = True
-    is_boolean = np.array([f.kind == BOOLEAN for f in features])[feature[equals]]
+    is_boolean = np.array([features[f].kind == BOOLEAN for f in feature[equals]], dtype=bool)
     category[equals] = np.where(is_boolean, TREE_UNDEFINED, threshold[equals].astype(np.int64))
     threshold[equals] = np.where(is_boolean, half(), float(TREE_UNDEFINED))
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)

@@ -19,6 +19,8 @@ from .table import is_missing
 
 def read_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     """`y` as a 1d array of class labels."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu" and y.size > 0:
+        return y  # nothing to check: scikit-learn's validation would take longer than a small fit
     if hasattr(y, "to_pylist"):  # of pyarrow
         y = y.to_pylist()
     elif hasattr(y, "to_numpy"):
@@ -37,12 +39,29 @@ def read_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
 
 def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], IntArray]:
     """The distinct labels in order, and the index of each row's label among them."""
-    check_consistent_length(np.empty(n_rows), labels)
+    if len(labels) != n_rows:
+        check_consistent_length(np.empty(n_rows), labels)
+    if (numbered := _number_small_integers(labels)) is not None:
+        return numbered
     try:
         classes, indices = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
     return classes, indices
+
+
+def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray] | None:
+    """The same by counting instead of sorting; None for other labels, and if they are too far apart for that."""
+    if labels.dtype.kind not in "biu" or labels.dtype == np.uint64:
+        return None
+    lowest, highest = int(labels.min()), int(labels.max())
+    if highest - lowest > max(1024, len(labels) // 8):
+        return None
+    offsets = labels.astype(np.int64) - lowest
+    is_present = np.bincount(offsets) > 0
+    classes = np.flatnonzero(is_present)
+    indices = offsets if len(classes) == len(is_present) else (np.cumsum(is_present) - 1)[offsets]
+    return (classes + lowest).astype(labels.dtype), indices
 
 
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:

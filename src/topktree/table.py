@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -78,10 +79,15 @@ class Table:
 
 def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """The columns of `X`; sets, or checks against, the estimator's `n_features_in_` and `feature_names_in_`."""
+    if reset and type(X) is np.ndarray and X.dtype.kind in "biuf" and X.ndim == 2 and X.size > 0:
+        # What scikit-learn's validation does of this, without its 0.2 ms, which is most of a small fit.
+        estimator.n_features_in_ = X.shape[1]
+        vars(estimator).pop("feature_names_in_", None)
+        return Table(_default_names(X.shape[1]), (), X, len(X))
     if _is_frame(X):
         return _read_frame(estimator, X, reset)
     array = validate_data(estimator, _as_array(X), reset=reset, dtype=None, ensure_all_finite=False)
-    names = tuple(f"x{i}" for i in range(array.shape[1]))
+    names = _default_names(array.shape[1])
     if array.dtype.kind in "biuf":
         return Table(names, (), array, len(array))
     return Table(names, tuple(_raw_column(array[:, i], names[i]) for i in range(len(names))), None, len(array))
@@ -90,7 +96,7 @@ def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
 def learn_features(table: Table, categorical_features: Any, feature_names: Sequence[str] | None) -> tuple[Feature, ...]:
     """The features of training data."""
     is_category = check_categorical_features(categorical_features, len(table.names), feature_names)
-    if table.array is not None and not any(is_category):
+    if table.array is not None and True not in is_category:
         return _array_features(table.names, table.array)
     columns = _split(table)
     return tuple(
@@ -171,6 +177,17 @@ def unique_names(names: Sequence[str]) -> tuple[str, ...]:
         seen.add(unique)
         result.append(unique)
     return tuple(result)
+
+
+@lru_cache(maxsize=4)
+def _default_names(n_features: int) -> tuple[str, ...]:
+    return tuple(f"x{i}" for i in range(n_features))
+
+
+@lru_cache(maxsize=4)
+def _plain_features(names: tuple[str, ...], kind: str) -> tuple[Feature, ...]:
+    """Features without missing or extreme values."""
+    return tuple(Feature(name, kind) for name in names)
 
 
 def _is_frame(X: Any) -> bool:
@@ -254,11 +271,9 @@ def _split(table: Table) -> Iterable[RawColumn]:
     return (_raw_column(table.array[:, i], name) for i, name in enumerate(table.names))
 
 
-def _array_features(names: Sequence[str], array: NDArray[Any]) -> tuple[Feature, ...]:
-    if array.dtype.kind == "b":
-        return tuple(Feature(name, BOOLEAN) for name in names)
+def _array_features(names: tuple[str, ...], array: NDArray[Any]) -> tuple[Feature, ...]:
     if array.dtype.itemsize == 1:
-        return tuple(Feature(name, NUMBER) for name in names)
+        return _plain_features(names, BOOLEAN if array.dtype.kind == "b" else NUMBER)
     has_missing, has_extreme = _missing_and_extreme(array)
     return tuple(
         Feature(name, NUMBER, (), bool(missing), bool(extreme))

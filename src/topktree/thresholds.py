@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,7 @@ def float32_edge(single: NDArray[np.float32]) -> FloatArray:
         return np.where(middle.astype(np.float32) == single, middle, np.nextafter(middle, -np.inf))
 
 
+@cache
 def half() -> float:
     """What parts 0 from 1."""
     return float(separators(np.zeros(1), np.ones(1))[0])
