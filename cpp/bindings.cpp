@@ -110,16 +110,40 @@ nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
     return result;
 }
 
-nb::dict solve(const Array<std::uint64_t, 2>& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
+topk::Arrange parse_arrange(const std::string& name) {
+    if (name == "never") return topk::Arrange::never;
+    if (name == "if_it_pays") return topk::Arrange::if_it_pays;
+    if (name == "always") return topk::Arrange::always;
+    throw std::invalid_argument("arrange must be never, if_it_pays or always, got " + name);
+}
+
+// Rows are packed words, or a byte for every row and column.
+using Rows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void set_rows(const Rows& rows, std::size_t n_columns, topk::Data& data) {
+    data.n_rows = rows.shape(0);
+    data.n_columns = n_columns;
+    if (rows.dtype() == nb::dtype<std::uint8_t>()) {
+        if (rows.shape(1) != n_columns) {
+            throw std::invalid_argument("rows of bytes must have n_columns columns");
+        }
+        data.flags = {static_cast<const std::uint8_t*>(rows.data()), rows.size()};
+    } else if (rows.dtype() == nb::dtype<std::uint64_t>()) {
+        data.rows = {static_cast<const std::uint64_t*>(rows.data()), rows.size()};
+    } else {
+        throw nb::type_error("rows must be of type uint64, packed, or uint8");
+    }
+}
+
+nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
                const std::optional<Array<std::int64_t, 1>>& row_weight, const Array<std::int64_t, 1>& class_weight,
                std::vector<std::int32_t> k, const std::string& criterion, const nb::object& user_score,
                double weight_unit, std::int64_t min_rows, std::int64_t min_weight, std::int64_t cost_scale,
                std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
-               std::string kernel, double time_limit, const nb::object& progress) {
+               const std::string& arrange, std::size_t max_keyed_rows, std::string kernel, double time_limit,
+               const nb::object& progress) {
     topk::Data data;
-    data.rows = {rows.data(), rows.size()};
-    data.n_rows = rows.shape(0);
-    data.n_columns = n_columns;
+    set_rows(rows, n_columns, data);
     data.classes = view(classes);
     data.n_classes = static_cast<std::int32_t>(class_weight.size());
     if (row_weight) {
@@ -141,6 +165,8 @@ nb::dict solve(const Array<std::uint64_t, 2>& rows, std::size_t n_columns, const
     options.use_cache = use_cache;
     options.use_bounds = use_bounds;
     options.cache_bytes = cache_bytes;
+    options.arrange = parse_arrange(arrange);
+    options.max_keyed_rows = max_keyed_rows;
     options.kernel = std::move(kernel);
     options.time_limit = time_limit;
     options.poll = wrap_poll(progress);
@@ -249,8 +275,8 @@ NB_MODULE(_core, m) {
     using namespace nb::literals;
     m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "row_weight"_a.none(), "class_weight"_a,
           "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a, "cost_scale"_a,
-          "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "kernel"_a, "time_limit"_a,
-          "progress"_a.none());
+          "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a,
+          "max_keyed_rows"_a, "kernel"_a, "time_limit"_a, "progress"_a.none());
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);

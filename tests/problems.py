@@ -30,8 +30,12 @@ class Problem:
         return solve(self.columns, self.classes, self.objective, **options)
 
 
-def solve(columns: np.ndarray, classes: np.ndarray, objective: Objective, **options: Any) -> _engine.Solution:
-    rows = _engine.pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
+def solve(
+    columns: np.ndarray, classes: np.ndarray, objective: Objective, packed: bool = True, **options: Any
+) -> _engine.Solution:
+    rows = np.ascontiguousarray(columns).view(np.uint8)
+    if packed:
+        rows = _engine.pack_booleans(rows)
     return _engine.solve(rows, columns.shape[1], classes, objective, _engine.SearchOptions(**options))
 
 
@@ -222,5 +226,8 @@ switches = st.fixed_dictionaries(
         "kernel": st.sampled_from(_engine.kernels()),
         "cache_bytes": st.sampled_from([0, 10_000, 40_000, 2**30]),
         "time_limit": st.sampled_from([None, None, 3600.0]),
+        "arrange": st.sampled_from(["never", "if_it_pays", "always"]),
+        "max_keyed_rows": st.sampled_from([0, 2**16]),
+        "packed": st.booleans(),
     }
 )

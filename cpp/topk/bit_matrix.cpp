@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <utility>
 
-#include "mix.hpp"
+#include "duplicates.hpp"
+#include "row_clusters.hpp"
+#include "row_source.hpp"
 
 namespace topk {
 namespace {
@@ -14,193 +16,137 @@ constexpr std::size_t kWordBits = 64;
 
 std::uint64_t low_bits(std::size_t n) { return n >= kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; }
 
-// Where each row goes: rows in class order, every class from a new word on.
+// Rows of one class and of one power of two of weight, from a word of their own on.
+struct Block {
+    std::int32_t class_index;
+    int shift;
+    std::size_t n_rows;
+};
+
+// Where each row goes: in the order of class, weight and cluster.
 struct RowOrder {
     static constexpr std::uint32_t kPadding = UINT32_MAX;
-    std::vector<std::uint32_t> row_at;     // per position: a row or kPadding
-    std::vector<std::size_t> class_sizes;  // in rows
+    std::vector<std::uint32_t> row_at;  // per position: a row or kPadding
+    std::vector<Block> blocks;
     std::size_t n_words = 0;
 };
 
-RowOrder sort_by_class(const Data& data) {
-    RowOrder order;
-    order.class_sizes.assign(static_cast<std::size_t>(data.n_classes), 0);
-    for (const std::int32_t c : data.classes) {
-        ++order.class_sizes[static_cast<std::size_t>(c)];
+std::size_t words_for(std::size_t n_rows) { return (n_rows + kWordBits - 1) / kWordBits; }
+
+// What is known about the rows beside their columns.
+struct RowFacts {
+    const Data& data;
+    Clusters clusters;
+    Duplicates duplicates;
+
+    std::uint64_t weight(std::size_t row) const {
+        if (!data.row_weight.empty()) {
+            return static_cast<std::uint64_t>(data.row_weight[row]);
+        }
+        return duplicates.stands_for.empty() ? 1 : duplicates.stands_for[row];
     }
-    std::vector<std::size_t> next;
-    for (const std::size_t size : order.class_sizes) {
-        next.push_back(order.n_words * kWordBits);
-        order.n_words += (size + kWordBits - 1) / kWordBits;
+    std::size_t cluster(std::size_t row) const { return clusters.of_row.empty() ? 0 : clusters.of_row[row]; }
+};
+
+// A counting sort. Rows are there once for every bit of their weight.
+RowOrder sort_rows(const RowFacts& facts) {
+    const Data& data = facts.data;
+    std::uint64_t all_bits = 1;
+    for (std::size_t row = 0; row < data.n_rows && !(data.row_weight.empty() && facts.duplicates.stands_for.empty());
+         ++row) {
+        all_bits |= facts.weight(row);
+    }
+    const auto n_shifts = static_cast<std::size_t>(std::bit_width(all_bits));
+    const auto bin = [&](std::size_t row, std::size_t shift) {
+        const auto c = static_cast<std::size_t>(data.classes[row]);
+        return (c * n_shifts + shift) * facts.clusters.n + facts.cluster(row);
+    };
+    const auto for_copies = [&](auto visit) {
+        for (std::size_t row = 0; row < data.n_rows; ++row) {
+            for (std::uint64_t rest = facts.weight(row); rest != 0; rest &= rest - 1) {
+                visit(row, bin(row, static_cast<std::size_t>(std::countr_zero(rest))));
+            }
+        }
+    };
+    std::vector<std::size_t> next(static_cast<std::size_t>(data.n_classes) * n_shifts * facts.clusters.n, 0);
+    for_copies([&](std::size_t, std::size_t at) { ++next[at]; });
+    RowOrder order;
+    for (std::size_t first = 0; first < next.size(); first += facts.clusters.n) {
+        std::size_t position = order.n_words * kWordBits;
+        const std::size_t begin = position;
+        for (std::size_t at = first; at < first + facts.clusters.n; ++at) {
+            position += std::exchange(next[at], position);
+        }
+        if (position > begin) {
+            const std::size_t pair = first / facts.clusters.n;
+            order.blocks.push_back(
+                {static_cast<std::int32_t>(pair / n_shifts), static_cast<int>(pair % n_shifts), position - begin});
+            order.n_words += words_for(position - begin);
+        }
     }
     order.row_at.assign(order.n_words * kWordBits, RowOrder::kPadding);
-    for (std::size_t row = 0; row < data.n_rows; ++row) {
-        order.row_at[next[static_cast<std::size_t>(data.classes[row])]++] = static_cast<std::uint32_t>(row);
-    }
+    for_copies([&](std::size_t row, std::size_t at) { order.row_at[next[at]++] = static_cast<std::uint32_t>(row); });
     return order;
 }
 
-// Hacker's Delight 7-3, for 64 x 64 bits: afterwards bit i of m[j] is what bit j of m[i] was.
-void transpose(std::uint64_t m[kWordBits]) {
-    std::uint64_t mask = 0x00000000ffffffffU;
-    for (std::size_t j = 32; j != 0; j >>= 1, mask ^= mask << j) {
-        for (std::size_t k = 0; k < kWordBits; k = (k + j + 1) & ~j) {
-            const std::uint64_t t = ((m[k] >> j) ^ m[k + j]) & mask;
-            m[k] ^= t << j;
-            m[k + j] ^= t;
-        }
-    }
-}
-
-void fill_bits(const Data& data, const RowOrder& order, Ticker& ticker, BitMatrix& matrix) {
-    const std::size_t words_per_row = (data.n_columns + kWordBits - 1) / kWordBits;
+void fill_bits(const RowSource& source, const RowOrder& order, const Kernels& kernels, Ticker& ticker,
+               BitMatrix& matrix) {
+    const std::size_t words_per_row = source.words_per_row();
     matrix.bits.ensure(matrix.n_words * matrix.n_columns);
-    std::uint64_t block[kWordBits];
+    AlignedBuffer<std::uint64_t> blocks;  // per 64 columns: a word per row, then a word per column
+    blocks.ensure(words_per_row * kWordBits);
+    std::vector<std::uint64_t> row(words_per_row);
     for (std::size_t w = 0; w < matrix.n_words; ++w) {
-        ticker.tick(16 * matrix.n_columns);
-        const std::uint32_t* rows = order.row_at.data() + w * kWordBits;
+        ticker.tick(4 * matrix.n_columns + kWordBits);
+        for (std::size_t r = 0; r < kWordBits; ++r) {
+            const std::uint32_t from = order.row_at[w * kWordBits + r];
+            if (from == RowOrder::kPadding) {
+                std::fill(row.begin(), row.end(), 0);
+            } else {
+                source.read(from, row.data());
+            }
+            for (std::size_t g = 0; g < words_per_row; ++g) {
+                blocks[g * kWordBits + r] = row[g];
+            }
+        }
         std::uint64_t* out = matrix.bits.data() + w * matrix.n_columns;
         for (std::size_t g = 0; g < words_per_row; ++g) {
-            for (std::size_t r = 0; r < kWordBits; ++r) {
-                block[r] = rows[r] == RowOrder::kPadding ? 0 : data.rows[rows[r] * words_per_row + g];
-            }
-            transpose(block);
-            const std::size_t n = std::min(kWordBits, data.n_columns - g * kWordBits);
-            std::memcpy(out + g * kWordBits, block, n * sizeof(std::uint64_t));
+            kernels.transpose(blocks.data() + g * kWordBits);
         }
-        std::fill(out + data.n_columns, out + matrix.n_columns, 0);
-    }
-}
-
-void fill_keys(BitMatrix& matrix) {
-    const std::size_t n = matrix.n_words * kWordBits;
-    matrix.key_low.ensure(n);
-    matrix.key_high.ensure(n);
-    for (std::size_t i = 0; i < n; ++i) {
-        matrix.key_low[i] = mix(2 * i);
-        matrix.key_high[i] = mix(2 * i + 1);
-    }
-}
-
-void fill_planes(const Data& data, const RowOrder& order, BitMatrix& matrix) {
-    matrix.n_planes = 0;
-    if (data.row_weight.empty()) {
-        return;
-    }
-    std::int64_t all_bits = 0;
-    for (const std::int64_t weight : data.row_weight) {
-        all_bits |= weight;
-    }
-    matrix.n_planes = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(all_bits)));
-    matrix.planes.ensure(matrix.n_planes * matrix.n_words);
-    std::fill_n(matrix.planes.data(), matrix.n_planes * matrix.n_words, 0);
-    for (std::size_t i = 0; i < order.row_at.size(); ++i) {
-        if (order.row_at[i] == RowOrder::kPadding) {
-            continue;
-        }
-        const auto weight = static_cast<std::uint64_t>(data.row_weight[order.row_at[i]]);
-        for (std::size_t p = 0; p < matrix.n_planes; ++p) {
-            matrix.planes[p * matrix.n_words + i / kWordBits] |= ((weight >> p) & 1) << (i % kWordBits);
+        std::copy_n(blocks.data(), std::min(words_per_row * kWordBits, matrix.n_columns), out);
+        if (words_per_row == 0) {
+            std::fill_n(out, matrix.n_columns, 0);
         }
     }
 }
 
-// Groups of rows with equal columns: group_of[row] is the first row of its group.
-std::vector<std::uint32_t> group_equal_rows(const Data& data, Ticker& ticker) {
-    const std::size_t words_per_row = (data.n_columns + kWordBits - 1) / kWordBits;
-    const std::size_t n_slots = std::bit_ceil(2 * data.n_rows);
-    constexpr std::uint32_t kEmpty = UINT32_MAX;
-    std::vector<std::uint32_t> slots(n_slots, kEmpty);
-    std::vector<std::uint32_t> group_of(data.n_rows);
-    for (std::size_t row = 0; row < data.n_rows; ++row) {
-        ticker.tick(8 * words_per_row);
-        const std::uint64_t* words = data.rows.data() + row * words_per_row;
-        std::uint64_t hash = 0;
-        for (std::size_t g = 0; g < words_per_row; ++g) {
-            hash = mix(hash ^ words[g]);
-        }
-        std::size_t slot = hash & (n_slots - 1);
-        while (slots[slot] != kEmpty && words_per_row > 0 &&
-               std::memcmp(data.rows.data() + slots[slot] * words_per_row, words, words_per_row * 8) != 0) {
-            slot = (slot + 1) & (n_slots - 1);
-        }
-        if (slots[slot] == kEmpty) {
-            slots[slot] = static_cast<std::uint32_t>(row);
-        }
-        group_of[row] = slots[slot];
-    }
-    return group_of;
-}
-
-struct GroupRow {
-    std::uint32_t group;
-    std::int32_t class_index;
-    std::uint32_t row;
-};
-
-// The rows of every group that are not of its heaviest class.
-std::vector<bool> conflicting_rows(const Data& data, Ticker& ticker) {
-    const std::vector<std::uint32_t> group_of = group_equal_rows(data, ticker);
-    std::vector<std::uint32_t> group_size(data.n_rows, 0);
-    for (const std::uint32_t group : group_of) {
-        ++group_size[group];
-    }
-    std::vector<GroupRow> rows;
-    for (std::size_t row = 0; row < data.n_rows; ++row) {
-        if (group_size[group_of[row]] > 1) {
-            rows.push_back({group_of[row], data.classes[row], static_cast<std::uint32_t>(row)});
-        }
-    }
-    std::sort(rows.begin(), rows.end(), [](const GroupRow& a, const GroupRow& b) {
-        return a.group != b.group ? a.group < b.group : a.class_index < b.class_index;
-    });
-    std::vector<bool> conflicting(data.n_rows, false);
-    for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-        std::int64_t heaviest = -1;
-        std::int32_t heaviest_class = -1;
-        for (end = begin; end < rows.size() && rows[end].group == rows[begin].group;) {
-            const std::int32_t c = rows[end].class_index;
-            std::int64_t weight = 0;
-            for (; end < rows.size() && rows[end].group == rows[begin].group && rows[end].class_index == c; ++end) {
-                weight += data.row_weight.empty() ? 1 : data.row_weight[rows[end].row];
-            }
-            weight *= data.class_weight[static_cast<std::size_t>(c)];
-            if (weight > heaviest) {
-                heaviest = weight;
-                heaviest_class = c;
+// The bit of every position whose row and copy is wanted, into `out`. Returns whether there is one.
+template <class Wanted>
+bool fill_marks(const RowOrder& order, Wanted wanted, AlignedBuffer<std::uint64_t>& out) {
+    std::fill_n(out.ensure(order.n_words), order.n_words, 0);
+    bool any = false;
+    std::size_t begin = 0;
+    for (const Block& block : order.blocks) {
+        for (std::size_t i = begin; i < begin + block.n_rows; ++i) {
+            if (wanted(order.row_at[i], block.shift)) {
+                out[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
+                any = true;
             }
         }
-        for (std::size_t i = begin; i < end; ++i) {
-            conflicting[rows[i].row] = rows[i].class_index != heaviest_class;
-        }
+        begin += words_for(block.n_rows) * kWordBits;
     }
-    return conflicting;
+    return any;
 }
 
-void fill_conflicts(const Data& data, const RowOrder& order, Ticker& ticker, BitMatrix& matrix) {
-    const std::vector<bool> conflicting = conflicting_rows(data, ticker);
-    matrix.conflicts.ensure(matrix.n_words);
-    std::fill_n(matrix.conflicts.data(), matrix.n_words, 0);
-    matrix.has_conflicts = false;
-    for (std::size_t i = 0; i < order.row_at.size(); ++i) {
-        if (order.row_at[i] != RowOrder::kPadding && conflicting[order.row_at[i]]) {
-            matrix.conflicts[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
-            matrix.has_conflicts = true;
-        }
-    }
-}
-
-// Append the words of one class with `n_rows` rows to a subset that holds every row of a dense matrix.
-void append_class(std::int32_t class_index, std::size_t n_rows, Subset& all) {
-    if (n_rows == 0) {
-        return;
-    }
+// Append the words of one block to a subset that holds every row of a dense matrix.
+void append_block(const Block& block, Subset& all) {
     const std::size_t first = all.words.size();
-    for (std::size_t left = n_rows; left > 0; left -= std::min(left, kWordBits)) {
+    for (std::size_t left = block.n_rows; left > 0; left -= std::min(left, kWordBits)) {
         all.words.push_back(static_cast<std::uint32_t>(all.words.size()));
         all.masks.push_back(low_bits(left));
     }
-    all.spans.push_back({class_index, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(all.words.size())});
+    all.spans.push_back({block.class_index, block.shift, static_cast<std::uint32_t>(first),
+                         static_cast<std::uint32_t>(all.words.size())});
 }
 
 void clear(Subset& subset) {
@@ -215,23 +161,36 @@ std::size_t padded(std::size_t n_columns) {
 
 }  // namespace
 
-void build_matrix(const Data& data, MatrixExtras extras, Ticker& ticker, BitMatrix& matrix, Subset& all) {
-    const RowOrder order = sort_by_class(data);
+void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
+                  Subset& all) {
+    const RowSource source(data, kernels);
+    RowFacts facts{data, {}, {}};
+    const Arrange merge = data.row_weight.empty() ? extras.arrange : Arrange::never;
+    facts.duplicates = find_duplicates(data, source, {.merge = merge, .conflicts = extras.conflicts}, ticker);
+    facts.clusters = find_clusters(data, source, extras.arrange, kernels, ticker);
+    RowOrder order = sort_rows(facts);
     matrix.n_columns = padded(data.n_columns);
     matrix.n_words = order.n_words;
-    fill_bits(data, order, ticker, matrix);
-    fill_planes(data, order, matrix);
+    fill_bits(source, order, kernels, ticker, matrix);
+    matrix.has_primary =
+        !data.row_weight.empty() &&
+        fill_marks(
+            order, [&](std::uint32_t row, int shift) { return std::countr_zero(facts.weight(row)) == shift; },
+            matrix.primary);
+    matrix.has_conflicts =
+        !facts.duplicates.conflicting.empty() &&
+        fill_marks(
+            order, [&](std::uint32_t row, int) { return static_cast<bool>(facts.duplicates.conflicting[row]); },
+            matrix.conflicts);
+    clear(all);
+    for (const Block& block : order.blocks) {
+        append_block(block, all);
+    }
+    order = {};  // its memory may be used for the keys
     matrix.has_keys = extras.keys;
     if (extras.keys) {
-        fill_keys(matrix);
-    }
-    matrix.has_conflicts = false;
-    if (extras.conflicts) {
-        fill_conflicts(data, order, ticker, matrix);
-    }
-    clear(all);
-    for (std::size_t c = 0; c < order.class_sizes.size(); ++c) {
-        append_class(static_cast<std::int32_t>(c), order.class_sizes[c], all);
+        const std::size_t n = matrix.n_words * kWordBits;
+        kernels.fill_keys(n, matrix.key_low.ensure(n), matrix.key_high.ensure(n));
     }
 }
 
@@ -242,7 +201,7 @@ void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bo
     const std::uint64_t* bits = matrix.bits.data() + column;
     const std::uint64_t flip = side ? 0 : ~std::uint64_t{0};
     std::uint32_t n = 0;
-    for (const ClassSpan& span : subset.spans) {
+    for (const Span& span : subset.spans) {
         const std::uint32_t first = n;
         for (std::uint32_t i = span.begin; i < span.end; ++i) {
             const std::uint64_t mask = subset.masks[i] & (bits[subset.words[i] * matrix.n_columns] ^ flip);
@@ -251,7 +210,7 @@ void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bo
             n += mask != 0 ? 1 : 0;
         }
         if (n > first) {
-            out.spans.push_back({span.class_index, first, n});
+            out.spans.push_back({span.class_index, span.shift, first, n});
         }
     }
     out.words.resize(n);
@@ -285,8 +244,8 @@ void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mas
     const auto single = [&](const std::uint64_t* in, std::uint64_t* target) {
         kernels.compress(in + from, mask, to.bit(), 1, target + to.word(), target + to.word() + (last ? 0 : 1));
     };
-    for (std::size_t p = 0; p < matrix.n_planes; ++p) {
-        single(matrix.planes.data() + p * matrix.n_words, out.planes.data() + p * out.n_words);
+    if (matrix.has_primary) {
+        single(matrix.primary.data(), out.primary.data());
     }
     if (matrix.has_conflicts) {
         single(matrix.conflicts.data(), out.conflicts.data());
@@ -306,20 +265,23 @@ void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mas
 
 void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all) {
     clear(all);
-    for (const ClassSpan& span : subset.spans) {
-        const std::size_t n = kernels.count_rows(subset.list(span), nullptr);
-        append_class(span.class_index, n, all);
+    for (const Span& span : subset.spans) {
+        append_block({span.class_index, span.shift, kernels.count_rows(subset.list(span), nullptr)}, all);
     }
     out.n_words = all.words.size();
     out.n_columns = matrix.n_columns;
-    out.n_planes = matrix.n_planes;
+    out.has_primary = matrix.has_primary;
     out.has_conflicts = matrix.has_conflicts;
     const auto zeros = [](AlignedBuffer<std::uint64_t>& buffer, std::size_t size) {
         std::fill_n(buffer.ensure(size), size, 0);
     };
     zeros(out.bits, out.n_words * out.n_columns);
-    zeros(out.planes, out.n_words * out.n_planes);
-    zeros(out.conflicts, out.n_words);
+    if (out.has_primary) {
+        zeros(out.primary, out.n_words);
+    }
+    if (out.has_conflicts) {
+        zeros(out.conflicts, out.n_words);
+    }
     out.has_keys = matrix.has_keys;
     if (out.has_keys) {
         zeros(out.key_low, out.n_words * kWordBits);

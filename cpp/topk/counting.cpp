@@ -1,4 +1,4 @@
-// Counting by popcount; weights by bit planes and a factor per class.
+// Counting by popcount; a factor per span of rows that weigh the same.
 #include "counting.hpp"
 
 #include <algorithm>
@@ -37,46 +37,73 @@ void Counter<Count>::count(const BitMatrix& matrix, WordList list, std::int32_t*
 }
 
 template <class Count>
-WordList Counter<Count>::in_plane(const BitMatrix& matrix, std::size_t plane, WordList list) {
-    plane_words_.clear();
-    plane_masks_.clear();
-    const std::uint64_t* bits = matrix.planes.data() + plane * matrix.n_words;
-    for (std::size_t i = 0; i < list.size; ++i) {
-        if (const std::uint64_t mask = list.masks[i] & bits[list.words[i]]; mask != 0) {
-            plane_words_.push_back(list.words[i]);
-            plane_masks_.push_back(mask);
+void Counter<Count>::weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out) {
+    const std::int32_t class_index = subset.spans[span].class_index;
+    const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(class_index)];
+    for (bool first = true; span < subset.spans.size() && subset.spans[span].class_index == class_index;
+         ++span, first = false) {
+        const WordList list = subset.list(subset.spans[span]);
+        const auto factor = static_cast<Count>(class_weight << subset.spans[span].shift);
+        if constexpr (std::is_same_v<Count, std::int32_t>) {
+            if (first && factor == 1) {
+                count(matrix, list, out);
+                continue;
+            }
+        }
+        const std::int32_t* counts = counted(matrix, list);
+        for (std::size_t j = 0; j < matrix.n_columns; ++j) {
+            const Count weight = static_cast<Count>(counts[j]) * factor;
+            out[j] = first ? weight : out[j] + weight;
         }
     }
-    return {plane_words_.data(), plane_masks_.data(), plane_masks_.size()};
 }
 
 template <class Count>
-void Counter<Count>::weights(const BitMatrix& matrix, const Subset& subset, const ClassSpan& span, Count* out) {
-    if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (!weighted_) {
-            count(matrix, subset.list(span), out);
-            return;
-        }
-    }
-    const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(span.class_index)];
-    std::int32_t* counts = plane_counts_.ensure(matrix.n_columns);
-    std::fill_n(out, matrix.n_columns, Count{0});
-    for (std::size_t p = 0; p < std::max<std::size_t>(matrix.n_planes, 1); ++p) {
-        const WordList list = matrix.n_planes == 0 ? subset.list(span) : in_plane(matrix, p, subset.list(span));
-        if (list.size == 0) {
-            continue;
-        }
-        count(matrix, list, counts);
-        const auto factor = static_cast<Count>(class_weight << p);
-        for (std::size_t j = 0; j < matrix.n_columns; ++j) {
-            out[j] += static_cast<Count>(counts[j]) * factor;
-        }
-    }
+const std::int32_t* Counter<Count>::counted(const BitMatrix& matrix, WordList list) {
+    std::int32_t* counts = span_counts_.ensure(matrix.n_columns);
+    count(matrix, list, counts);
+    return counts;
 }
 
+template <class Count>
+WordList Counter<Count>::primary_rows(const BitMatrix& matrix, const Subset& subset) {
+    primary_words_.clear();
+    primary_masks_.clear();
+    for (std::size_t i = 0; i < subset.words.size(); ++i) {
+        if (const std::uint64_t mask = subset.masks[i] & matrix.primary[subset.words[i]]; mask != 0) {
+            primary_words_.push_back(subset.words[i]);
+            primary_masks_.push_back(mask);
+        }
+    }
+    return {primary_words_.data(), primary_masks_.data(), primary_masks_.size()};
+}
+
+// Rows with weights are there several times, one of them the primary one; merged rows stand for 2^shift each.
 template <class Count>
 void Counter<Count>::rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out) {
-    count(matrix, subset.list(), out);
+    if (matrix.has_primary) {
+        count(matrix, primary_rows(matrix, subset), out);
+        return;
+    }
+    std::fill_n(out, matrix.n_columns, 0);
+    for (const Span& span : subset.spans) {
+        const std::int32_t* counts = counted(matrix, subset.list(span));
+        for (std::size_t j = 0; j < matrix.n_columns; ++j) {
+            out[j] += counts[j] << span.shift;
+        }
+    }
+}
+
+template <class Count>
+std::size_t Counter<Count>::n_rows(const BitMatrix& matrix, const Subset& subset) const {
+    if (matrix.has_primary) {
+        return kernels_.count_rows(subset.list(), matrix.primary.data());
+    }
+    std::size_t n = 0;
+    for (const Span& span : subset.spans) {
+        n += kernels_.count_rows(subset.list(span), nullptr) << span.shift;
+    }
+    return n;
 }
 
 template <class Count>
@@ -85,15 +112,10 @@ Count Counter<Count>::conflicts(const BitMatrix& matrix, const Subset& subset) {
         return 0;
     }
     Count sum = 0;
-    for (const ClassSpan& span : subset.spans) {
-        const auto factor = static_cast<Count>(class_weight_[static_cast<std::size_t>(span.class_index)]);
-        if (matrix.n_planes == 0) {
-            sum += static_cast<Count>(kernels_.count_rows(subset.list(span), matrix.conflicts.data())) * factor;
-        }
-        for (std::size_t p = 0; p < matrix.n_planes; ++p) {
-            const WordList list = in_plane(matrix, p, subset.list(span));
-            sum += (static_cast<Count>(kernels_.count_rows(list, matrix.conflicts.data())) * factor) << p;
-        }
+    for (const Span& span : subset.spans) {
+        const std::int64_t weight = class_weight_[static_cast<std::size_t>(span.class_index)] << span.shift;
+        sum += static_cast<Count>(kernels_.count_rows(subset.list(span), matrix.conflicts.data())) *
+               static_cast<Count>(weight);
     }
     return sum;
 }

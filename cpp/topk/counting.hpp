@@ -16,33 +16,34 @@ namespace topk {
 template <class Count>
 class Counter {
   public:
-    Counter(const Kernels& kernels, std::span<const std::int64_t> class_weight, bool weighted, Ticker& ticker)
-        : kernels_(kernels), class_weight_(class_weight), weighted_(weighted), ticker_(ticker) {}
+    Counter(const Kernels& kernels, std::span<const std::int64_t> class_weight, Ticker& ticker)
+        : kernels_(kernels), class_weight_(class_weight), ticker_(ticker) {}
 
-    // out[j] = weight of the rows of the span that have column j, for all (padded) columns.
-    void weights(const BitMatrix& matrix, const Subset& subset, const ClassSpan& span, Count* out);
+    // out[j] = weight of the rows that have column j, for all (padded) columns, among those of one class: that of the
+    // span number `span`. Moves `span` on to the next class.
+    void weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out);
 
     // out[j] = number of rows of the subset that have column j.
     void rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out);
 
     // Number of rows of the subset.
-    std::size_t n_rows(const Subset& subset) const { return kernels_.count_rows(subset.list(), nullptr); }
+    std::size_t n_rows(const BitMatrix& matrix, const Subset& subset) const;
 
     // Weight of the rows of the subset that every tree gets wrong.
     Count conflicts(const BitMatrix& matrix, const Subset& subset);
 
   private:
     void count(const BitMatrix& matrix, WordList list, std::int32_t* out);
-    WordList in_plane(const BitMatrix& matrix, std::size_t plane, WordList list);
+    const std::int32_t* counted(const BitMatrix& matrix, WordList list);
+    WordList primary_rows(const BitMatrix& matrix, const Subset& subset);
 
     const Kernels& kernels_;
     std::span<const std::int64_t> class_weight_;
-    bool weighted_;
     Ticker& ticker_;
-    std::vector<std::uint32_t> plane_words_;
-    std::vector<std::uint64_t> plane_masks_;
+    std::vector<std::uint32_t> primary_words_;
+    std::vector<std::uint64_t> primary_masks_;
     AlignedBuffer<std::int32_t> part_;
-    AlignedBuffer<std::int32_t> plane_counts_;
+    AlignedBuffer<std::int32_t> span_counts_;
 };
 
 extern template class Counter<std::int32_t>;

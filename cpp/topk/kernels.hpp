@@ -85,6 +85,18 @@ struct Kernels {
     // The rows of `mask`, moved together and shifted up, are ORed into out_low (and what overflows into out_high).
     void (*compress)(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::size_t n_columns,
                      std::uint64_t* out_low, std::uint64_t* out_high);
+
+    // Bit j % 64 of out[j / 64] = flags[j] != 0, j < n; the bits after the last are zero.
+    void (*pack_flags)(const std::uint8_t* flags, std::size_t n, std::uint64_t* out);
+
+    // 64 x 64 bits, aligned: afterwards bit i of block[j] is what bit j of block[i] was.
+    void (*transpose)(std::uint64_t* block);
+
+    // Random keys of the rows 0 .. n, n a multiple of 64.
+    void (*fill_keys)(std::size_t n, std::uint64_t* low, std::uint64_t* high);
+
+    // out[i] = xlog2x of i, i < n < 2^31; see xlog2x.hpp.
+    void (*fill_xlog2x)(double unit, std::size_t n, std::int64_t* out);
 };
 
 // The kernels this machine can run, scalar first, best last.

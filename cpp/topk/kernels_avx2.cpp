@@ -52,9 +52,22 @@ void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::si
     }
 }
 
+void pack_flags(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
+    const std::size_t whole = n / 64 * 64;
+    for (std::size_t j = 0; j < whole; j += 64) {
+        const auto bits = [&](std::size_t first) {
+            const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(flags + first));
+            const __m256i zeros = _mm256_cmpeq_epi8(bytes, _mm256_setzero_si256());
+            return static_cast<std::uint32_t>(~_mm256_movemask_epi8(zeros));
+        };
+        out[j / 64] = bits(j) | std::uint64_t{bits(j + 32)} << 32;
+    }
+    pack_flags_loop(flags + whole, n - whole, out + whole / 64);
+}
+
 }  // namespace
 
-const Kernels kAvx2Kernels = {"avx2",        count,      xor_keys_loop, last_level, entropy_keys_loop,
-                              count_greater, count_rows, compress};
+const Kernels kAvx2Kernels = {"avx2",     count,    xor_keys_loop, last_level, entropy_keys_loop, count_greater,
+                              count_rows, compress, pack_flags,    transpose,  fill_keys,         fill_xlog2x};
 
 }  // namespace topk

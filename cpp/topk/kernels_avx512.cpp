@@ -109,9 +109,17 @@ void entropy_keys(const CountTable& t, const EntropyTable& e, std::int32_t min_s
     }
 }
 
+void pack_flags(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
+    for (std::size_t j = 0; j < n; j += 64) {
+        const __mmask64 within = n - j < 64 ? (__mmask64{1} << (n - j)) - 1 : ~__mmask64{0};
+        const __m512i bytes = _mm512_maskz_loadu_epi8(within, flags + j);
+        out[j / 64] = _mm512_test_epi8_mask(bytes, bytes);
+    }
+}
+
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512",     count,         xor_keys,   last_level,
-                                entropy_keys, count_greater, count_rows, compress};
+const Kernels kAvx512Kernels = {"avx512",   count,    xor_keys,   last_level, entropy_keys, count_greater,
+                                count_rows, compress, pack_flags, transpose,  fill_keys,    fill_xlog2x};
 
 }  // namespace topk

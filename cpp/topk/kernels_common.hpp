@@ -5,7 +5,9 @@
 #pragma once
 
 #include "kernels.hpp"
+#include "mix.hpp"
 #include "scoring_keys.hpp"
+#include "xlog2x.hpp"
 
 namespace topk {
 namespace {
@@ -149,6 +151,68 @@ void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::
         if (overflows) {
             out_high[j] |= x >> (64 - shift);
         }
+    }
+}
+
+[[maybe_unused]] void pack_flags_loop(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
+    for (std::size_t begin = 0; begin < n; begin += 64) {
+        std::uint64_t word = 0;
+        const std::size_t size = n - begin < 64 ? n - begin : 64;
+        for (std::size_t j = 0; j < size; ++j) {
+            word |= std::uint64_t{flags[begin + j] != 0} << j;
+        }
+        out[begin / 64] = word;
+    }
+}
+
+typedef std::uint64_t UInt64x8 __attribute__((vector_size(64)));
+
+// Hacker's Delight 7-3: swap quarters of ever smaller squares. Squares of 8 rows and more are in different vectors.
+void swap_rows(UInt64x8& a, UInt64x8& b, int j, std::uint64_t mask) {
+    const UInt64x8 t = ((a >> j) ^ b) & mask;
+    a ^= t << j;
+    b ^= t;
+}
+
+void swap_lanes(UInt64x8& x, int j, std::uint64_t mask, const UInt64x8& partner, const UInt64x8& is_lower) {
+    const UInt64x8 other = __builtin_shuffle(x, partner);
+    const UInt64x8 lower = (((x >> j) ^ other) & mask) << j;
+    const UInt64x8 upper = ((other >> j) ^ x) & mask;
+    x ^= (lower & is_lower) | (upper & ~is_lower);
+}
+
+void transpose(std::uint64_t* block) {
+    auto* v = reinterpret_cast<UInt64x8*>(block);
+    for (int i = 0; i < 4; ++i) {
+        swap_rows(v[i], v[i + 4], 32, 0x00000000ffffffffU);
+    }
+    for (const int i : {0, 1, 4, 5}) {
+        swap_rows(v[i], v[i + 2], 16, 0x0000ffff0000ffffU);
+    }
+    for (int i = 0; i < 8; i += 2) {
+        swap_rows(v[i], v[i + 1], 8, 0x00ff00ff00ff00ffU);
+    }
+    constexpr std::uint64_t kOn = ~std::uint64_t{0};
+    for (int i = 0; i < 8; ++i) {
+        swap_lanes(v[i], 4, 0x0f0f0f0f0f0f0f0fU, UInt64x8{4, 5, 6, 7, 0, 1, 2, 3},
+                   UInt64x8{kOn, kOn, kOn, kOn, 0, 0, 0, 0});
+        swap_lanes(v[i], 2, 0x3333333333333333U, UInt64x8{2, 3, 0, 1, 6, 7, 4, 5},
+                   UInt64x8{kOn, kOn, 0, 0, kOn, kOn, 0, 0});
+        swap_lanes(v[i], 1, 0x5555555555555555U, UInt64x8{1, 0, 3, 2, 5, 4, 7, 6},
+                   UInt64x8{kOn, 0, kOn, 0, kOn, 0, kOn, 0});
+    }
+}
+
+void fill_keys(std::size_t n, std::uint64_t* low, std::uint64_t* high) {
+    for (std::size_t i = 0; i < n; ++i) {
+        low[i] = mix(2 * i);
+        high[i] = mix(2 * i + 1);
+    }
+}
+
+void fill_xlog2x(double unit, std::size_t n, std::int64_t* out) {
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i) {
+        out[i] = xlog2x_of(static_cast<double>(i), unit);
     }
 }
 

@@ -55,19 +55,19 @@ void LastLevel<Count>::count_small(const Node<Count>& node, const Split<Count>& 
     Count* storage = storage_.ensure(n_classes * n_columns);
     small_rows_.assign(n_classes, nullptr);
     small_totals_.resize(n_classes);
-    std::size_t s = 0;
+    std::size_t span = 0;
     for (std::size_t c = 0; c < n_classes; ++c) {
         small_totals_[c] = side_total(node.counts, c, split_on.column, split_on.small_side);
         if (small_totals_[c] == 0) {
             continue;
         }
         Count* row = storage + c * n_columns;
-        counter.weights(*node.matrix, small_, small_.spans[s++], row);
+        counter.weights(*node.matrix, small_, span, row);
         small_rows_[c] = row;
     }
     if (limits_.track_rows) {
         counter.rows(*node.matrix, small_, small_n_true_.ensure(n_columns));
-        small_n_rows_ = static_cast<std::int64_t>(counter.n_rows(small_));
+        small_n_rows_ = static_cast<std::int64_t>(counter.n_rows(*node.matrix, small_));
     }
 }
 

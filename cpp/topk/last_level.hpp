@@ -38,6 +38,9 @@ class LastLevel {
     // Errors of child i with the best of its k best-scoring columns, given fewest[i].
     Count best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest, Ticker& ticker);
 
+    // Counts of the smaller child, per class of the node; null for the classes it does not have.
+    std::span<const Count* const> small_rows() const { return small_rows_; }
+
   private:
     void count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
     bool fast_errors(const Node<Count>& node, Count fewest[2]);

@@ -50,19 +50,20 @@ void add_total(Node<Count>& node, std::int32_t class_index, Count weight) {
 template <class Count>
 void count_node(Node<Count>& node, Counter<Count>& counter, bool track_rows) {
     const std::size_t n_columns = node.matrix->n_columns;
-    const std::size_t n_classes = node.subset.spans.size();
+    const std::size_t n_classes = node.counts.totals.size();
     Count* storage = node.storage.ensure(n_classes * n_columns);
     node.counts.rows.clear();
-    for (std::size_t s = 0; s < n_classes; ++s) {
-        counter.weights(*node.matrix, node.subset, node.subset.spans[s], storage + s * n_columns);
-        node.counts.rows.push_back(storage + s * n_columns);
+    for (std::size_t span = 0; span < node.subset.spans.size();) {
+        Count* row = storage + node.counts.rows.size() * n_columns;
+        counter.weights(*node.matrix, node.subset, span, row);
+        node.counts.rows.push_back(row);
     }
     node.counts.n_true = nullptr;
     if (track_rows) {
         std::int32_t* n_true = node.n_true_storage.ensure(n_columns);
         counter.rows(*node.matrix, node.subset, n_true);
         node.counts.n_true = n_true;
-        node.counts.n_rows = static_cast<std::int64_t>(counter.n_rows(node.subset));
+        node.counts.n_rows = static_cast<std::int64_t>(counter.n_rows(*node.matrix, node.subset));
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "stop.hpp"
+#include "xlog2x.hpp"
 
 namespace topk {
 namespace {
@@ -20,28 +21,7 @@ std::int64_t round_to_integer(double x) { return static_cast<std::int64_t>(std::
 
 }  // namespace
 
-// Only IEEE additions, products and quotients, in the order of the reference (and no fused ones: the core is compiled
-// with -ffp-contract=off), so the result does not depend on a library's logarithm.
-std::int64_t xlog2x(std::int64_t n, double unit) {
-    if (n <= 1) {
-        return 0;
-    }
-    const auto x = static_cast<double>(n);
-    int exponent = 0;
-    double fraction = std::frexp(x, &exponent);
-    if (fraction < 0.7071067811865476) {
-        fraction *= 2.0;
-        --exponent;
-    }
-    const double t = (fraction - 1.0) / (fraction + 1.0);
-    const double square = t * t;
-    double series = 1.0 / 21.0;
-    for (int odd = 19; odd > 0; odd -= 2) {
-        series = series * square + 1.0 / odd;
-    }
-    const double log2 = exponent + (t * series) * 2.885390081777927;
-    return round_to_integer(x * log2 * unit);
-}
+std::int64_t xlog2x(std::int64_t n, double unit) { return xlog2x_of(static_cast<double>(n), unit); }
 
 Scorer::Scorer(const Options& options, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
                std::int64_t min_side, const Kernels& kernels)
@@ -54,9 +34,7 @@ Scorer::Scorer(const Options& options, std::size_t n_columns, std::int32_t n_cla
                        kFixedPointBits - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(total_weight))))) {
     if (options.criterion == Criterion::entropy || options.criterion == Criterion::gain_ratio) {
         table_.resize(static_cast<std::size_t>(std::min(total_weight + 1, kTableSize)));
-        for (std::size_t n = 0; n < table_.size(); ++n) {
-            table_[n] = xlog2x(static_cast<std::int64_t>(n), unit_);
-        }
+        kernels.fill_xlog2x(unit_, table_.size(), table_.data());
     }
 }
 

@@ -17,8 +17,10 @@
 #include "incumbent.hpp"
 #include "kernels.hpp"
 #include "last_level.hpp"
+#include "literal_keys.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
+#include "side_bounds.hpp"
 #include "stop.hpp"
 #include "subset_cache.hpp"
 #include "thread_pool.hpp"
@@ -30,6 +32,9 @@ namespace {
 // Candidates of the first two levels are tasks, k of the root and 2 k^2 below it, where at least three levels are left.
 constexpr int kParallelLevels = 2;
 constexpr int kParallelMinHeight = 3;
+
+// Candidates on all levels but the last, multiplied.
+constexpr double kLongSearch = 128;
 
 struct Result {
     std::int64_t cost;    // exact if solved, else a lower bound that is not below the budget
@@ -56,14 +61,16 @@ struct Level {
     std::vector<std::int32_t> candidates;
     BitMatrix dense_matrix;
     Node<Count> dense;  // the node itself with its rows moved together into dense_matrix
+    SideBounds<Count> bounds;
+    bool learning = false;  // whether `bounds` are in use
 };
 
 template <class Count>
 struct Workspace {
-    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, bool weighted, const Scorer& scorer,
-              SideLimits limits, std::size_t depth)
+    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, const Scorer& scorer, SideLimits limits,
+              std::size_t depth)
         : ticker(monitor),
-          counter(kernels, data.class_weight, weighted, ticker),
+          counter(kernels, data.class_weight, ticker),
           levels(depth + 1),
           last(kernels, scorer, limits, data.n_columns) {}
 
@@ -71,6 +78,7 @@ struct Workspace {
     Counter<Count> counter;
     std::vector<Level<Count>> levels;
     LastLevel<Count> last;
+    Payoff payoff;
     std::int64_t nodes = 0;
     std::int64_t pruned = 0;
     std::int64_t cache_hits = 0;
@@ -96,16 +104,20 @@ class Search {
     bool in_parallel(int level) const {
         return pool_ && level < kParallelLevels && height(level) >= kParallelMinHeight;
     }
+    bool similar(int level) const {
+        return options_.use_bounds && height(level) == 2 && limits_.min_weight == 1 && !limits_.track_rows;
+    }
     std::int64_t budget_or_none(std::int64_t budget) const { return options_.use_bounds ? budget : kInfinity; }
     bool all_columns(int level) const {
         return static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]) >= data_.n_columns;
     }
 
+    bool is_long_search() const;
     void build_root(Space& space);
     std::unique_ptr<TreeNode> search_pass(Space& space, std::int32_t k, std::int64_t budget);
     std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
     std::unique_ptr<TreeNode> read_tree(Space& space, int level, const Node<Count>& node, std::int64_t budget);
-    std::unique_ptr<TreeNode> leaf_node(const Node<Count>& node) const;
+    std::unique_ptr<TreeNode> leaf_node(const Space& space, const Node<Count>& node) const;
     std::int32_t best_column(Space& space, int level, const Node<Count>& node, std::int64_t budget);
 
     Result solve_node(Space& space, int level, const Node<Count>& node, std::int64_t budget);
@@ -113,7 +125,7 @@ class Search {
     void try_candidates(Space& space, int level, const Node<Count>& node, const std::vector<std::int32_t>& candidates,
                         std::int64_t lower, Incumbent& incumbent);
     std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
-    std::int64_t split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column,
+    std::int64_t split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column, int rank,
                                  std::int64_t budget);
 
     void score(Space& space, const Counts<Count>& counts, std::int64_t* keys) const;
@@ -126,7 +138,7 @@ class Search {
 
     void count_nodes(Space& space, std::int64_t n);
     std::unique_ptr<Space> make_space() {
-        return std::make_unique<Space>(monitor_, kernels_, data_, weighted_, scorer_, limits_, k_.size());
+        return std::make_unique<Space>(monitor_, kernels_, data_, scorer_, limits_, k_.size());
     }
     void report_cost(std::int64_t cost);
     std::unique_ptr<Space> take_space();
@@ -144,6 +156,7 @@ class Search {
     std::unique_ptr<SubsetCache> cache_;
     std::unique_ptr<ThreadPool> pool_;
     BitMatrix matrix_;
+    LiteralKeys literal_keys_;  // if the rows have none
     Node<Count> root_;
     std::mutex spaces_mutex_;
     std::vector<std::unique_ptr<Space>> spaces_;  // not in use
@@ -179,11 +192,28 @@ Search<Count>::Search(const Data& data, const Options& options, const Kernels& k
     }
 }
 
+// Whether so many nodes are to be expected that it pays to look at the rows first. Levels above the last but one.
+template <class Count>
+bool Search<Count>::is_long_search() const {
+    double n_nodes = 1;
+    for (std::size_t level = 0; level + 1 < options_.k.size(); ++level) {
+        n_nodes *= std::min<double>(options_.k[level], static_cast<double>(data_.n_columns));
+    }
+    return n_nodes >= kLongSearch;
+}
+
 template <class Count>
 void Search<Count>::build_root(Space& space) {
     const bool searching = std::any_of(k_.begin(), k_.end(), [](std::int32_t k) { return k > 1; });
-    const MatrixExtras extras = {.conflicts = options_.use_bounds && searching, .keys = cache_ && searching};
-    build_matrix(data_, extras, space.ticker, matrix_, root_.subset);
+    const bool row_keys = data_.n_rows <= options_.max_keyed_rows;
+    const bool arrange = options_.arrange == Arrange::always || is_long_search();
+    const MatrixExtras extras = {.conflicts = options_.use_bounds && arrange,
+                                 .keys = cache_ && searching && row_keys,
+                                 .arrange = arrange ? options_.arrange : Arrange::never};
+    build_matrix(data_, extras, kernels_, space.ticker, matrix_, root_.subset);
+    if (cache_ && searching && !row_keys) {
+        literal_keys_ = LiteralKeys(matrix_, root_.subset, data_.n_columns);
+    }
     root_.matrix = &matrix_;
     std::vector<Count> totals(static_cast<std::size_t>(data_.n_classes), 0);
     for (std::size_t i = 0; i < data_.n_rows; ++i) {
@@ -193,8 +223,10 @@ void Search<Count>::build_root(Space& space) {
     }
     root_.key = subset_key(matrix_, root_.subset);
     root_.conflicts = space.counter.conflicts(matrix_, root_.subset);
-    for (const ClassSpan& span : root_.subset.spans) {
-        add_total(root_, span.class_index, totals[static_cast<std::size_t>(span.class_index)]);
+    for (std::size_t c = 0; c < totals.size(); ++c) {
+        if (totals[c] > 0) {
+            add_total(root_, static_cast<std::int32_t>(c), totals[c]);
+        }
     }
     count_node(root_, space.counter, limits_.track_rows);
 }
@@ -247,10 +279,10 @@ std::unique_ptr<TreeNode> Search<Count>::search_pass(Space& space, std::int32_t 
 }
 
 template <class Count>
-std::unique_ptr<TreeNode> Search<Count>::leaf_node(const Node<Count>& node) const {
+std::unique_ptr<TreeNode> Search<Count>::leaf_node(const Space& space, const Node<Count>& node) const {
     auto leaf = std::make_unique<TreeNode>();
     leaf->n_rows =
-        weighted_ ? static_cast<std::int64_t>(kernels_.count_rows(node.subset.list(), nullptr)) : node.whole.weight;
+        weighted_ ? static_cast<std::int64_t>(space.counter.n_rows(*node.matrix, node.subset)) : node.whole.weight;
     leaf->class_weight.assign(static_cast<std::size_t>(data_.n_classes), 0);
     for (std::size_t c = 0; c < node.counts.totals.size(); ++c) {
         leaf->class_weight[static_cast<std::size_t>(node.counts.class_index[c])] = node.counts.totals[c];
@@ -262,7 +294,7 @@ std::unique_ptr<TreeNode> Search<Count>::leaf_node(const Node<Count>& node) cons
 // With one candidate per node there is nothing to search: split while possible, keep the splits that pay.
 template <class Count>
 std::unique_ptr<TreeNode> Search<Count>::greedy_tree(Space& space, int level, const Node<Count>& node) {
-    auto tree = leaf_node(node);
+    auto tree = leaf_node(space, node);
     if (height(level) == 0 || node.counts.totals.size() < 2) {
         return tree;
     }
@@ -288,7 +320,7 @@ std::unique_ptr<TreeNode> Search<Count>::greedy_tree(Space& space, int level, co
 template <class Count>
 std::unique_ptr<TreeNode> Search<Count>::read_tree(Space& space, int level, const Node<Count>& node,
                                                    std::int64_t budget) {
-    auto tree = leaf_node(node);
+    auto tree = leaf_node(space, node);
     if (height(level) == 0 || node.counts.totals.size() < 2) {
         return tree;
     }
@@ -338,8 +370,13 @@ void Search<Count>::open_children(Space& space, const Node<Count>& node, const S
     const BitMatrix& matrix = *node.matrix;
     child[0].matrix = child[1].matrix = node.matrix;
     split(matrix, node.subset, split_on.column, split_on.small_side, child[0].subset);
-    child[0].key = subset_key(matrix, child[0].subset);
-    child[1].key = node.key ^ child[0].key;
+    if (literal_keys_.empty()) {
+        child[0].key = subset_key(matrix, child[0].subset);
+        child[1].key = node.key ^ child[0].key;
+    } else {
+        child[0].key = node.key ^ literal_keys_.key(split_on.column, split_on.small_side);
+        child[1].key = node.key ^ literal_keys_.key(split_on.column, !split_on.small_side);
+    }
     child[0].conflicts = space.counter.conflicts(matrix, child[0].subset);
     child[1].conflicts = static_cast<Count>(node.conflicts - child[0].conflicts);
 }
@@ -450,14 +487,29 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
                                    const std::vector<std::int32_t>& candidates, std::int64_t lower,
                                    Incumbent& incumbent) {
     const auto n = static_cast<int>(candidates.size());
+    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
+    SideBounds<Count>& bounds = buffers.bounds;
+    buffers.learning = similar(level) && space.payoff.try_it();
+    if (buffers.learning) {
+        bounds.reset(node.counts, node.whole.weight, options_.cost_scale, candidates);
+        space.payoff.spend(static_cast<double>(candidates.size() * node.counts.rows.size()));
+    }
     const auto try_one = [&](Space& own_space, int rank) {
         const std::int64_t budget = budget_or_none(incumbent.budget(rank));
-        if (budget <= lower) {
-            incumbent.offer(rank, lower);  // it costs no less, so it cannot win
+        const std::int32_t column = candidates[static_cast<std::size_t>(rank)];
+        std::int64_t low = lower;
+        if (buffers.learning) {
+            low = std::max(low, bounds.lower(static_cast<std::size_t>(rank)));
+        }
+        if (budget <= low) {
+            incumbent.offer(rank, low);  // it costs no less, so it cannot win
+            if (low > lower) {
+                // The small child, at half the words, and what goes with it.
+                own_space.payoff.save(100 + 0.1 * static_cast<double>(node.subset.words.size() * matrix_.n_columns));
+            }
             return;
         }
-        const std::int32_t column = candidates[static_cast<std::size_t>(rank)];
-        const std::int64_t cost = height(level) == 2 ? split_cost_last(own_space, level, node, column, budget)
+        const std::int64_t cost = height(level) == 2 ? split_cost_last(own_space, level, node, column, rank, budget)
                                                      : split_cost(own_space, level, node, column, budget);
         own_space.pruned += cost >= budget ? 1 : 0;
         incumbent.offer(rank, cost);
@@ -576,7 +628,8 @@ std::int64_t Search<Count>::split_cost(Space& space, int level, const Node<Count
 // the budget are the columns ranked.
 template <class Count>
 std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column,
-                                            std::int64_t budget) {
+                                            int rank, std::int64_t budget) {
+    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
     const Split<Count> split_on(node.counts, column);
     const Count small_conflicts = space.last.open(node, split_on, space.counter);
     const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
@@ -599,6 +652,12 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<
         const std::int64_t best_split = split_exists ? leaf_cost(fewest[i]) + options_.leaf_penalty : kInfinity;
         cost[i] = std::min(leaf[i], best_split);
         exact[i] = leaf[i] <= best_split || all_columns(level + 1);
+    }
+    if (buffers.learning && cost[0] + cost[1] > budget) {
+        const std::size_t left = buffers.candidates.size() - static_cast<std::size_t>(rank) - 1;
+        space.payoff.spend(static_cast<double>(left * (8 + 2 * node.counts.rows.size())));
+        buffers.bounds.learn({space.last.small_rows(), split_on.side[0].weight, {cost[0], cost[1]}},
+                             cost[0] + cost[1] - budget, static_cast<std::size_t>(rank) + 1);
     }
     for (int i = 0; i < 2 && cost[0] + cost[1] < budget; ++i) {
         if (!exact[i]) {
@@ -642,7 +701,9 @@ void validate(const Data& data, const Options& options) {
     const std::size_t words_per_row = (data.n_columns + 63) / 64;
     check(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
     check(data.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
-    check(data.rows.size() == data.n_rows * words_per_row, "rows must have n_rows * ceil(n_columns / 64) words");
+    check(data.flags.empty() ? data.rows.size() == data.n_rows * words_per_row
+                             : data.flags.size() == data.n_rows * data.n_columns,
+          "rows must have n_rows * ceil(n_columns / 64) words, flags n_rows * n_columns bytes");
     check(data.classes.size() == data.n_rows, "classes must have one entry per row");
     check(data.n_classes > 0, "n_classes must be at least 1");
     check(data.class_weight.size() == static_cast<std::size_t>(data.n_classes),

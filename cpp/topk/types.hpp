@@ -16,21 +16,25 @@ namespace topk {
 enum class Criterion { entropy, gini, sqrt, gain_ratio, user };
 
 // Rows packed row by row: bit j % 64 of word j / 64 of a row is column j; bits beyond the last column do not matter.
-// The caller keeps the arrays alive.
+// Or as flags, a byte for every row and column. The caller keeps the arrays alive.
 struct Data {
-    std::span<const std::uint64_t> rows;  // n_rows * words_per_row
+    std::span<const std::uint64_t> rows;  // n_rows * words_per_row; not used if there are flags
     std::size_t n_rows = 0;
     std::size_t n_columns = 0;
     std::span<const std::int32_t> classes;  // n_rows, in [0, n_classes)
     std::int32_t n_classes = 0;
     std::span<const std::int64_t> row_weight;    // n_rows, all >= 1; empty: every row weighs 1
     std::span<const std::int64_t> class_weight;  // n_classes, all >= 1
+    std::span<const std::uint8_t> flags;         // n_rows * n_columns, row-major, 0 or 1
 };
 
 // Scores of all columns of one node from its weighted class counts, both (n_columns, n_classes) in row-major order.
 // Called from any thread, one call per node; may throw. `admissible[j]` says whether column j can be a candidate.
 using ScoreFunction = std::function<std::vector<double>(
     const std::vector<double>& left, const std::vector<double>& right, const std::vector<bool>& admissible)>;
+
+// Whether a search first merges equal rows and puts similar ones together.
+enum class Arrange { never, if_it_pays, always };
 
 struct Progress {
     double seconds = 0;
@@ -52,6 +56,10 @@ struct Options {
     bool use_cache = true;
     bool use_bounds = true;
     std::size_t cache_bytes = std::size_t{1} << 30;
+    Arrange arrange = Arrange::if_it_pays;
+    // Subsets of more rows than this are known by the splits that lead to them, not by keys of their rows: those take
+    // 16 bytes a row, more than 100 columns do, and a pass over them takes as long as counting.
+    std::size_t max_keyed_rows = std::size_t{1} << 16;
     std::string kernel;     // "" = the best one for this machine
     double time_limit = 0;  // seconds; 0 = none
     // Called about every 20 ms by the thread that called solve(); throws to end the search.

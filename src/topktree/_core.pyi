@@ -28,7 +28,7 @@ class Solution(TypedDict):
 
 def solve(
     *,
-    rows: NDArray[np.uint64],
+    rows: NDArray[np.uint64] | NDArray[np.uint8],
     n_columns: int,
     classes: NDArray[np.int32],
     row_weight: NDArray[np.int64] | None,
@@ -45,6 +45,8 @@ def solve(
     use_cache: bool,
     use_bounds: bool,
     cache_bytes: int,
+    arrange: str,
+    max_keyed_rows: int,
     kernel: str,
     time_limit: float,
     progress: Callable[[float, int, int, int], None] | None,

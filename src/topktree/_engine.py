@@ -1,7 +1,7 @@
 """The only importer of the compiled core: pack, call, unpack.
 
-In: packed rows, classes and an `Objective`. Out: the tree over columns and what the search did. Rows are packed 64
-columns to a word, bit j % 64 of word j // 64 of a row being column j.
+In: rows, classes and an `Objective`. Out: the tree over columns and what the search did. Rows are packed 64 columns to
+a word, bit j % 64 of word j // 64 of a row being column j; or they are bytes, 0 or 1, one for every column.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._core import Statistics
 
 PackedRows = NDArray[np.uint64]
+Rows = PackedRows | NDArray[np.uint8]
 Progress = Callable[[float, int, int, int], None]  # seconds, k, nodes, cost (-1: none yet)
 
 DEFAULT_CACHE_BYTES = 2**30
@@ -53,19 +54,21 @@ class SearchOptions:
     use_cache: bool = True
     use_bounds: bool = True
     cache_bytes: int = DEFAULT_CACHE_BYTES
+    arrange: str = "if_it_pays"  # merge equal rows and put similar ones together: "never", "if_it_pays" or "always"
+    max_keyed_rows: int = 2**16  # from here on subsets are known by the splits that lead to them
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
     progress: Progress | None = None
 
 
 def solve(
-    rows: PackedRows,
+    rows: Rows,
     n_columns: int,
     classes: NDArray[np.int32],
     objective: Objective,
     options: SearchOptions | None = None,
 ) -> Solution:
-    """The Top-k tree of the packed rows (n, ceil(n_columns / 64))."""
+    """The Top-k tree of the rows: packed (n, ceil(n_columns / 64)) or bytes (n, n_columns)."""
     options = options or SearchOptions()
     criterion = objective.criterion
     result = _core.solve(
@@ -86,6 +89,8 @@ def solve(
         use_cache=options.use_cache,
         use_bounds=options.use_bounds,
         cache_bytes=options.cache_bytes,
+        arrange=options.arrange,
+        max_keyed_rows=options.max_keyed_rows,
         kernel=options.kernel,
         time_limit=options.time_limit or 0.0,
         progress=options.progress,

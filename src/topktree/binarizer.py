@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from . import _engine, _parameters
-from ._engine import PackedRows
+from ._engine import PackedRows, Rows
 from ._problem import FloatArray, IntArray, threshold_weights
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
@@ -33,6 +33,9 @@ IS_MISSING = 2
 AT_LEAST = 3
 
 STRATEGIES = ("quantile", "exact", "guess", "paper")
+
+# Values that are looked at at once where a copy is made of them.
+_PART = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,15 +232,15 @@ def pack(encoded: FloatArray, columns: Columns) -> PackedRows:
     return _engine.pack_features(features=encoded, **_by_feature(columns, len(encoded)))
 
 
-def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[PackedRows, Columns] | None:
+def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[Rows, Columns] | None:
     """A table (n_rows, n_features) of nothing but 0 and 1 as it is, one column per feature; None for any other."""
     if any(feature.kind == CATEGORY or feature.has_missing for feature in features):
         return None
-    packed = _pack_zeros_and_ones(encoded)
-    if packed is None:
+    rows = _zeros_and_ones(encoded)
+    if rows is None:
         return None
     test = np.array([EQUALS if feature.kind == BOOLEAN else AT_MOST for feature in features], dtype=np.uint8)
-    return packed, Columns(np.arange(len(features), dtype=np.int64), test, np.where(test == EQUALS, 1.0, half()))
+    return rows, Columns(np.arange(len(features), dtype=np.int64), test, np.where(test == EQUALS, 1.0, half()))
 
 
 def find_redundant(encoded: FloatArray, columns: Columns) -> NDArray[np.bool_]:
@@ -322,15 +325,22 @@ def _has_at_most_two_values(values: FloatArray) -> bool:
     return len(np.unique(values[~np.isnan(values)])) <= 2
 
 
-def _pack_zeros_and_ones(X: NDArray[Any]) -> PackedRows | None:
-    """Packed rows if every value is 0 or 1 (or a bool), else None."""
-    if X.dtype in (np.bool_, np.uint8, np.int8):
-        return _engine.pack_booleans(np.ascontiguousarray(X).view(np.uint8))
+def _zeros_and_ones(X: NDArray[Any]) -> Rows | None:
+    """Rows if every value is 0 or 1 (or a bool), else None: the bytes as they are, other types packed part by part."""
+    if X.dtype.itemsize == 1 and X.flags.c_contiguous:
+        flags: NDArray[np.uint8] = X.view(np.uint8)
+        return flags if X.dtype == np.bool_ or flags.max() <= 1 else None
     some_rows = X[:: max(1, len(X) // 64)]
-    for part in (some_rows, X):
+    if not np.all((some_rows == 0) | (some_rows == 1)):
+        return None
+    packed = np.empty((len(X), -(-X.shape[1] // 64)), dtype=np.uint64)
+    step = max(1, _PART // X.shape[1])
+    for start in range(0, len(X), step):
+        part = X[start : start + step]
         if not np.all((part == 0) | (part == 1)):
             return None
-    return _engine.pack_booleans(np.ascontiguousarray(X, dtype=np.uint8))
+        packed[start : start + step] = _engine.pack_booleans(np.ascontiguousarray(part, dtype=np.uint8))
+    return packed
 
 
 def _checked_names(

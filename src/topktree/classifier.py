@@ -299,7 +299,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         y_kept = indices.astype(np.int32)
         return _Training(table, features, y_kept, classes, row_weights, class_weights, all_rows, all_classes)
 
-    def _binarize(self, training: _Training) -> tuple[_engine.PackedRows, Columns]:
+    def _binarize(self, training: _Training) -> tuple[_engine.Rows, Columns]:
         """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is."""
         encoded = encode(training.table, training.features)
         if (binary := pack_binary(encoded, training.features)) is not None:
@@ -329,7 +329,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _search(
-        self, rows: _engine.PackedRows, columns: Columns, training: _Training, objective: Objective
+        self, rows: _engine.Rows, columns: Columns, training: _Training, objective: Objective
     ) -> _engine.Solution:
         progress = ProgressLine(objective.user_cost) if self.verbose else None
         cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)

@@ -35,6 +35,7 @@ struct Problem {
     std::vector<std::int64_t> row_weight;  // may be empty
     std::vector<std::int64_t> class_weight;
     std::vector<std::uint64_t> packed;
+    std::vector<std::uint8_t> flags;
 
     std::int64_t weight(std::size_t row) const {
         return (row_weight.empty() ? 1 : row_weight[row]) * class_weight[static_cast<std::size_t>(classes[row])];
@@ -55,7 +56,15 @@ struct Problem {
                 packed[i * words + j / 64] |= std::uint64_t{rows[i][j]} << (j % 64);
             }
         }
-        return {packed, rows.size(), n_columns, classes, n_classes, row_weight, class_weight};
+        return {packed, rows.size(), n_columns, classes, n_classes, row_weight, class_weight, {}};
+    }
+    // The same as bytes.
+    topk::Data flag_data() {
+        flags.clear();
+        for (const auto& row : rows) {
+            flags.insert(flags.end(), row.begin(), row.end());
+        }
+        return {{}, rows.size(), n_columns, classes, n_classes, row_weight, class_weight, flags};
     }
 };
 

@@ -1,6 +1,6 @@
 // Matrices that are built, split and compacted hold the rows that plain lists of rows hold.
-#include <cmath>
-#include <limits>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -35,7 +35,21 @@ std::vector<bool> naive_conflicts(const Problem& problem) {
     return conflicts;
 }
 
-// The rows in the order of a matrix: by class, otherwise as they came.
+// Rows in any order, equal ones as one whose weight is the sum.
+std::vector<Row> summed(std::vector<Row> rows) {
+    const auto key = [](const Row& row) { return std::tie(row.class_index, row.columns, row.conflict); };
+    std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
+    std::vector<Row> sums;
+    for (const Row& row : rows) {
+        if (!sums.empty() && key(sums.back()) == key(row)) {
+            sums.back().weight += row.weight;
+        } else {
+            sums.push_back(row);
+        }
+    }
+    return sums;
+}
+
 std::vector<Row> naive_rows(const Problem& problem, bool with_conflicts) {
     const std::vector<bool> conflicts = naive_conflicts(problem);
     std::vector<Row> rows;
@@ -43,46 +57,52 @@ std::vector<Row> naive_rows(const Problem& problem, bool with_conflicts) {
         const std::int64_t weight = problem.row_weight.empty() ? 1 : problem.row_weight[i];
         rows.push_back({problem.rows[i], problem.classes[i], weight, with_conflicts && conflicts[i]});
     }
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const Row& a, const Row& b) { return a.class_index < b.class_index; });
     return rows;
 }
 
-Row read_row(const BitMatrix& matrix, std::size_t n_columns, std::int32_t class_index, std::size_t word,
-             std::size_t bit) {
+Row read_row(const BitMatrix& matrix, std::size_t n_columns, const Span& span, std::size_t word, std::size_t bit) {
     const auto has = [&](std::uint64_t bits) { return static_cast<std::uint8_t>(bits >> bit & 1); };
-    Row row = {{}, class_index, matrix.n_planes == 0 ? 1 : 0, false};
+    Row row = {{}, span.class_index, std::int64_t{1} << span.shift, false};
     for (std::size_t j = 0; j < n_columns; ++j) {
         row.columns.push_back(has(matrix.word(word)[j]));
-    }
-    for (std::size_t p = 0; p < matrix.n_planes; ++p) {
-        row.weight += std::int64_t{has(matrix.planes[p * matrix.n_words + word])} << p;
     }
     row.conflict = matrix.has_conflicts && has(matrix.conflicts[word]) != 0;
     return row;
 }
 
+// Merged rows are there once for every power of two of their number.
+bool no_row_twice(const std::vector<Row>& rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (std::find(rows.begin() + static_cast<std::ptrdiff_t>(i) + 1, rows.end(), rows[i]) != rows.end()) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct Contents {
     std::vector<Row> rows;
     std::vector<Key> keys;  // per row; empty if the matrix has none
+    std::size_t n_primary = 0;
 };
 
-// Also checks what every subset promises: words ascend, masks are not empty, spans follow each other in class order.
+// Also checks what every subset promises: words ascend, masks are not empty, spans follow each other in order.
 Contents read(const BitMatrix& matrix, const Subset& subset, std::size_t n_columns) {
     Contents contents;
     std::uint32_t begin = 0;
-    std::int32_t last_class = -1;
-    for (const ClassSpan& span : subset.spans) {
-        CHECK(span.begin == begin && span.end > begin && span.class_index > last_class);
+    std::pair<std::int32_t, int> last = {-1, 0};
+    for (const Span& span : subset.spans) {
+        CHECK(span.begin == begin && span.end > begin && std::pair(span.class_index, span.shift) > last);
         begin = span.end;
-        last_class = span.class_index;
+        last = {span.class_index, span.shift};
         for (std::uint32_t i = span.begin; i < span.end; ++i) {
             CHECK(subset.masks[i] != 0 && subset.words[i] < matrix.n_words);
             CHECK(i == 0 || subset.words[i] > subset.words[i - 1]);
             for (std::size_t bit = 0; bit < 64; ++bit) {
                 if ((subset.masks[i] >> bit & 1) != 0) {
                     const std::size_t at = std::size_t{64} * subset.words[i] + bit;
-                    contents.rows.push_back(read_row(matrix, n_columns, span.class_index, subset.words[i], bit));
+                    contents.rows.push_back(read_row(matrix, n_columns, span, subset.words[i], bit));
+                    contents.n_primary += matrix.has_primary ? matrix.primary[subset.words[i]] >> bit & 1 : 1;
                     if (matrix.has_keys) {
                         contents.keys.push_back({matrix.key_low[at], matrix.key_high[at]});
                     }
@@ -98,7 +118,7 @@ Contents read(const BitMatrix& matrix, const Subset& subset, std::size_t n_colum
 void check_dense(const BitMatrix& matrix, const Subset& all, std::size_t n_columns) {
     CHECK(matrix.n_columns % kColumnPadding == 0 && matrix.n_columns >= n_columns);
     CHECK(matrix.n_words == all.words.size());
-    for (const ClassSpan& span : all.spans) {
+    for (const Span& span : all.spans) {
         for (std::uint32_t i = span.begin; i < span.end; ++i) {
             CHECK(i + 1 == span.end ? (all.masks[i] & (all.masks[i] + 1)) == 0 : all.masks[i] == ~std::uint64_t{0});
             for (std::size_t j = 0; j < matrix.n_columns; ++j) {
@@ -122,22 +142,29 @@ void check_compact(const Level& level, const Kernels& kernels, std::size_t n_col
     CHECK(kernels.count_rows(dense.subset.list(), nullptr) == before.rows.size());
     CHECK(after.rows == before.rows, kernels.name);
     CHECK(after.keys == before.keys, kernels.name);
+    CHECK(after.n_primary == before.n_primary, kernels.name);
 }
 
 // Splits on random columns, one below the other, with or without moving the rows together in between.
 void test_matrix(Random& random, Problem& problem, const Kernels& kernels) {
-    const MatrixExtras extras = {.conflicts = random.chance(0.7), .keys = random.chance(0.7)};
+    const MatrixExtras extras = {.conflicts = random.chance(0.7),
+                                 .keys = random.chance(0.7),
+                                 .arrange = random.pick({Arrange::never, Arrange::if_it_pays, Arrange::always})};
     Monitor monitor({});
     Ticker ticker(monitor);
     Level levels[2];
     Level* current = &levels[0];
-    build_matrix(problem.data(), extras, ticker, current->matrix, current->subset);
+    const Data data = random.chance(0.5) ? problem.data() : problem.flag_data();
+    build_matrix(data, extras, kernels, ticker, current->matrix, current->subset);
     std::vector<Row> expected = naive_rows(problem, extras.conflicts);
-    CHECK(kernels.count_rows(current->subset.list(), nullptr) == expected.size());
+    const bool merged = extras.arrange == Arrange::always && problem.row_weight.empty();
     CHECK(current->matrix.has_keys == extras.keys);
     check_dense(current->matrix, current->subset, problem.n_columns);
     for (int step = 0; step < 6; ++step) {
-        CHECK(read(current->matrix, current->subset, problem.n_columns).rows == expected);
+        const Contents contents = read(current->matrix, current->subset, problem.n_columns);
+        CHECK(summed(contents.rows) == summed(expected), kernels.name);
+        CHECK(merged || contents.n_primary == expected.size());
+        CHECK(!merged || no_row_twice(contents.rows));
         if (random.chance(0.5)) {
             Level* other = current == &levels[0] ? &levels[1] : &levels[0];
             check_compact(*current, kernels, problem.n_columns, *other);
@@ -159,7 +186,7 @@ void test_keys_differ(Random& random) {
     Monitor monitor({});
     Ticker ticker(monitor);
     Level level;
-    build_matrix(problem.data(), {.conflicts = false, .keys = true}, ticker, level.matrix, level.subset);
+    build_matrix(problem.data(), {.keys = true}, find_kernels(""), ticker, level.matrix, level.subset);
     std::vector<std::uint64_t> halves;
     for (const Key& key : read(level.matrix, level.subset, 3).keys) {
         halves.push_back(key.low);

@@ -1,4 +1,4 @@
-// Counts by popcount, with weights in bit planes, against sums over the rows.
+// Counts by popcount, of rows with weights and of merged rows, against sums over the rows.
 #include <cstdint>
 #include <vector>
 
@@ -12,13 +12,14 @@ using namespace topk;
 namespace {
 
 template <class Count>
-void test_counts(const Problem& problem, const Data& data, std::size_t column, const Kernels& kernels) {
+void test_counts(const Problem& problem, const Data& data, std::size_t column, Arrange arrange,
+                 const Kernels& kernels) {
     Monitor monitor({});
     Ticker ticker(monitor);
     BitMatrix matrix;
     Subset all;
     Subset subset;  // the rows that have `column`
-    build_matrix(data, {.conflicts = false, .keys = false}, ticker, matrix, all);
+    build_matrix(data, {.arrange = arrange}, kernels, ticker, matrix, all);
     split(matrix, all, column, true, subset);
 
     const std::size_t n_columns = problem.n_columns;
@@ -31,19 +32,20 @@ void test_counts(const Problem& problem, const Data& data, std::size_t column, c
             rows[j] += problem.rows[i][j];
         }
     }
-    const bool weighted = !data.row_weight.empty() || problem.total_weight() != static_cast<std::int64_t>(data.n_rows);
-    Counter<Count> counter(kernels, data.class_weight, weighted, ticker);
+    Counter<Count> counter(kernels, data.class_weight, ticker);
     AlignedBuffer<Count> counted;
     counted.ensure(matrix.n_columns);
-    for (const ClassSpan& span : subset.spans) {
+    for (std::size_t span = 0; span < subset.spans.size();) {
+        const std::int32_t class_index = subset.spans[span].class_index;
         counter.weights(matrix, subset, span, counted.data());
-        const std::vector<Count>& expected = weights[static_cast<std::size_t>(span.class_index)];
+        const std::vector<Count>& expected = weights[static_cast<std::size_t>(class_index)];
         CHECK(std::equal(expected.begin(), expected.end(), counted.data()), kernels.name);
+        CHECK(span == subset.spans.size() || subset.spans[span].class_index > class_index, kernels.name);
     }
     AlignedBuffer<std::int32_t> counted_rows;
     counter.rows(matrix, subset, counted_rows.ensure(matrix.n_columns));
     CHECK(std::equal(rows.begin(), rows.end(), counted_rows.data()), kernels.name);
-    CHECK(counter.n_rows(subset) == static_cast<std::size_t>(rows[column]), kernels.name);
+    CHECK(counter.n_rows(matrix, subset) == static_cast<std::size_t>(rows[column]), kernels.name);
 }
 
 // Equal rows of classes 0, 1 and 2 with weights 5, 7 and 7: the first of the heaviest classes is right.
@@ -59,9 +61,9 @@ void test_conflicts() {
     Ticker ticker(monitor);
     BitMatrix matrix;
     Subset all;
-    build_matrix(problem.data(), {.conflicts = true, .keys = false}, ticker, matrix, all);
+    build_matrix(problem.data(), {.conflicts = true}, find_kernels(""), ticker, matrix, all);
     for (const Kernels* kernels : available_kernels()) {
-        Counter<std::int64_t> counter(*kernels, problem.class_weight, true, ticker);
+        Counter<std::int64_t> counter(*kernels, problem.class_weight, ticker);
         CHECK(counter.conflicts(matrix, all) == 5 + 7, kernels->name);
         Subset none;
         split(matrix, all, 0, true, none);
@@ -92,9 +94,10 @@ void test_parts(const Kernels& kernels) {
             }
         }
     }
+    subset.spans.push_back({0, 0, 0, n_words});
     Monitor monitor({});
     Ticker ticker(monitor);
-    Counter<std::int32_t> counter(kernels, {}, false, ticker);
+    Counter<std::int32_t> counter(kernels, {}, ticker);
     AlignedBuffer<std::int32_t> counts;
     counter.rows(matrix, subset, counts.ensure(n_columns));
     CHECK(std::equal(expected.begin(), expected.end(), counts.data()), kernels.name);
@@ -109,13 +112,14 @@ int main() {
             Problem problem =
                 random_problem(random, random.between(1, 300), random.between(1, 80), random.pick({2, 3, 20}));
             const std::size_t column = random.below(problem.n_columns);
-            test_counts<std::int32_t>(problem, problem.data(), column, *kernels);
+            const Arrange arrange = random.pick({Arrange::never, Arrange::always});
+            test_counts<std::int32_t>(problem, problem.data(), column, arrange, *kernels);
             random_weights(random, 9, 3, problem);
-            test_counts<std::int32_t>(problem, problem.data(), column, *kernels);
+            test_counts<std::int32_t>(problem, problem.data(), column, arrange, *kernels);
             problem.row_weight.clear();
-            test_counts<std::int64_t>(problem, problem.data(), column, *kernels);
+            test_counts<std::int64_t>(problem, problem.data(), column, arrange, *kernels);
             random_weights(random, std::int64_t{1} << 40, 1000, problem);
-            test_counts<std::int64_t>(problem, problem.data(), column, *kernels);
+            test_counts<std::int64_t>(problem, problem.data(), column, arrange, *kernels);
         }
     }
     test_conflicts();

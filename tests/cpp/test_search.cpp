@@ -53,7 +53,7 @@ void random_shape(Random& random, Problem& problem, Options& options) {
         for (std::int32_t& k_of_level : options.k) {
             k_of_level = static_cast<std::int32_t>(random.between(1, 6));
         }
-    } else if (random.chance(0.1) && problem.n_columns <= 12) {
+    } else if (random.chance(0.25) && problem.n_columns <= 12) {
         options.k.assign(std::min<std::size_t>(options.k.size(), 3), INT32_MAX);
     }
 }
@@ -89,6 +89,8 @@ void random_switches(Random& random, Options& options) {
     options.use_cache = random.chance(0.7);
     options.use_bounds = random.chance(0.7);
     options.cache_bytes = random.pick<std::size_t>({0, 10'000, 40'000, 1 << 20});
+    options.arrange = random.pick({Arrange::never, Arrange::if_it_pays, Arrange::always, Arrange::always});
+    options.max_keyed_rows = random.chance(0.3) ? 0 : SIZE_MAX;
     options.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
 }
 
@@ -101,7 +103,8 @@ std::string describe(std::uint64_t seed, const Problem& problem, const Options& 
     out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight()
         << ", min_rows " << options.min_rows << ", min_weight " << options.min_weight << ", penalty "
         << options.leaf_penalty << ", kernel " << options.kernel << ", threads " << options.threads << ", cache "
-        << options.use_cache << ' ' << options.cache_bytes << ", bounds " << options.use_bounds << ", time limit "
+        << options.use_cache << ' ' << options.cache_bytes << ", arrange " << static_cast<int>(options.arrange)
+        << ", keyed " << options.max_keyed_rows << ", bounds " << options.use_bounds << ", time limit "
         << options.time_limit;
     return out.str();
 }
@@ -114,10 +117,9 @@ void test_random_problem(std::uint64_t seed) {
     random_weighting(random, problem);
     random_objective(random, problem, options);
     const Solution expected = Reference(problem, options).solve();
-    const Data data = problem.data();
     for (int i = 0; i < 6; ++i) {
         random_switches(random, options);
-        const Solution solution = solve(data, options);
+        const Solution solution = solve(random.chance(0.5) ? problem.data() : problem.flag_data(), options);
         CHECK(same_tree(solution, expected), describe(seed, problem, options));
         CHECK(solution.complete && solution.statistics.kernel == options.kernel);
         CHECK(solution.statistics.cache_bytes <=
@@ -183,7 +185,7 @@ void test_invalid_arguments() {
     const std::vector<std::int64_t> bad_weights = {1, 0};
     const std::vector<std::int64_t> bad_row_weights = {1, -1, 1};
     const auto rejects = [&](const auto& change) {
-        Data data = {rows, 3, 2, classes, 2, {}, weights};
+        Data data = {rows, 3, 2, classes, 2, {}, weights, {}};
         Options options;
         options.k = {1, 2};
         solve(data, options);
