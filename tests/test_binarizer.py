@@ -590,7 +590,14 @@ def test_zeros_and_ones_stay_columns(convert, n_columns):
     else:
         assert (columns.test == AT_MOST).all()
         assert (columns.value == half()).all()
-    np.testing.assert_array_equal(unpack(rows, n_columns), X)
+    np.testing.assert_array_equal(rows if rows.dtype == np.uint8 else unpack(rows, n_columns), X)
+
+
+def test_bytes_are_not_copied():
+    X = np.random.default_rng(0).random((150, 70)) < 0.3
+    for converted in (X, X.astype(np.uint8), X.astype(np.int8)):
+        rows, _ = pack_binary(converted, features_of(converted))
+        assert np.shares_memory(rows, converted)
 
 
 def test_booleans_beside_numbers_stay_columns():
