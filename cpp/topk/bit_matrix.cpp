@@ -13,6 +13,8 @@ namespace topk {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
+constexpr std::uint32_t kPrefetch = 16;                    // words ahead
+constexpr std::size_t kCacheBytes = std::size_t{1} << 20;  // of the second-level cache, those that are likely left
 
 std::uint64_t low_bits(std::size_t n) { return n >= kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; }
 
@@ -99,7 +101,12 @@ void fill_bits(const RowSource& source, const RowOrder& order, const Kernels& ke
     for (std::size_t w = 0; w < matrix.n_words; ++w) {
         ticker.tick(4 * matrix.n_columns + kWordBits);
         for (std::size_t r = 0; r < kWordBits; ++r) {
-            const std::uint32_t from = order.row_at[w * kWordBits + r];
+            const std::size_t at = w * kWordBits + r;
+            const std::uint32_t from = order.row_at[at];
+            if (const std::uint32_t soon = order.row_at[std::min(at + kPrefetch, order.row_at.size() - 1)];
+                soon != RowOrder::kPadding) {
+                source.prefetch(soon);
+            }
             if (from == RowOrder::kPadding) {
                 std::fill(row.begin(), row.end(), 0);
             } else {
@@ -194,7 +201,10 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     }
 }
 
-void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
+namespace {
+
+template <bool kFar>
+void split_rows(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
     out.words.resize(subset.words.size());
     out.masks.resize(subset.masks.size());
     out.spans.clear();
@@ -204,6 +214,10 @@ void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bo
     for (const Span& span : subset.spans) {
         const std::uint32_t first = n;
         for (std::uint32_t i = span.begin; i < span.end; ++i) {
+            if constexpr (kFar) {
+                const std::uint32_t ahead = std::min(i + kPrefetch, span.end - 1);
+                __builtin_prefetch(bits + subset.words[ahead] * matrix.n_columns);
+            }
             const std::uint64_t mask = subset.masks[i] & (bits[subset.words[i] * matrix.n_columns] ^ flip);
             out.words[n] = subset.words[i];
             out.masks[n] = mask;
@@ -215,6 +229,17 @@ void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bo
     }
     out.words.resize(n);
     out.masks.resize(n);
+}
+
+}  // namespace
+
+// One cache line of every word is read. Of a matrix that is not in the cache, it has to be asked for in time.
+void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
+    if (matrix.n_words * matrix.n_columns * sizeof(std::uint64_t) > kCacheBytes) {
+        split_rows<true>(matrix, subset, column, side, out);
+    } else {
+        split_rows<false>(matrix, subset, column, side, out);
+    }
 }
 
 namespace {

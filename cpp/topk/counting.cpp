@@ -10,6 +10,9 @@ namespace {
 // Lists are counted in parts, so that even the largest one can be interrupted.
 constexpr std::size_t kPartWork = std::size_t{1} << 22;
 
+// A block of rows that stays in the second-level cache.
+constexpr std::size_t kBlockBytes = std::size_t{1} << 19;
+
 }  // namespace
 
 template <class Count>
@@ -66,23 +69,55 @@ const std::int32_t* Counter<Count>::counted(const BitMatrix& matrix, WordList li
 }
 
 template <class Count>
-WordList Counter<Count>::primary_rows(const BitMatrix& matrix, const Subset& subset) {
-    primary_words_.clear();
-    primary_masks_.clear();
-    for (std::size_t i = 0; i < subset.words.size(); ++i) {
-        if (const std::uint64_t mask = subset.masks[i] & matrix.primary[subset.words[i]]; mask != 0) {
-            primary_words_.push_back(subset.words[i]);
-            primary_masks_.push_back(mask);
+void Counter<Count>::weights_of_sides(const BitMatrix& matrix, const Subset& subset, std::span<const Side> sides,
+                                      std::size_t& span, Count* const* out) {
+    const std::int32_t class_index = subset.spans[span].class_index;
+    const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(class_index)];
+    const std::size_t block_size = std::max<std::size_t>(kBlockBytes / (sizeof(std::uint64_t) * matrix.n_columns), 16);
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        std::fill_n(out[i], matrix.n_columns, Count{0});
+    }
+    for (; span < subset.spans.size() && subset.spans[span].class_index == class_index; ++span) {
+        const WordList list = subset.list(subset.spans[span]);
+        const auto factor = static_cast<Count>(class_weight << subset.spans[span].shift);
+        for (std::size_t begin = 0; begin < list.size; begin += block_size) {
+            const std::size_t size = std::min(block_size, list.size - begin);
+            const WordList block = {list.words + begin, list.masks + begin, size};
+            for (std::size_t i = 0; i < sides.size(); ++i) {
+                const std::uint64_t* bits = matrix.bits.data() + sides[i].column;
+                const std::uint64_t flip = sides[i].value ? 0 : ~std::uint64_t{0};
+                const WordList part =
+                    part_of(block, [&](std::uint32_t word) { return bits[word * matrix.n_columns] ^ flip; });
+                const std::int32_t* counts = counted(matrix, part);
+                for (std::size_t j = 0; j < matrix.n_columns; ++j) {
+                    out[i][j] += static_cast<Count>(counts[j]) * factor;
+                }
+            }
         }
     }
-    return {primary_words_.data(), primary_masks_.data(), primary_masks_.size()};
+}
+
+// The rows of the list that are in mask(word).
+template <class Count>
+template <class Mask>
+WordList Counter<Count>::part_of(WordList list, Mask mask) {
+    part_words_.resize(list.size);
+    part_masks_.resize(list.size);
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < list.size; ++i) {
+        const std::uint64_t rows = list.masks[i] & mask(list.words[i]);
+        part_words_[n] = list.words[i];
+        part_masks_[n] = rows;
+        n += rows != 0 ? 1 : 0;
+    }
+    return {part_words_.data(), part_masks_.data(), n};
 }
 
 // Rows with weights are there several times, one of them the primary one; merged rows stand for 2^shift each.
 template <class Count>
 void Counter<Count>::rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out) {
     if (matrix.has_primary) {
-        count(matrix, primary_rows(matrix, subset), out);
+        count(matrix, part_of(subset.list(), [&](std::uint32_t word) { return matrix.primary[word]; }), out);
         return;
     }
     std::fill_n(out, matrix.n_columns, 0);

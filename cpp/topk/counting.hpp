@@ -12,6 +12,12 @@
 
 namespace topk {
 
+// The rows that have column == value.
+struct Side {
+    std::size_t column;
+    bool value;
+};
+
 // One per thread of execution (it has scratch space). Count is int32_t or int64_t, wide enough for the total weight.
 template <class Count>
 class Counter {
@@ -22,6 +28,11 @@ class Counter {
     // out[j] = weight of the rows that have column j, for all (padded) columns, among those of one class: that of the
     // span number `span`. Moves `span` on to the next class.
     void weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out);
+
+    // The same for several sides of splits of the subset at once: out[i][j] for side i. The rows are taken in blocks
+    // that stay in the cache while all sides are counted.
+    void weights_of_sides(const BitMatrix& matrix, const Subset& subset, std::span<const Side> sides, std::size_t& span,
+                          Count* const* out);
 
     // out[j] = number of rows of the subset that have column j.
     void rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out);
@@ -35,13 +46,14 @@ class Counter {
   private:
     void count(const BitMatrix& matrix, WordList list, std::int32_t* out);
     const std::int32_t* counted(const BitMatrix& matrix, WordList list);
-    WordList primary_rows(const BitMatrix& matrix, const Subset& subset);
+    template <class Mask>
+    WordList part_of(WordList list, Mask mask);
 
     const Kernels& kernels_;
     std::span<const std::int64_t> class_weight_;
     Ticker& ticker_;
-    std::vector<std::uint32_t> primary_words_;
-    std::vector<std::uint64_t> primary_masks_;
+    std::vector<std::uint32_t> part_words_;
+    std::vector<std::uint64_t> part_masks_;
     AlignedBuffer<std::int32_t> part_;
     AlignedBuffer<std::int32_t> span_counts_;
 };

@@ -49,10 +49,36 @@ void LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_
 }
 
 template <class Count>
+void LastLevel<Count>::count_ahead(const Node<Count>& node, std::span<const std::int32_t> columns,
+                                   Counter<Count>& counter) {
+    const std::size_t n_columns = node.matrix->n_columns;
+    const std::size_t n_classes = node.counts.rows.size();
+    ahead_columns_.assign(columns.begin(), columns.end());
+    Count* storage = ahead_storage_.ensure(columns.size() * n_classes * n_columns);
+    std::vector<Side> sides;
+    for (const std::int32_t column : columns) {
+        const Split<Count> split_on(node.counts, column);
+        sides.push_back({split_on.column, split_on.small_side});
+    }
+    std::vector<Count*> out(columns.size());
+    for (std::size_t c = 0, span = 0; c < n_classes; ++c) {
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            out[i] = storage + (i * n_classes + c) * n_columns;
+        }
+        counter.weights_of_sides(*node.matrix, node.subset, sides, span, out.data());
+    }
+}
+
+template <class Count>
 void LastLevel<Count>::count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
     const std::size_t n_columns = node.matrix->n_columns;
     const std::size_t n_classes = node.counts.rows.size();
-    Count* storage = storage_.ensure(n_classes * n_columns);
+    const auto ahead =
+        std::find(ahead_columns_.begin(), ahead_columns_.end(), static_cast<std::int32_t>(split_on.column));
+    const bool is_counted = ahead != ahead_columns_.end();
+    const auto nth = static_cast<std::size_t>(ahead - ahead_columns_.begin());
+    Count* storage =
+        is_counted ? ahead_storage_.data() + nth * n_classes * n_columns : storage_.ensure(n_classes * n_columns);
     small_rows_.assign(n_classes, nullptr);
     small_totals_.resize(n_classes);
     std::size_t span = 0;
@@ -62,7 +88,9 @@ void LastLevel<Count>::count_small(const Node<Count>& node, const Split<Count>& 
             continue;
         }
         Count* row = storage + c * n_columns;
-        counter.weights(*node.matrix, small_, span, row);
+        if (!is_counted) {
+            counter.weights(*node.matrix, small_, span, row);
+        }
         small_rows_[c] = row;
     }
     if (limits_.track_rows) {

@@ -4,7 +4,9 @@
 // column; the fewest over all columns bound those over the k best from below, and mostly settle the matter.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bit_matrix.hpp"
@@ -28,6 +30,14 @@ class LastLevel {
   public:
     LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, std::size_t n_columns)
         : kernels_(kernels), scorer_(scorer), limits_(limits), n_columns_(n_columns) {}
+
+    // Count the smaller children of the splits on these columns, all in one pass over the rows, for the calls of
+    // count() that follow. For nodes whose rows do not fit the cache: fetching them takes longer than counting.
+    void count_ahead(const Node<Count>& node, std::span<const std::int32_t> columns, Counter<Count>& counter);
+    bool is_ahead(std::int32_t column) const {
+        return std::find(ahead_columns_.begin(), ahead_columns_.end(), column) != ahead_columns_.end();
+    }
+    void forget_ahead() { ahead_columns_.clear(); }
 
     // Take the children of `node` on this split. Returns the conflicts of the smaller one.
     Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
@@ -55,8 +65,10 @@ class LastLevel {
 
     Subset small_;
     AlignedBuffer<Count> storage_;
-    std::vector<const Count*> small_rows_;  // per class of the parent; null if the child does not have it
-    std::vector<Count> small_totals_;       // likewise
+    std::vector<std::int32_t> ahead_columns_;  // counted ahead
+    AlignedBuffer<Count> ahead_storage_;       // per column counted ahead and class: n_columns counts
+    std::vector<const Count*> small_rows_;     // per class of the parent; null if the child does not have it
+    std::vector<Count> small_totals_;          // likewise
     AlignedBuffer<std::int32_t> small_n_true_;
     std::int64_t small_n_rows_ = 0;
     AlignedBuffer<Count> errors_[2];  // per column; numeric max if the column cannot split the child

@@ -5,8 +5,10 @@
 
 namespace topk {
 
-LiteralKeys::LiteralKeys(const BitMatrix& matrix, const Subset& all, std::size_t n_columns) : keys_(2 * n_columns) {
+LiteralKeys::LiteralKeys(const BitMatrix& matrix, const Subset& all, std::size_t n_columns, Ticker& ticker)
+    : keys_(2 * n_columns) {
     for (std::size_t i = 0; i < all.words.size(); ++i) {
+        ticker.tick(8 * n_columns);
         const std::uint64_t* word = matrix.word(all.words[i]);
         const std::uint64_t salt = mix(all.words[i]);
         for (std::size_t j = 0; j < n_columns; ++j) {

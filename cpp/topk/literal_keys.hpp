@@ -9,6 +9,7 @@
 
 #include "bit_matrix.hpp"
 #include "kernels.hpp"
+#include "stop.hpp"
 
 namespace topk {
 
@@ -16,7 +17,7 @@ class LiteralKeys {
   public:
     LiteralKeys() = default;
     // Of a matrix whose subset of all rows is `all`.
-    LiteralKeys(const BitMatrix& matrix, const Subset& all, std::size_t n_columns);
+    LiteralKeys(const BitMatrix& matrix, const Subset& all, std::size_t n_columns, Ticker& ticker);
 
     bool empty() const { return keys_.empty(); }
     // To be added (XOR) to the key of a subset that is restricted to one side of a column.

@@ -1,6 +1,10 @@
 // A growable array that starts on a cache line, for everything the vector kernels touch.
 #pragma once
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -10,6 +14,7 @@
 namespace topk {
 
 inline constexpr std::size_t kAlignment = 64;
+inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 // Trivial elements only. Growing does not keep the contents.
 template <class T>
@@ -25,13 +30,19 @@ class AlignedBuffer {
     // At least `size` elements of unspecified value.
     T* ensure(std::size_t size) {
         if (size > capacity_) {
-            const std::size_t bytes = (size * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+            const std::size_t alignment = size * sizeof(T) >= kHugePage ? kHugePage : kAlignment;
+            const std::size_t bytes = (size * sizeof(T) + alignment - 1) / alignment * alignment;
             data_.reset();
             capacity_ = 0;
-            data_.reset(static_cast<T*>(std::aligned_alloc(kAlignment, bytes)));
+            data_.reset(static_cast<T*>(std::aligned_alloc(alignment, bytes)));
             if (!data_) {
                 throw std::bad_alloc();
             }
+#if defined(MADV_HUGEPAGE)
+            if (alignment == kHugePage) {
+                static_cast<void>(madvise(data_.get(), bytes, MADV_HUGEPAGE));
+            }
+#endif
             capacity_ = bytes / sizeof(T);
         }
         return data_.get();

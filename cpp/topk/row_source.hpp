@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels.hpp"
 #include "types.hpp"
@@ -13,20 +14,37 @@ namespace topk {
 class RowSource {
   public:
     RowSource(const Data& data, const Kernels& kernels)
-        : data_(data), kernels_(kernels), words_per_row_((data.n_columns + 63) / 64) {}
+        : data_(data),
+          kernels_(kernels),
+          words_per_row_((data.n_columns + 63) / 64),
+          masks_(words_per_row_, ~std::uint64_t{0}) {
+        if (words_per_row_ > 0) {
+            masks_.back() >>= 64 * words_per_row_ - data.n_columns;
+        }
+    }
 
     std::size_t words_per_row() const { return words_per_row_; }
 
     // The row's columns as words_per_row() words; bits beyond the last column are zero.
     void read(std::size_t row, std::uint64_t* out) const {
-        if (words_per_row_ == 0) {
-            return;
-        }
         if (is_packed()) {
-            std::copy_n(data_.rows.data() + row * words_per_row_, words_per_row_, out);
-            out[words_per_row_ - 1] &= ~std::uint64_t{0} >> (64 * words_per_row_ - data_.n_columns);
+            const std::uint64_t* words = data_.rows.data() + row * words_per_row_;
+            for (std::size_t g = 0; g < words_per_row_; ++g) {
+                out[g] = words[g] & masks_[g];
+            }
         } else {
             kernels_.pack_flags(data_.flags.data() + row * data_.n_columns, data_.n_columns, out);
+        }
+    }
+
+    // Ask for a row that will be read soon.
+    void prefetch(std::size_t row) const {
+        if (is_packed()) {
+            __builtin_prefetch(data_.rows.data() + row * words_per_row_);
+        } else {
+            const std::uint8_t* flags = data_.flags.data() + row * data_.n_columns;
+            __builtin_prefetch(flags);
+            __builtin_prefetch(flags + std::min<std::size_t>(64, data_.n_columns - 1));
         }
     }
 
@@ -43,6 +61,7 @@ class RowSource {
     const Data& data_;
     const Kernels& kernels_;
     std::size_t words_per_row_;
+    std::vector<std::uint64_t> masks_;  // of the columns in each word
 };
 
 }  // namespace topk

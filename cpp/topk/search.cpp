@@ -33,6 +33,10 @@ namespace {
 constexpr int kParallelLevels = 2;
 constexpr int kParallelMinHeight = 3;
 
+// Rows of a node that are more bytes than this do not stay in the second-level cache from one candidate to the next.
+constexpr std::size_t kLargeNode = std::size_t{1} << 20;
+constexpr std::size_t kBatch = 8;
+
 // Candidates on all levels but the last, multiplied.
 constexpr double kLongSearch = 128;
 
@@ -212,7 +216,7 @@ void Search<Count>::build_root(Space& space) {
                                  .arrange = arrange ? options_.arrange : Arrange::never};
     build_matrix(data_, extras, kernels_, space.ticker, matrix_, root_.subset);
     if (cache_ && searching && !row_keys) {
-        literal_keys_ = LiteralKeys(matrix_, root_.subset, data_.n_columns);
+        literal_keys_ = LiteralKeys(matrix_, root_.subset, data_.n_columns, space.ticker);
     }
     root_.matrix = &matrix_;
     std::vector<Count> totals(static_cast<std::size_t>(data_.n_classes), 0);
@@ -494,6 +498,9 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
         bounds.reset(node.counts, node.whole.weight, options_.cost_scale, candidates);
         space.payoff.spend(static_cast<double>(candidates.size() * node.counts.rows.size()));
     }
+    const bool in_blocks = height(level) == 2 && n > 1 &&
+                           node.subset.words.size() * matrix_.n_columns * sizeof(std::uint64_t) > kLargeNode;
+    space.last.forget_ahead();
     const auto try_one = [&](Space& own_space, int rank) {
         const std::int64_t budget = budget_or_none(incumbent.budget(rank));
         const std::int32_t column = candidates[static_cast<std::size_t>(rank)];
@@ -508,6 +515,10 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
                 own_space.payoff.save(100 + 0.1 * static_cast<double>(node.subset.words.size() * matrix_.n_columns));
             }
             return;
+        }
+        if (in_blocks && !own_space.last.is_ahead(column)) {
+            const std::size_t batch = std::min<std::size_t>(kBatch, static_cast<std::size_t>(n - rank));
+            own_space.last.count_ahead(node, {&candidates[static_cast<std::size_t>(rank)], batch}, own_space.counter);
         }
         const std::int64_t cost = height(level) == 2 ? split_cost_last(own_space, level, node, column, rank, budget)
                                                      : split_cost(own_space, level, node, column, budget);
@@ -631,7 +642,8 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<
                                             int rank, std::int64_t budget) {
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
     const Split<Count> split_on(node.counts, column);
-    const Count small_conflicts = space.last.open(node, split_on, space.counter);
+    const bool needs_rows = !space.last.is_ahead(column) || node.matrix->has_conflicts;
+    const Count small_conflicts = needs_rows ? space.last.open(node, split_on, space.counter) : Count{0};
     const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
     std::int64_t leaf[2];
     std::int64_t cost[2];

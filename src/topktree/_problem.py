@@ -29,6 +29,8 @@ EXACT_WEIGHT_BITS = 30
 TOTAL_BITS = 52
 # A fractional leaf penalty is held to 2**-20 of one row's weight where the total leaves room for it.
 PENALTY_BITS = 20
+# Rows that are handled at once where a copy is made of them: it stays in the cache, and Ctrl-C does not wait long.
+PART = 2**18
 # Errors and penalties each stay below 2**59 units of cost, their sums far from the limits of 64 bits.
 COST_BITS = 59
 
@@ -149,7 +151,7 @@ def make_objective(
         row_weight, unit = integer_weights(sample_weight, exact_bits=exact_bits)
         if np.all(row_weight == 1):
             row_weight = None
-    class_totals = np.bincount(classes, weights=row_weight, minlength=n_classes).astype(np.int64)
+    class_totals = _class_totals(classes, row_weight, n_classes)
     max_leaves = min(2 ** min(len(k), 60), len(classes))
     leaf_bits = max_leaves.bit_length() if leaf_penalty == "tie" else 0
     spare = max(1, TOTAL_BITS - int(class_totals.sum()).bit_length() - leaf_bits)
@@ -175,6 +177,15 @@ def make_objective(
         leaf_penalty=penalty,
         leaves_break_ties=leaf_penalty == "tie",
     )
+
+
+def _class_totals(classes: NDArray[np.int32], row_weight: IntArray | None, n_classes: int) -> IntArray:
+    totals = np.zeros(n_classes, dtype=np.int64)
+    for start in range(0, len(classes), PART):
+        part = slice(start, start + PART)
+        weights = None if row_weight is None else row_weight[part]
+        totals += np.bincount(classes[part], weights=weights, minlength=n_classes).astype(np.int64)
+    return totals
 
 
 def _penalty(leaf_penalty: float | str, total: int, max_leaves: int) -> tuple[int, int]:

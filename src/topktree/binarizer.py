@@ -312,8 +312,8 @@ def _join(parts: Sequence[tuple[int, int, FloatArray]]) -> Columns:
 
 
 def _with_weight(
-    table: Table, weights: FloatArray, classes: tuple[NDArray[Any], IntArray] | None
-) -> tuple[Table, FloatArray, tuple[NDArray[Any], IntArray] | None]:
+    table: Table, weights: FloatArray, classes: tuple[NDArray[Any], NDArray[np.int32]] | None
+) -> tuple[Table, FloatArray, tuple[NDArray[Any], NDArray[np.int32]] | None]:
     """The rows whose weight is not zero."""
     kept = weights > 0
     if not kept.any():

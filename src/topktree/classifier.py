@@ -296,8 +296,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
             table, indices = table.take(has_weight), indices[has_weight]
             row_weights = None if row_weights is None else row_weights[has_weight]
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
-        y_kept = indices.astype(np.int32)
-        return _Training(table, features, y_kept, classes, row_weights, class_weights, all_rows, all_classes)
+        return _Training(table, features, indices, classes, row_weights, class_weights, all_rows, all_classes)
 
     def _binarize(self, training: _Training) -> tuple[_engine.Rows, Columns]:
         """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is."""
@@ -362,7 +361,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         try:
             encoded, wanted = encode(training.all_rows, self.features_), training.all_classes
         except (TypeError, ValueError):  # a row of weight zero, left out of the fit, may hold anything
-            encoded, wanted = encode(training.table, self.features_), training.y.astype(np.int64)
+            encoded, wanted = encode(training.table, self.features_), training.y
         predicted = np.argmax(self.tree_.value, axis=1)[self.tree_.apply(encoded)]
         return int(np.count_nonzero(predicted != wanted))
 
@@ -403,7 +402,7 @@ class _Training:
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None
     all_rows: Table
-    all_classes: IntArray
+    all_classes: NDArray[np.int32]
 
 
 def _class_weights(

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
-from ._problem import FloatArray, IntArray
+from ._problem import PART, FloatArray
 from .table import is_missing
 
 
@@ -37,7 +37,7 @@ def read_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     return labels
 
 
-def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], IntArray]:
+def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The distinct labels in order, and the index of each row's label among them."""
     if len(labels) != n_rows:
         check_consistent_length(np.empty(n_rows), labels)
@@ -47,20 +47,25 @@ def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], IntA
         classes, indices = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
-    return classes, indices
+    return classes, indices.astype(np.int32)
 
 
-def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], IntArray] | None:
+def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]] | None:
     """The same by counting instead of sorting; None for other labels, and if they are too far apart for that."""
     if labels.dtype.kind not in "biu" or labels.dtype == np.uint64:
         return None
     lowest, highest = int(labels.min()), int(labels.max())
     if highest - lowest > max(1024, len(labels) // 8):
         return None
-    offsets = labels.astype(np.int64) - lowest
-    is_present = np.bincount(offsets) > 0
-    classes = np.flatnonzero(is_present)
-    indices = offsets if len(classes) == len(is_present) else (np.cumsum(is_present) - 1)[offsets]
+    indices = np.empty(len(labels), dtype=np.int32)
+    counts = np.zeros(highest - lowest + 1, dtype=np.int64)
+    for start in range(0, len(labels), PART):
+        offsets = labels[start : start + PART].astype(np.int64) - lowest
+        counts += np.bincount(offsets, minlength=len(counts))
+        indices[start : start + PART] = offsets
+    classes = np.flatnonzero(counts)
+    if len(classes) < len(counts):
+        indices = (np.cumsum(counts > 0, dtype=np.int32) - 1)[indices]
     return (classes + lowest).astype(labels.dtype), indices
 
 
