@@ -12,7 +12,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet install
 # Tools that are not on the machine (cmake, ninja) are in .venv.
 TOOLS := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-CPP_FILES := $(shell find cpp tests/cpp -name '*.[ch]pp' -o -name '*.h')
+CPP_FILES := $(shell find cpp tests/cpp benchmarks -name '*.[ch]pp' -o -name '*.h')
 # The folders are in the list as well: theirs is the date that changes when a file goes away.
 BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp)
 
@@ -27,8 +27,10 @@ test: $(VENV)/installed $(VENV)/test-tools $(VENV)/plot-tools $(VENV)/interop-to
 	@$(PY) -m pytest --quiet $(PYTEST)
 
 bench: $(VENV)/installed $(VENV)/bench-tools
-	@mkdir -p docs
-	@$(PY) benchmarks/peers.py --out docs/benchmarks.md $(BENCH)
+	@export $(TOOLS) && dir=build/benchmarks && mkdir -p $$dir \
+	&& cmake -S . -B $$dir -G Ninja -DTOPKTREE_BENCHMARKS=ON -DTOPKTREE_WERROR=ON > $$dir/configure.log \
+	&& cmake --build $$dir > $$dir/build.log || { cat $$dir/*.log; exit 1; }
+	@$(PY) benchmarks/bench.py $(BENCH)
 
 sanitize: $(VENV)/build-tools
 	@$(call cpp_tests,address,Debug,address$(comma)undefined)

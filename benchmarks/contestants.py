@@ -1,135 +1,189 @@
-"""The contestants: how each solver is set up, timed and read.
+"""The contestants: how each solver is set up and read.
 
-In: a Contestant, a Boolean matrix with its classes, and a cap in seconds.
-Out: a Fit: the seconds of `fit` alone, the training errors counted from the predictions, and whether the search ended.
-The one idea: nothing but `fit` is timed, and the errors are counted the same way for everybody.
+In: a Job. Out: an unfitted estimator; of a fitted one, predictions, leaves, whether its search ended, its own claims.
+The one idea: what is timed is `fit`, and the errors are counted from the predictions, the same way for everybody.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from matrices import Labels, Matrix
+from ranks import last_rank
+from runs import EXACT, OURS, Job
 
-Solver = Literal["topktree", "pytrees-rs", "pystreed", "scikit-learn", "scikit-learn, float32"]
+# A peer stops itself at the cap, where it can, to hand over the best tree it has.
 
 
-@dataclass(frozen=True)
 class Contestant:
-    """A solver with its depth and, where it has one, its k."""
+    """A solver with scikit-learn's interface whose search always ends."""
 
-    solver: Solver
-    depth: int
-    k: int | Literal["all"] | None = None
+    package: str
 
+    def make(self, job: Job) -> Any:
+        """The estimator, not fitted."""
+        raise NotImplementedError
 
-@dataclass(frozen=True)
-class Fit:
-    """One timed fit."""
+    def predict(self, fitted: Any, X: Matrix) -> Matrix | None:
+        """The classes; None if the search was stopped before there was a tree."""
+        return np.asarray(fitted.predict(X))
 
-    seconds: float
-    errors: int | None  # rows of the training data whose prediction is wrong; None: stopped before there was a tree
-    claimed: int | None  # errors as the solver itself states them
-    finished: bool  # False: the solver stopped at its time limit
-    threads: int | None  # threads used, where the solver tells
+    def is_finished(self, fitted: Any) -> bool:
+        """Whether the search came to its end."""
+        return True
 
+    def claimed_errors(self, fitted: Any) -> int | None:
+        """Training errors as the solver itself states them, if it does."""
+        return None
 
-def timed_fit(who: Contestant, X: NDArray[np.bool_], y: NDArray[np.int32], cap: float) -> Fit:
-    """Fit once on X (rows, columns) and y (rows), both only read."""
-    given = prepared(who, X)
-    estimator = unfitted(who, cap)
-    start = time.perf_counter()
-    estimator.fit(given, y)
-    seconds = time.perf_counter() - start
-    wrong = np.count_nonzero(estimator.predict(given) != y) if has_tree(who, estimator) else None
-    errors = None if wrong is None else int(wrong)
-    return Fit(seconds, errors, claimed_errors(who, estimator), is_finished(who, estimator), threads(who, estimator))
+    def leaves(self, fitted: Any) -> int | None:
+        """Leaves of the tree."""
+        return int(fitted.get_n_leaves())
 
-
-def warm_up(who: Contestant, cap: float) -> None:
-    """A fit of 64 rows, so that imports made on first use are not timed."""
-    X = np.random.default_rng(0).random((64, 20)) < 0.5
-    timed_fit(who, X, (X[:, 0] ^ X[:, 1]).astype(np.int32), cap)
+    def widest(self, fitted: Any, X: Matrix, y: Labels) -> int | None:
+        """Of a Top-k tree, the last rank among its columns."""
+        return None
 
 
-def prepared(who: Contestant, X: NDArray[np.bool_]) -> NDArray[Any]:
-    """The matrix as the contestant gets it, made outside the timing."""
-    if who.solver == "scikit-learn, float32":
-        # What scikit-learn would convert to; by columns it fits 10 to 30 % faster than by rows.
-        return np.asfortranarray(X, dtype=np.float32)
-    return X
+class TopKTree(Contestant):
+    package = "topktree"
 
-
-def unfitted(who: Contestant, cap: float) -> Any:
-    """The estimator, on one thread, told to stop at the cap if it can be without changing its search."""
-    if who.solver == "topktree":
+    def make(self, job: Job) -> Any:
         from topktree import TopKTreeClassifier
 
         # No time_limit: with one the search widens k step by step, which is another search.
-        return TopKTreeClassifier(k=who.k, max_depth=who.depth, n_jobs=1)
-    if who.solver == "pytrees-rs":
-        return pytrees_topk(who, cap)
-    if who.solver == "pystreed":
+        estimator = TopKTreeClassifier(
+            k="all" if job.k == "all" else int(job.k),
+            max_depth=job.depth,
+            leaf_penalty=job.penalty,
+            n_jobs=job.threads,
+        )
+        return estimator.set_params(max_thresholds=None) if job.input == EXACT else estimator
+
+    def is_finished(self, fitted: Any) -> bool:
+        return fitted.status_ in ("optimal", "complete")
+
+    def claimed_errors(self, fitted: Any) -> int | None:
+        return int(fitted.train_errors_)
+
+
+class ScikitLearn(Contestant):
+    package = "scikit-learn"
+
+    def make(self, job: Job) -> Any:
+        from sklearn.tree import DecisionTreeClassifier
+
+        return DecisionTreeClassifier(criterion="entropy", max_depth=job.depth, random_state=0)
+
+
+class PyTrees(Contestant):
+    """DL8.5 restricted to Top-k."""
+
+    package = "pytrees-rs"
+
+    def make(self, job: Job) -> Any:
+        from pytrees import DL85Classifier
+        from pytrees.rules import TopKRule
+
+        # Its budget b tries the b + 1 best columns of a node. First budget = last budget: one pass, exactly Top-k.
+        # Its solver of depth-2 subtrees looks at every pair of columns, so with it the result would not be Top-k.
+        budget = int(job.k) - 1
+        return DL85Classifier(
+            max_depth=job.depth,
+            max_time=job.cap,
+            heuristic="information_gain",
+            fast_d2=False,
+            topk=TopKRule(initial_value=budget, limit=budget),
+        )
+
+    def predict(self, fitted: Any, X: Matrix) -> Matrix | None:
+        return None if fitted.tree_ is None else np.asarray(fitted.predict(X))
+
+    def is_finished(self, fitted: Any) -> bool:
+        return bool(fitted.status_ == "optimal")
+
+    def claimed_errors(self, fitted: Any) -> int | None:
+        return None if fitted.tree_ is None else int(fitted.train_error_)
+
+    def leaves(self, fitted: Any) -> int | None:
+        return None if fitted.tree_ is None else int(fitted.tree_.n_leaves)
+
+    def widest(self, fitted: Any, X: Matrix, y: Labels) -> int | None:
+        return None if fitted.tree_ is None else last_rank(fitted.tree_, X, y)
+
+
+class PyStreed(Contestant):
+    package = "pystreed"
+
+    def make(self, job: Job) -> Any:
         from pystreed import STreeDClassifier
 
-        return STreeDClassifier("accuracy", max_depth=who.depth, time_limit=cap)
-    from sklearn.tree import DecisionTreeClassifier
+        if job.penalty:  # its penalty is one of splits, of which there is one less than leaves
+            return STreeDClassifier(
+                "cost-complex-accuracy", max_depth=job.depth, time_limit=job.cap, cost_complexity=job.penalty
+            )
+        return STreeDClassifier("accuracy", max_depth=job.depth, time_limit=job.cap)
 
-    return DecisionTreeClassifier(criterion="entropy", max_depth=who.depth, random_state=0)
+    def predict(self, fitted: Any, X: Matrix) -> Matrix | None:
+        return np.asarray(fitted.predict(X)) if fitted.is_fitted() else None
 
+    def is_finished(self, fitted: Any) -> bool:
+        return bool(fitted.is_fitted() and fitted.fit_result.is_optimal())
 
-def pytrees_topk(who: Contestant, cap: float) -> Any:
-    """DL8.5 restricted to Top-k."""
-    from pytrees import DL85Classifier
-    from pytrees.rules import TopKRule
-
-    if not isinstance(who.k, int):
-        raise ValueError(f"k is {who.k!r}; pytrees-rs takes an integer of at least 1")
-    # Its budget b tries the b + 1 best columns of a node. First budget = last budget: one pass, exactly Top-k.
-    # Its solver of depth-2 subtrees looks at every pair of columns, so with it the result would not be Top-k.
-    return DL85Classifier(
-        max_depth=who.depth,
-        max_time=cap,
-        heuristic="information_gain",
-        fast_d2=False,
-        topk=TopKRule(initial_value=who.k - 1, limit=who.k - 1),
-    )
+    def leaves(self, fitted: Any) -> int | None:
+        return int(fitted.get_n_leaves()) if fitted.is_fitted() else None
 
 
-def has_tree(who: Contestant, fitted: Any) -> bool:
-    """A peer stopped early may have none."""
-    if who.solver == "pytrees-rs":
-        return fitted.tree_ is not None
-    return bool(fitted.is_fitted()) if who.solver == "pystreed" else True
+class Gosdt(Contestant):
+    package = "gosdt"
+
+    def make(self, job: Job) -> Any:
+        from gosdt import GOSDTClassifier
+
+        return GOSDTClassifier(
+            regularization=job.penalty, allow_small_reg=True, depth_budget=job.depth, time_limit=int(job.cap)
+        )
+
+    def predict(self, fitted: Any, X: Matrix) -> Matrix | None:
+        # Its own predict calls scikit-learn with an argument that is no longer there.
+        return np.asarray(fitted.trees_[0].predict(X)) if fitted.trees_ else None
+
+    def is_finished(self, fitted: Any) -> bool:
+        from gosdt import Status
+
+        return bool(fitted.result_.status == Status.CONVERGED)
+
+    def leaves(self, fitted: Any) -> int | None:
+        return str(fitted.result_.model).count('"prediction"') or None
 
 
-def claimed_errors(who: Contestant, fitted: Any) -> int | None:
-    """What the solver says of itself."""
-    if not has_tree(who, fitted):
-        return None
-    if who.solver == "topktree":
-        return int(fitted.train_errors_)
-    return int(fitted.train_error_) if who.solver == "pytrees-rs" else None
+class PyConTree(Contestant):
+    package = "pycontree"
+
+    def make(self, job: Job) -> Any:
+        from pycontree import ConTree
+
+        return ConTree(max_depth=job.depth, time_limit=job.cap)
+
+    def is_finished(self, fitted: Any) -> bool:
+        return bool(fitted._config.is_within_time_limit())
+
+    def leaves(self, fitted: Any) -> int | None:
+        return int(fitted.get_num_leaf_nodes())
 
 
-def is_finished(who: Contestant, fitted: Any) -> bool:
-    """Whether the search came to its end."""
-    if who.solver == "topktree":
-        return fitted.status_ == "optimal" or (who.k != "all" and fitted.status_ == "complete")
-    if who.solver == "pytrees-rs":
-        return bool(fitted.status_ == "optimal")
-    if who.solver == "pystreed":
-        return has_tree(who, fitted) and bool(fitted.fit_result.is_optimal())
-    return True
+CONTESTANTS: dict[str, Contestant] = {
+    OURS: TopKTree(),
+    "scikit-learn": ScikitLearn(),
+    "pytrees-rs": PyTrees(),
+    "pystreed": PyStreed(),
+    "gosdt": Gosdt(),
+    "pycontree": PyConTree(),
+}
 
 
-def threads(who: Contestant, fitted: Any) -> int | None:
-    """topktree's own count; the peers have no switch and use one."""
-    if who.solver != "topktree":
-        return None
-    search = fitted.search_
-    return int(search["n_threads"] if isinstance(search, Mapping) else search.n_threads)
+def count_errors(who: Contestant, fitted: Any, X: Matrix, y: Labels) -> int | None:
+    """Rows of the training data whose prediction is wrong; None: there is no tree."""
+    predicted = who.predict(fitted, X)
+    return None if predicted is None else int(np.count_nonzero(predicted != y))

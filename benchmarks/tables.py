@@ -1,4 +1,4 @@
-"""Numbers into text: aligned Markdown tables, seconds, ratios and their summary.
+"""Numbers into text: aligned Markdown tables, seconds, errors, memory, lists.
 
 In: results. Out: lines of Markdown that also read well on a terminal.
 """
@@ -6,34 +6,52 @@ In: results. Out: lines of Markdown that also read well on a terminal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import geometric_mean
 
-from measure import Result
+from results import Ratio, Result, mean
 
-
-@dataclass(frozen=True)
-class Ratio:
-    """How many times faster topktree was; at_least when the peer was stopped at the cap."""
-
-    value: float
-    at_least: bool = False
-
-    def __str__(self) -> str:
-        digits = f"{self.value:.1f}" if self.value >= 1 else f"{self.value:.3g}"
-        return f"{'>' if self.at_least else ''}{digits}"
+MIB = 1 << 20
 
 
-def ratio(ours: Result, peer: Result) -> Ratio | None:
-    """None where there is nothing to divide: a run failed, or topktree itself was stopped at the cap."""
-    if ours.seconds is None or peer.seconds is None or ours.capped:
-        return None
-    return Ratio(peer.seconds / ours.seconds, peer.capped)
+def duration(seconds: float) -> str:
+    """Three digits in a fitting unit."""
+    for unit, factor in (("µs", 1e6), ("ms", 1e3)):
+        if seconds * factor < 999.5:
+            return f"{three_digits(seconds * factor)} {unit}"
+    return f"{three_digits(seconds)} s"
 
 
-def mean(ratios: Sequence[Ratio]) -> Ratio:
-    """The geometric mean; a lower bound as soon as one of the ratios is."""
-    return Ratio(geometric_mean(r.value for r in ratios), any(r.at_least for r in ratios))
+def three_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def binary_size(n_bytes: float) -> str:
+    """Three digits in KiB or MiB."""
+    return f"{n_bytes / MIB:.3g} MiB" if n_bytes >= 1e6 else f"{n_bytes / 1024:.3g} KiB"
+
+
+def seconds(result: Result) -> str:
+    """The median, with half of the range of the rounds in percent; or what went wrong."""
+    if result.seconds is None or result.low is None or result.high is None:
+        return result.status
+    if result.capped:
+        return f">{duration(result.seconds)}"
+    spread = (result.high - result.low) / 2 / result.seconds
+    return f"{duration(result.seconds)} ±{100 * spread:.0f} %" if spread else duration(result.seconds)
+
+
+def errors(result: Result) -> str:
+    """Errors of a search cut short are those of the best tree it had found."""
+    if result.errors is None:
+        return "-"
+    return f"{'<=' if result.capped else ''}{result.errors}"
+
+
+def megabytes(result: Result) -> str:
+    return "-" if result.peak is None else f"{result.peak / MIB:.0f}"
+
+
+def times(ratio: Ratio | None) -> str:
+    return f"{ratio}x" if ratio else "-"
 
 
 def summary(ratios: Sequence[Ratio]) -> str:
@@ -42,19 +60,6 @@ def summary(ratios: Sequence[Ratio]) -> str:
         return "no cells"
     low, high = min(ratios, key=lambda r: r.value), max(ratios, key=lambda r: r.value)
     return f"geometric mean {mean(ratios)}x, smallest {low}x, largest {high}x ({len(ratios)} cells)"
-
-
-def seconds(result: Result) -> str:
-    if result.seconds is None:
-        return "failed"
-    return f"{'>' if result.capped else ''}{result.seconds:.3g}"
-
-
-def errors(result: Result) -> str:
-    """Errors of a tree cut short are those of the best tree it had found."""
-    if result.errors is None:
-        return "-"
-    return f"{'<=' if result.capped else ''}{result.errors}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -66,3 +71,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         cells = [row[0].ljust(widths[0])] + [row[i].rjust(widths[i]) for i in range(1, len(row))]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def listed(title: str, points: Sequence[str]) -> list[str]:
+    """A list with its title; nothing if it is empty."""
+    return ["", title, "", *(f"- {point}" for point in points)] if points else []

@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
 
+from machine import processor, version
 from matrices import DataMissing
-from report import listed, processor, version
-from tables import table
+from tables import listed, table
 from threadpoolctl import threadpool_limits
 from thresholds_runs import (
     CLOSE,

@@ -7,7 +7,6 @@ the CSV file is the memory. Runs that it has are not repeated, so a stopped benc
 from __future__ import annotations
 
 import csv
-import gzip
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matrices import DataMissing
+from matrices import numbers
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -38,7 +37,6 @@ FILES = {  # of each dataset, the numerical ones of the paper
     "electrical-grid-stability": ["electrical-grid-stability"],
     "fico": ["fico"],
 }
-ANSWERS = {"electrical-grid-stability": "stab"}  # a feature whose sign is the class
 
 SKLEARN, EXACT, GUESS = "scikit-learn", "exact", "guess"
 MAX_THRESHOLDS = {"8": 8, "16": 16, "32": 32, "64": 64, "128": 128, EXACT: None}  # by the rule's name
@@ -94,23 +92,6 @@ class Split:
 Results = dict[Job, Outcome]
 
 
-def load(name: str, folder: Path) -> tuple[Array, Array]:
-    """Raw numbers and class indices of a dataset; its files one after the other."""
-    rows: list[list[str]] = []
-    for file in FILES[name]:
-        path = folder / f"{file}.csv.gz"
-        if not path.is_file():
-            raise DataMissing(f"no file {path}: set --data or $TOPKTREE_DATA to the folder of <name>.csv.gz files")
-        with gzip.open(path, "rt", newline="") as stream:
-            reader = csv.reader(stream)
-            header = next(reader)
-            rows += reader
-    text = np.array(rows)
-    kept = [feature != ANSWERS.get(name) for feature in header[:-1]]
-    X = text[:, :-1][:, kept].astype(np.float64)
-    return X, np.unique(text[:, -1], return_inverse=True)[1]
-
-
 def jobs(dataset: str, seed: int) -> Iterator[Job]:
     """The fits of one split, scikit-learn's first."""
     for rule, k in [(SKLEARN, 1), *((rule, k) for k in KS for rule in RULES)]:
@@ -151,7 +132,7 @@ def measure(names: Sequence[str], folder: Path, memory: Path) -> Results:
     results = recall(memory)
     plan = [job for name in names for seed in SEEDS for job in jobs(name, seed)]
     todo = [job for job in plan if job not in results]
-    loaded: Callable[[str], tuple[Array, Array]] = last_only(lambda name: load(name, folder))
+    loaded: Callable[[str], tuple[Array, Array]] = last_only(lambda name: numbers(FILES[name], folder))
     splits: Callable[[tuple[str, int]], Split] = last_only(lambda key: make_split(*loaded(key[0]), key[1]))
     start = time.perf_counter()
     with memory.open("a", newline="") as stream:

@@ -1,88 +1,92 @@
-"""Verdicts: whether the training errors of topktree and a peer go together.
+"""Verdicts: whether the training errors of the contestants go together.
 
-In: the results of a cell. Out: sentences, in a Section: what is wrong (the benchmark then fails), what is worth a note.
-The one idea: training errors are exact, so they are compared exactly; only ties leave a peer room to differ.
+In: the results of a section. Out: Findings, sentences on what is wrong (the benchmark then fails) and what is worth a
+note. The one idea: training errors are exact, so they are compared exactly; a better tree proves itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from measure import Result
+from results import Duel, Result
+from runs import FAILED, FINISHED, OURS
 from tables import errors
+
+COST_TOLERANCE = 1e-3  # rows: gosdt adds up in float32, topktree rounds a penalty to 2^-20 of a row
 
 
 @dataclass
-class Section:
-    """One peer's part of the report."""
+class Findings:
+    """What comparing the errors of a section found."""
 
-    title: str
-    lines: list[str] = field(default_factory=list)  # Markdown
     wrong: list[str] = field(default_factory=list)  # training errors that cannot be right, failures of topktree
-    notes: list[str] = field(default_factory=list)  # cells where a peer failed or found another tree
+    notes: list[str] = field(default_factory=list)  # a contestant failed, or a peer found a worse tree
+
+    def failures(self, found: Iterable[Result]) -> None:
+        """Contestants without an answer: topktree's crash is wrong, all else is a note."""
+        for result in found:
+            if result.status == FINISHED:
+                continue
+            job = result.job
+            text = f"{job.dataset}{f', k = {job.k}' if job.k else ''}, depth {job.depth}: {job.solver} {result.status}"
+            if result.status == FAILED and job.solver == OURS:
+                self.wrong.append(f"{text}: {result.message}")
+            elif not result.capped:
+                self.notes.append(f"{text}{': ' if result.message else ''}{result.message}")
+
+    def check_optimal(self, duel: Duel) -> None:
+        """No tree is better than a proven optimum, neither than ours nor than the peer's."""
+        ours, theirs = cost_of(duel.ours), cost_of(duel.peer)
+        if ours is None or theirs is None:
+            return
+        text = f"{duel.where}: topktree {shown(duel.ours)}, {duel.peer.job.solver} {shown(duel.peer)}"
+        if duel.ours.finished and theirs < ours - COST_TOLERANCE:
+            self.wrong.append(text)
+        elif duel.peer.finished and ours < theirs - COST_TOLERANCE:
+            self.notes.append(f"{text}: what the peer calls optimal is not")
+
+    def check_topk(self, duel: Duel) -> None:
+        """Not more errors than the peer's Top-k, but where ties let it take a column that is not among our k."""
+        ours, theirs = duel.ours.errors, duel.peer.errors
+        if ours is None or theirs is None or not duel.ours.finished:
+            return
+        text = f"{duel.where}: topktree {ours}, {duel.peer.job.solver} {errors(duel.peer)} training errors"
+        if ours > theirs and (duel.peer.widest or 0) > int(duel.job.k):
+            self.notes.append(f"{text} (ties: a column of its tree is number {duel.peer.widest} in our order)")
+        elif ours > theirs:
+            self.wrong.append(text)
+        elif ours < theirs and duel.peer.finished:
+            self.notes.append(f"{text} (a tree lost by the peer, or ties broken otherwise)")
+
+    def check_wider(self, narrow: Result, wide: Result) -> None:
+        """A larger k cannot be worse."""
+        if narrow.errors is not None and wide.errors is not None and wide.errors > narrow.errors and wide.finished:
+            where = f"{wide.job.dataset}, depth {wide.job.depth}"
+            self.wrong.append(
+                f"{where}: k = {wide.job.k} has {wide.errors} training errors, k = {narrow.job.k} only {narrow.errors}"
+            )
+
+    def check_greedy(self, duel: Duel) -> None:
+        """scikit-learn takes one of several equal columns at random, so it may differ."""
+        if duel.ours.errors != duel.peer.errors:
+            self.notes.append(
+                f"{duel.where}: topktree {errors(duel.ours)}, scikit-learn {errors(duel.peer)} training errors (ties)"
+            )
+
+    def check_equal(self, duel: Duel) -> None:
+        """The number of threads changes nothing."""
+        ours, theirs = (duel.ours.errors, duel.ours.leaves), (duel.peer.errors, duel.peer.leaves)
+        if duel.ours.finished and duel.peer.finished and ours != theirs:
+            self.wrong.append(f"{duel.where}: {ours} training errors and leaves on two threads, {theirs} on one")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """topktree and a peer on one dataset, depth and k."""
-
-    where: str
-    key: tuple[str, ...]  # the columns of the table that say which cell this is
-    ours: Result
-    peer: Result
+def cost_of(result: Result) -> float | None:
+    """What the contestant minimised."""
+    return result.cost if result.job.penalty else result.errors
 
 
-def check_topk(section: Section, cell: Cell) -> None:
-    """Not more errors than the peer's Top-k. Fewer: the peer lost a tree, or breaks ties between columns otherwise."""
-    if (found := both_errors(section, cell)) is None:
-        return
-    ours, peer = found
-    what = f"{cell.where}: topktree {ours}, pytrees-rs {errors(cell.peer)} training errors"
-    if ours > peer:
-        section.wrong.append(what)
-    elif ours < peer and not cell.peer.capped:
-        section.notes.append(f"{what} (a tree lost by the peer, or ties broken otherwise)")
-
-
-def check_optimal(section: Section, cell: Cell) -> None:
-    """There is one optimum; a peer cut short has an upper bound of it."""
-    if (found := both_errors(section, cell)) is None:
-        return
-    ours, peer = found
-    if ours > peer or (ours < peer and not cell.peer.capped):
-        section.wrong.append(f"{cell.where}: topktree {ours}, pystreed {errors(cell.peer)} training errors")
-
-
-def check_greedy(section: Section, name: str, peer: Result, greedy: Result, top8: Result) -> None:
-    """k = 8 cannot be worse than k = 1. scikit-learn takes one of several equal columns at random, so it may differ."""
-    for k, ours in ((1, greedy), (8, top8)):
-        if ours.problem or ours.capped:
-            section.wrong.append(f"{name}, k = {k}: topktree {ours.problem or 'did not finish within the cap'}")
-    if greedy.errors is None or top8.errors is None:
-        return
-    if top8.errors > greedy.errors:
-        section.wrong.append(f"{name}: k = 8 has {top8.errors} training errors, k = 1 only {greedy.errors}")
-    if greedy.errors != peer.errors:
-        section.notes.append(f"{name}: k = 1 has {greedy.errors} training errors, scikit-learn {errors(peer)} (ties)")
-
-
-def both_errors(section: Section, cell: Cell) -> tuple[int, int] | None:
-    """The errors of both; None, and a sentence in the section, where one of them owes an answer."""
-    ours, peer = cell.ours, cell.peer
-    if ours.problem:
-        section.wrong.append(f"{cell.where}: topktree {ours.problem}")
-    elif ours.capped:
-        section.notes.append(f"{cell.where}: topktree did not finish within the cap, no ratio")
-    if peer.problem:
-        section.notes.append(f"{cell.where}: the peer failed: {peer.problem}")
-    if ours.problem or ours.capped or peer.problem or ours.errors is None or peer.errors is None:
-        return None
-    return ours.errors, peer.errors
-
-
-def verdict(cells: list[Cell], reached: bool) -> str:
-    """On a bar: a cell that topktree owes misses it, one where both were stopped at the cap leaves it open."""
-    owed = [cell for cell in cells if cell.ours.problem or cell.ours.capped]
-    if not reached or any(cell.ours.problem or not cell.peer.capped for cell in owed):
-        return "MISSED"
-    return "undecided: both were stopped at the cap somewhere" if owed else "met"
+def shown(result: Result) -> str:
+    if result.job.penalty:
+        return f"{errors(result)} training errors with {result.leaves} leaves"
+    return f"{errors(result)} training errors"
