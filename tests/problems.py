@@ -36,6 +36,7 @@ def solve(
     rows = np.ascontiguousarray(columns).view(np.uint8)
     if packed:
         rows = _engine.pack_booleans(rows)
+    options = {"threads_after": 0.0} | options  # or most searches would end before there are threads
     return _engine.solve(rows, columns.shape[1], classes, objective, _engine.SearchOptions(**options))
 
 
@@ -228,6 +229,7 @@ switches = st.fixed_dictionaries(
         "time_limit": st.sampled_from([None, None, 3600.0]),
         "arrange": st.sampled_from(["never", "if_it_pays", "always"]),
         "max_keyed_rows": st.sampled_from([0, 2**16]),
+        "large_node_bytes": st.sampled_from([0, 2**20]),
         "packed": st.booleans(),
     }
 )

@@ -54,6 +54,19 @@ struct Minima {
     std::int32_t large;
 };
 
+// A split of a node into the sides A and B, and bounds of the sides of all other splits; see side_bounds.hpp.
+struct BoundTable {
+    const std::int32_t* both;    // per column: weight of the rows of A that are true
+    const std::int32_t* n_true;  // per column: weight of the rows of the node that are true
+    std::int32_t weight_a;
+    std::int32_t weight_b;
+    std::int64_t cost_scale;
+    std::int64_t cost_a;
+    std::int64_t cost_b;
+    std::int64_t* lower_false;  // raised, per column
+    std::int64_t* lower_true;
+};
+
 struct EntropyTable {
     const std::int64_t* xlog2x;  // fixed point, for every count up to the node's total
     std::int64_t whole;          // xlog2x summed over the node's classes, less that of their total
@@ -71,6 +84,9 @@ struct Kernels {
 
     // Errors of each child of a node split once more, for every column; sides of less than min_side do not count.
     Minima (*last_level)(const PairTable& table, std::int32_t min_side, std::size_t n_columns);
+
+    // Raise the bounds of all columns to what the split says of them.
+    void (*raise_bounds)(const BoundTable& table, std::size_t n_columns);
 
     // keys[j] = packed (rounded entropy gain, column) or -1 if a side has less than min_side; see scoring.hpp.
     void (*entropy_keys)(const CountTable& table, const EntropyTable& entropy, std::int32_t min_side,

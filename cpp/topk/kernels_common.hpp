@@ -73,6 +73,28 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
     return {smallest_lane(best_small), smallest_lane(best_large)};
 }
 
+inline void raise_to(std::int64_t& bound, std::int64_t x) { bound = bound > x ? bound : x; }
+
+template <bool kScaled>
+void raise_bounds_loop(const BoundTable& t, std::size_t n_columns) {
+    const std::int64_t scale = kScaled ? t.cost_scale : 1;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        const std::int32_t only_true = t.n_true[j] - t.both[j];
+        raise_to(t.lower_false[j], t.cost_a - t.both[j] * scale);
+        raise_to(t.lower_false[j], t.cost_b - only_true * scale);
+        raise_to(t.lower_true[j], t.cost_a - (t.weight_a - t.both[j]) * scale);
+        raise_to(t.lower_true[j], t.cost_b - (t.weight_b - only_true) * scale);
+    }
+}
+
+void raise_bounds(const BoundTable& t, std::size_t n_columns) {
+    if (t.cost_scale == 1) {
+        raise_bounds_loop<false>(t, n_columns);
+    } else {
+        raise_bounds_loop<true>(t, n_columns);
+    }
+}
+
 [[maybe_unused]] void entropy_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
                                         std::size_t n_columns, std::int64_t* keys) {
     std::int32_t weight = 0;

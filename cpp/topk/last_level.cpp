@@ -41,11 +41,26 @@ template <class Count>
 void LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
                              Count fewest[2]) {
     count_small(node, split_on, counter);
+    errors(node, fewest);
+}
+
+template <class Count>
+void LastLevel<Count>::errors(const Node<Count>& node, Count fewest[2]) {
     errors_[0].ensure(node.matrix->n_columns);
     errors_[1].ensure(node.matrix->n_columns);
     if (!fast_errors(node, fewest)) {
         slow_errors(node, fewest);
     }
+}
+
+// The node is the larger child of a split that leaves nothing on the other side.
+template <class Count>
+Count LastLevel<Count>::fewest_errors(const Node<Count>& node) {
+    small_rows_.assign(node.counts.rows.size(), nullptr);
+    small_totals_.assign(node.counts.rows.size(), 0);
+    Count fewest[2];
+    errors(node, fewest);
+    return fewest[1];
 }
 
 template <class Count>

@@ -31,6 +31,9 @@ class LastLevel {
     LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, std::size_t n_columns)
         : kernels_(kernels), scorer_(scorer), limits_(limits), n_columns_(n_columns) {}
 
+    // Errors of the node itself with the best of all columns; numeric max if it cannot be split.
+    Count fewest_errors(const Node<Count>& node);
+
     // Count the smaller children of the splits on these columns, all in one pass over the rows, for the calls of
     // count() that follow. For nodes whose rows do not fit the cache: fetching them takes longer than counting.
     void count_ahead(const Node<Count>& node, std::span<const std::int32_t> columns, Counter<Count>& counter);
@@ -53,6 +56,7 @@ class LastLevel {
 
   private:
     void count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
+    void errors(const Node<Count>& node, Count fewest[2]);
     bool fast_errors(const Node<Count>& node, Count fewest[2]);
     void slow_errors(const Node<Count>& node, Count fewest[2]);
     void drop_small_sides(const Node<Count>& node);

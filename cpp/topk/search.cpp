@@ -33,8 +33,10 @@ namespace {
 constexpr int kParallelLevels = 2;
 constexpr int kParallelMinHeight = 3;
 
-// Rows of a node that are more bytes than this do not stay in the second-level cache from one candidate to the next.
-constexpr std::size_t kLargeNode = std::size_t{1} << 20;
+// With fewer columns a search over all of them has no use for a shallower tree.
+constexpr std::size_t kManyColumns = 50;
+
+// Candidates of a large node whose children are counted at once.
 constexpr std::size_t kBatch = 8;
 
 // Candidates on all levels but the last, multiplied.
@@ -66,7 +68,41 @@ struct Level {
     BitMatrix dense_matrix;
     Node<Count> dense;  // the node itself with its rows moved together into dense_matrix
     SideBounds<Count> bounds;
-    bool learning = false;  // whether `bounds` are in use
+};
+
+// What the candidates of a node share while they are tried, by one thread or several.
+template <class Count>
+struct Family {
+    const Node<Count>& node;
+    const std::vector<std::int32_t>& candidates;
+    const Kernels& kernels;
+    SideBounds<Count>* bounds;  // null if they are not in use
+    const bool shared;          // by several threads
+    std::mutex mutex{};
+
+    std::int32_t column(int rank) const { return candidates[static_cast<std::size_t>(rank)]; }
+    std::span<const std::int32_t> next(int rank, std::size_t n) const {
+        const auto first = static_cast<std::size_t>(rank);
+        return {candidates.data() + first, std::min(n, candidates.size() - first)};
+    }
+    std::unique_lock<std::mutex> lock() { return shared ? std::unique_lock(mutex) : std::unique_lock<std::mutex>(); }
+    std::int64_t lower(int rank) {
+        const auto guard = lock();
+        return bounds == nullptr ? 0 : bounds->lower(static_cast<std::size_t>(column(rank)));
+    }
+    std::int64_t lower(int rank, bool side) {
+        const auto guard = lock();
+        return bounds == nullptr ? 0 : bounds->lower(static_cast<std::size_t>(column(rank)), side);
+    }
+    // From a split that was tried with this budget. Returns whether there was something to learn.
+    bool learn(const TriedSplit<Count>& split, std::int64_t budget) {
+        if (bounds == nullptr || split.cost[0] + split.cost[1] <= budget) {
+            return false;
+        }
+        const auto guard = lock();
+        bounds->learn(split, kernels);
+        return true;
+    }
 };
 
 template <class Count>
@@ -105,11 +141,23 @@ class Search {
         return matrix.has_keys ? kernels_.xor_keys(matrix.key_low.data(), matrix.key_high.data(), subset.list())
                                : Key();
     }
-    bool in_parallel(int level) const {
-        return pool_ && level < kParallelLevels && height(level) >= kParallelMinHeight;
+    bool may_be_parallel(int level) const {
+        return options_.threads > 1 && level < kParallelLevels && height(level) >= kParallelMinHeight;
     }
-    bool similar(int level) const {
-        return options_.use_bounds && height(level) == 2 && limits_.min_weight == 1 && !limits_.track_rows;
+    // Whether tried splits bound others: only bounds over all columns do, which is what the last level has anyway.
+    bool bounds_sides(int level) const {
+        if (!options_.use_bounds || limits_.min_weight > 1 || limits_.track_rows) {
+            return false;
+        }
+        for (int below = level + 1; below + 1 < static_cast<int>(k_.size()); ++below) {
+            if (!all_columns(below)) {
+                return false;
+            }
+        }
+        return height(level) == 2 || all_columns(static_cast<int>(k_.size()) - 1);
+    }
+    bool is_large(const Node<Count>& node) const {
+        return node.subset.words.size() * matrix_.n_columns * sizeof(std::uint64_t) > options_.large_node_bytes;
     }
     std::int64_t budget_or_none(std::int64_t budget) const { return options_.use_bounds ? budget : kInfinity; }
     bool all_columns(int level) const {
@@ -126,11 +174,14 @@ class Search {
 
     Result solve_node(Space& space, int level, const Node<Count>& node, std::int64_t budget);
     Result solve_last(Space& space, int level, const Node<Count>& node);
-    void try_candidates(Space& space, int level, const Node<Count>& node, const std::vector<std::int32_t>& candidates,
-                        std::int64_t lower, Incumbent& incumbent);
-    std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
-    std::int64_t split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column, int rank,
-                                 std::int64_t budget);
+    bool deepens(int level) const;
+    std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);
+    void try_candidates(Space& space, int level, const Node<Count>& node, std::int64_t lower, std::int64_t shallower,
+                        Incumbent& incumbent);
+    bool start_threads(int level);
+    double cycles_to_try(const Node<Count>& node) const;
+    std::int64_t split_cost(Space& space, int level, Family<Count>& family, int rank, std::int64_t budget);
+    std::int64_t split_cost_last(Space& space, int level, Family<Count>& family, int rank, std::int64_t budget);
 
     void score(Space& space, const Counts<Count>& counts, std::int64_t* keys) const;
     void rank_candidates(Space& space, int level, const Counts<Count>& counts) const;
@@ -273,9 +324,6 @@ std::unique_ptr<TreeNode> Search<Count>::search_pass(Space& space, std::int32_t 
         cache_->clear();  // what is known holds for the narrower search only
     }
     const bool greedy = std::all_of(k_.begin(), k_.end(), [](std::int32_t width) { return width == 1; });
-    if (!greedy && options_.threads > 1 && !pool_ && height(0) >= kParallelMinHeight) {
-        pool_ = std::make_unique<ThreadPool>(options_.threads);
-    }
     auto tree = greedy ? greedy_tree(space, 0, root_) : read_tree(space, 0, root_, budget);
     report_cost(tree->cost);
     k_reached_ = k;
@@ -461,7 +509,8 @@ Result Search<Count>::solve_node(Space& space, int level, const Node<Count>& nod
     count_nodes(space, 1);
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
     rank_candidates(space, level, node.counts);
-    Incumbent incumbent(std::min(leaf, budget), in_parallel(level));
+    const std::int64_t shallower = deepens(level) ? shallower_cost(space, level, node) : kInfinity;
+    Incumbent incumbent(std::min({leaf, budget, shallower + 1}), may_be_parallel(level));
     if (worth_compacting(level, node)) {
         Node<Count>& dense = buffers.dense;
         compact(*node.matrix, node.subset, kernels_, buffers.dense_matrix, dense.subset);
@@ -470,9 +519,9 @@ Result Search<Count>::solve_node(Space& space, int level, const Node<Count>& nod
         dense.conflicts = node.conflicts;
         dense.counts = node.counts;
         dense.whole = node.whole;
-        try_candidates(space, level, dense, buffers.candidates, lower, incumbent);
+        try_candidates(space, level, dense, lower, shallower, incumbent);
     } else {
-        try_candidates(space, level, node, buffers.candidates, lower, incumbent);
+        try_candidates(space, level, node, lower, shallower, incumbent);
     }
     Result result = {std::min(leaf, incumbent.lowest_pruned()), kLeaf, false};
     if (incumbent.rank() >= 0) {
@@ -486,64 +535,95 @@ Result Search<Count>::solve_node(Space& space, int level, const Node<Count>& nod
     return result;
 }
 
+// Whether a tree of one level less is looked for first. It costs little where all columns are candidates, no deeper
+// tree costs more, and a split that leaves nearly all rows on one side can be little better than it.
 template <class Count>
-void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& node,
-                                   const std::vector<std::int32_t>& candidates, std::int64_t lower,
-                                   Incumbent& incumbent) {
-    const auto n = static_cast<int>(candidates.size());
-    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
-    SideBounds<Count>& bounds = buffers.bounds;
-    buffers.learning = similar(level) && space.payoff.try_it();
-    if (buffers.learning) {
-        bounds.reset(node.counts, node.whole.weight, options_.cost_scale, candidates);
-        space.payoff.spend(static_cast<double>(candidates.size() * node.counts.rows.size()));
+bool Search<Count>::deepens(int level) const {
+    return all_columns(level) && data_.n_columns >= kManyColumns && bounds_sides(level);
+}
+
+template <class Count>
+std::int64_t Search<Count>::shallower_cost(Space& space, int level, const Node<Count>& node) {
+    if (height(level) > 2) {
+        return solve_node(space, level + 1, node, kInfinity).cost;
     }
-    const bool in_blocks = height(level) == 2 && n > 1 &&
-                           node.subset.words.size() * matrix_.n_columns * sizeof(std::uint64_t) > kLargeNode;
+    const Count fewest = space.last.fewest_errors(node);
+    const std::int64_t leaf = leaf_cost(node.whole.errors());
+    const bool split_exists = fewest != std::numeric_limits<Count>::max();
+    return split_exists ? std::min(leaf, leaf_cost(fewest) + options_.leaf_penalty) : leaf;
+}
+
+// `lower`: what every tree of the node costs at least. `shallower`: the cost of the best tree with one level less, if
+// known.
+template <class Count>
+void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& node, std::int64_t lower,
+                                   std::int64_t shallower, Incumbent& incumbent) {
+    const std::vector<std::int32_t>& candidates = space.levels[static_cast<std::size_t>(level)].candidates;
+    const auto n = static_cast<int>(candidates.size());
+    Family<Count> family{node, candidates, kernels_, nullptr, may_be_parallel(level)};
+    if (bounds_sides(level) && (height(level) > 2 || space.payoff.try_it())) {
+        family.bounds = &space.levels[static_cast<std::size_t>(level)].bounds;
+        family.bounds->reset(node.counts, node.whole.weight, options_.cost_scale, matrix_.n_columns);
+        space.payoff.spend(family.bounds->cycles());
+        if (shallower < kInfinity) {
+            family.bounds->learn({{}, 0, {0, shallower}}, kernels_);  // a split with no row on one side
+        }
+    }
     space.last.forget_ahead();
     const auto try_one = [&](Space& own_space, int rank) {
         const std::int64_t budget = budget_or_none(incumbent.budget(rank));
-        const std::int32_t column = candidates[static_cast<std::size_t>(rank)];
-        std::int64_t low = lower;
-        if (buffers.learning) {
-            low = std::max(low, bounds.lower(static_cast<std::size_t>(rank)));
-        }
+        const std::int64_t low = std::max(lower, family.lower(rank));
         if (budget <= low) {
             incumbent.offer(rank, low);  // it costs no less, so it cannot win
-            if (low > lower) {
-                // The small child, at half the words, and what goes with it.
-                own_space.payoff.save(100 + 0.1 * static_cast<double>(node.subset.words.size() * matrix_.n_columns));
+            if (low > lower && height(level) == 2) {
+                own_space.payoff.save(cycles_to_try(node));
             }
             return;
         }
-        if (in_blocks && !own_space.last.is_ahead(column)) {
-            const std::size_t batch = std::min<std::size_t>(kBatch, static_cast<std::size_t>(n - rank));
-            own_space.last.count_ahead(node, {&candidates[static_cast<std::size_t>(rank)], batch}, own_space.counter);
-        }
-        const std::int64_t cost = height(level) == 2 ? split_cost_last(own_space, level, node, column, rank, budget)
-                                                     : split_cost(own_space, level, node, column, budget);
+        const std::int64_t cost = height(level) == 2 ? split_cost_last(own_space, level, family, rank, budget)
+                                                     : split_cost(own_space, level, family, rank, budget);
         own_space.pruned += cost >= budget ? 1 : 0;
         incumbent.offer(rank, cost);
         if (level == 0) {
             report_cost(incumbent.budget(n));
         }
     };
-    if (!in_parallel(level)) {
-        for (int rank = 0; rank < n; ++rank) {
-            try_one(space, rank);
-        }
+    int rank = 0;
+    for (; rank < n && !start_threads(level); ++rank) {
+        try_one(space, rank);
+    }
+    if (rank == n) {
         return;
     }
-    const auto task = [&](int rank) { lend([&](Space& own_space) { try_one(own_space, rank); }); };
+    const auto task = [&](int i) { lend([&](Space& own_space) { try_one(own_space, rank + i); }); };
     const auto idle = [&] {
         if (monitor_.called_from_here()) {
             monitor_.check();
         }
     };
-    pool_->run(level, n, task, idle);
+    pool_->run(level, n - rank, task, idle);
     if (monitor_.stopped()) {
         throw Stopped{};
     }
+}
+
+// Whether the candidates of this level are to be tried by several threads. Short searches end before they start.
+template <class Count>
+bool Search<Count>::start_threads(int level) {
+    if (!may_be_parallel(level)) {
+        return false;
+    }
+    if (!pool_ && monitor_.seconds() >= options_.threads_after) {
+        pool_ = std::make_unique<ThreadPool>(options_.threads);
+    }
+    return pool_ != nullptr;
+}
+
+// Trying a candidate of a node with two levels left: counting the small child, which has half of the words, and what
+// goes with it.
+template <class Count>
+double Search<Count>::cycles_to_try(const Node<Count>& node) const {
+    return 300 + 0.4 * static_cast<double>(node.subset.words.size() * matrix_.n_columns);
 }
 
 // The shared count is only for progress reports: it is kept up to date in steps.
@@ -601,17 +681,18 @@ void Search<Count>::lend(const std::function<void(Space&)>& task) {
 
 // At least two levels left below the split: the children are looked up, bounded, and only then counted.
 template <class Count>
-std::int64_t Search<Count>::split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column,
-                                       std::int64_t budget) {
+std::int64_t Search<Count>::split_cost(Space& space, int level, Family<Count>& family, int rank, std::int64_t budget) {
+    const Node<Count>& node = family.node;
     Node<Count>* child = space.levels[static_cast<std::size_t>(level)].child;
-    const Split<Count> split_on(node.counts, column);
+    const Split<Count> split_on(node.counts, family.column(rank));
     open_children(space, node, split_on, child);
     std::int64_t cost[2];  // so far a lower bound
     bool solved[2];
     for (int i = 0; i < 2; ++i) {
         const std::int64_t leaf = leaf_cost(split_on.side[i].errors());
-        cost[i] = leaf_cost(child[i].conflicts);
-        solved[i] = leaf == cost[i];
+        cost[i] = std::max(leaf_cost(child[i].conflicts), family.lower(rank, (i == 0) == split_on.small_side));
+        solved[i] = leaf <= cost[i];
+        cost[i] = std::min(leaf, cost[i]);
         CacheEntry entry;
         if (!solved[i] && cache_ && cache_->find(child[i].key, height(level + 1), entry)) {
             ++space.cache_hits;
@@ -632,17 +713,22 @@ std::int64_t Search<Count>::split_cost(Space& space, int level, const Node<Count
             break;
         }
     }
+    family.learn({child[0].counts.rows, split_on.side[0].weight, {cost[0], cost[1]}}, budget);
     return cost[0] + cost[1];
 }
 
 // One level left below the split. The fewest errors over all columns bound the children from below; only if that beats
 // the budget are the columns ranked.
 template <class Count>
-std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<Count>& node, std::int32_t column,
-                                            int rank, std::int64_t budget) {
-    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
+std::int64_t Search<Count>::split_cost_last(Space& space, int level, Family<Count>& family, int rank,
+                                            std::int64_t budget) {
+    const Node<Count>& node = family.node;
+    const std::int32_t column = family.column(rank);
     const Split<Count> split_on(node.counts, column);
-    const bool needs_rows = !space.last.is_ahead(column) || node.matrix->has_conflicts;
+    if (is_large(node) && !space.last.is_ahead(column)) {
+        space.last.count_ahead(node, family.next(rank, kBatch), space.counter);
+    }
+    const bool needs_rows = !space.last.is_ahead(column) || node.matrix->has_conflicts || limits_.track_rows;
     const Count small_conflicts = needs_rows ? space.last.open(node, split_on, space.counter) : Count{0};
     const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
     std::int64_t leaf[2];
@@ -665,11 +751,8 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, const Node<
         cost[i] = std::min(leaf[i], best_split);
         exact[i] = leaf[i] <= best_split || all_columns(level + 1);
     }
-    if (buffers.learning && cost[0] + cost[1] > budget) {
-        const std::size_t left = buffers.candidates.size() - static_cast<std::size_t>(rank) - 1;
-        space.payoff.spend(static_cast<double>(left * (8 + 2 * node.counts.rows.size())));
-        buffers.bounds.learn({space.last.small_rows(), split_on.side[0].weight, {cost[0], cost[1]}},
-                             cost[0] + cost[1] - budget, static_cast<std::size_t>(rank) + 1);
+    if (family.learn({space.last.small_rows(), split_on.side[0].weight, {cost[0], cost[1]}}, budget)) {
+        space.payoff.spend(family.bounds->cycles());
     }
     for (int i = 0; i < 2 && cost[0] + cost[1] < budget; ++i) {
         if (!exact[i]) {

@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "kernels.hpp"
+#include "memory.hpp"
 #include "scoring.hpp"
 
 namespace topk {
@@ -44,65 +47,64 @@ class Payoff {
     unsigned n_skipped_ = 0;
 };
 
-// Per candidate of a node: what the false and the true side of a split on it cost at least.
+// Per column: what the false and the true side of a split of the node on it cost at least.
 template <class Count>
 class SideBounds {
   public:
-    void reset(const Counts<Count>& counts, Count weight, std::int64_t cost_scale,
-               const std::vector<std::int32_t>& candidates) {
+    void reset(const Counts<Count>& counts, Count weight, std::int64_t cost_scale, std::size_t n_columns) {
         weight_ = weight;
         cost_scale_ = cost_scale;
-        entries_.resize(candidates.size());
-        for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
-            const auto column = static_cast<std::size_t>(candidates[rank]);
-            entries_[rank] = {{0, 0}, column, 0};
-            for (const Count* row : counts.rows) {
-                entries_[rank].n_true += row[column];
+        n_columns_ = n_columns;
+        sum(counts.rows, n_true_);
+        std::fill_n(lower_false_.ensure(n_columns), n_columns, 0);
+        std::fill_n(lower_true_.ensure(n_columns), n_columns, 0);
+    }
+
+    // Of one side of the split on this column, and of both.
+    std::int64_t lower(std::size_t column, bool side) const {
+        return side ? lower_true_[column] : lower_false_[column];
+    }
+    std::int64_t lower(std::size_t column) const { return lower_false_[column] + lower_true_[column]; }
+
+    void learn(const TriedSplit<Count>& split, const Kernels& kernels) {
+        sum(split.rows, both_);
+        if constexpr (std::is_same_v<Count, std::int32_t>) {
+            kernels.raise_bounds({both_.data(), n_true_.data(), split.weight, weight_ - split.weight, cost_scale_,
+                                  split.cost[0], split.cost[1], lower_false_.data(), lower_true_.data()},
+                                 n_columns_);
+        } else {
+            for (std::size_t j = 0; j < n_columns_; ++j) {
+                const Count only_true = n_true_[j] - both_[j];
+                raise(lower_false_[j], split.cost[0], both_[j]);
+                raise(lower_false_[j], split.cost[1], only_true);
+                raise(lower_true_[j], split.cost[0], split.weight - both_[j]);
+                raise(lower_true_[j], split.cost[1], weight_ - split.weight - only_true);
             }
         }
     }
 
-    // Of one side of the split on the candidate of this rank, and of both.
-    std::int64_t lower(std::size_t rank, bool side) const { return entries_[rank].lower[side ? 1 : 0]; }
-    std::int64_t lower(std::size_t rank) const { return lower(rank, false) + lower(rank, true); }
-
-    // For the candidates from this rank on. `excess`: by how much the split is too expensive. Candidates that send so
-    // much more or less weight to a side that they cannot be too expensive as well are passed over.
-    void learn(const TriedSplit<Count>& split, std::int64_t excess, std::size_t first_rank) {
-        const Count other_weight = weight_ - split.weight;
-        for (std::size_t rank = first_rank; rank < entries_.size(); ++rank) {
-            Entry& entry = entries_[rank];
-            const Count moved = std::min(distance(entry.n_true, split.weight), distance(entry.n_true, other_weight));
-            if (static_cast<std::int64_t>(moved) * cost_scale_ > excess) {
-                continue;
-            }
-            Count both = 0;  // true, and in A
-            for (const Count* row : split.rows) {
-                both += row == nullptr ? Count{0} : row[entry.column];
-            }
-            const Count only_true = entry.n_true - both;
-            const Count only_a = split.weight - both;
-            const Count neither = other_weight - only_true;
-            const auto cost_without = [&](int side, Count missing) {
-                return split.cost[side] - static_cast<std::int64_t>(missing) * cost_scale_;
-            };
-            entry.lower[0] = std::max({entry.lower[0], cost_without(0, both), cost_without(1, only_true)});
-            entry.lower[1] = std::max({entry.lower[1], cost_without(0, only_a), cost_without(1, neither)});
-        }
-    }
+    // Of a call of learn(), roughly.
+    double cycles() const { return 100 + 2 * static_cast<double>(n_columns_); }
 
   private:
-    struct Entry {
-        std::int64_t lower[2];  // false, true
-        std::size_t column;
-        Count n_true;
-    };
-
-    static Count distance(Count a, Count b) { return a > b ? a - b : b - a; }
+    void sum(std::span<const Count* const> rows, AlignedBuffer<Count>& out) {
+        std::fill_n(out.ensure(n_columns_), n_columns_, Count{0});
+        for (const Count* row : rows) {
+            for (std::size_t j = 0; row != nullptr && j < n_columns_; ++j) {
+                out[j] += row[j];
+            }
+        }
+    }
+    void raise(std::int64_t& bound, std::int64_t cost, Count missing) const {
+        bound = std::max(bound, cost - static_cast<std::int64_t>(missing) * cost_scale_);
+    }
 
     Count weight_ = 0;
     std::int64_t cost_scale_ = 1;
-    std::vector<Entry> entries_;
+    std::size_t n_columns_ = 0;  // padded
+    AlignedBuffer<Count> n_true_;
+    AlignedBuffer<Count> both_;  // true, and in A
+    AlignedBuffer<std::int64_t> lower_false_, lower_true_;
 };
 
 }  // namespace topk

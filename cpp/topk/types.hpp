@@ -53,6 +53,7 @@ struct Options {
     std::int64_t cost_scale = 1;  // cost of a unit of misclassified weight
     std::int64_t leaf_penalty = 0;
     int threads = 1;
+    double threads_after = 0.002;  // seconds: starting them takes as long as a short search
     bool use_cache = true;
     bool use_bounds = true;
     std::size_t cache_bytes = std::size_t{1} << 30;
@@ -60,6 +61,8 @@ struct Options {
     // Subsets of more rows than this are known by the splits that lead to them, not by keys of their rows: those take
     // 16 bytes a row, more than 100 columns do, and a pass over them takes as long as counting.
     std::size_t max_keyed_rows = std::size_t{1} << 16;
+    // Rows of a node that are more bytes than this do not stay in the second-level cache between its candidates.
+    std::size_t large_node_bytes = std::size_t{1} << 20;
     std::string kernel;     // "" = the best one for this machine
     double time_limit = 0;  // seconds; 0 = none
     // Called about every 20 ms by the thread that called solve(); throws to end the search.

@@ -47,6 +47,8 @@ def solve(
     cache_bytes: int,
     arrange: str,
     max_keyed_rows: int,
+    large_node_bytes: int,
+    threads_after: float,
     kernel: str,
     time_limit: float,
     progress: Callable[[float, int, int, int], None] | None,

@@ -91,6 +91,8 @@ void random_switches(Random& random, Options& options) {
     options.cache_bytes = random.pick<std::size_t>({0, 10'000, 40'000, 1 << 20});
     options.arrange = random.pick({Arrange::never, Arrange::if_it_pays, Arrange::always, Arrange::always});
     options.max_keyed_rows = random.chance(0.3) ? 0 : SIZE_MAX;
+    options.large_node_bytes = random.chance(0.3) ? 0 : SIZE_MAX;
+    options.threads_after = 0;
     options.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
 }
 
@@ -134,6 +136,7 @@ void test_ties_out_of_order(std::uint64_t seed) {
     Options options;
     options.k = {6, 3, 2, 2};
     options.threads = 3;
+    options.threads_after = 0;
     options.use_bounds = random.chance(0.7);
     options.criterion = Criterion::user;
     options.user_score = user_score;
@@ -170,6 +173,7 @@ void test_statistics() {
     Options options;
     options.k = {4, 8, 2, 2};
     options.threads = 2;
+    options.threads_after = 0;
     const Statistics statistics = solve(problem.data(), options).statistics;
     CHECK(statistics.k_reached == 8 && statistics.threads == 2 && statistics.nodes > 0 && statistics.seconds >= 0);
     CHECK(statistics.kernel == available_kernels().back()->name);

@@ -54,6 +54,7 @@ std::vector<double> slow_score(const std::vector<double>&, const std::vector<dou
 void test_interrupts(int threads) {
     Options options;
     options.threads = threads;
+    options.threads_after = 0;
     options.k.assign(6, 200);
     test_interrupt("long tasks", noise(2000, 200), options);
     options.time_limit = 3600;
@@ -73,6 +74,7 @@ void test_progress(int threads) {
     Problem problem = noise(1000, 60);
     Options options;
     options.threads = threads;
+    options.threads_after = 0;
     options.k = {30, 40, 40, 40};
     options.use_bounds = false;
     options.time_limit = 3600;
@@ -97,6 +99,7 @@ void test_failing_criterion(int threads, int n_calls, bool elsewhere) {
     std::atomic<int> calls = 0;
     Options options;
     options.threads = threads;
+    options.threads_after = 0;
     options.k.assign(5, 30);
     options.criterion = Criterion::user;
     options.user_score = [&](const std::vector<double>&, const std::vector<double>& right,
@@ -118,6 +121,7 @@ void test_time_limit(int threads, double time_limit) {
     const Data data = problem.data();
     Options options;
     options.threads = threads;
+    options.threads_after = 0;
     options.k.assign(6, 100);
     options.time_limit = time_limit;
     const auto start = std::chrono::steady_clock::now();
