@@ -6,7 +6,8 @@ interface.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -23,6 +24,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from . import _engine, _parameters, export
+from ._interruptible import Interruptible
 from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective, threshold_weights
 from ._progress import ProgressLine
 from .binarizer import EQUALS, IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary
@@ -71,8 +73,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         Which features are categories, tested as `colour = red`. "from_dtype": those of a category, string or object
         type; None: none; otherwise a list of names, of indices, or of one bool per feature.
     time_limit : float or None, default=None
-        Seconds. The search widens k step by step and returns the best complete tree when time is up; the greedy tree is
-        always finished.
+        Seconds for the whole of `fit`. The search widens k step by step and returns the best complete tree when time is
+        up; the greedy tree is always finished, so on large data a limit that is too short for it is exceeded.
     memory_limit : int or None, default=None
         Bytes for the cache of solved subproblems; None means 1 GiB. Less memory takes more time, for the same tree.
     n_jobs : int or None, default=None
@@ -143,14 +145,18 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the tree. An error or Ctrl-C leaves an earlier fit as it was."""
+        start = time.perf_counter()
         self._check_parameters()
         with _restored_on_error(self):
-            training = self._validate(X, y, sample_weight)
-            rows, columns = self._binarize(training)
-            objective = self._objective(training, len(columns))
-            solution = self._search(rows, columns, training, objective)
+            labels = read_labels(self, y)
+            table = read_table(self, X, reset=True)
+            work = Interruptible(table.n_rows * len(table.names))
+            training = work.call(self._validate, table, labels, sample_weight)
+            rows, columns = work.call(self._binarize, training, work.check)
+            objective = work.call(self._objective, training, len(columns))
+            solution = self._search(rows, columns, training, objective, start)
             self._store(training, columns, objective, solution)
-            self.train_errors_ = self._train_errors(training)
+            self.train_errors_ = work.call(self._train_errors, training)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -273,10 +279,9 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         _parameters.check_n_jobs(self.n_jobs)
         _parameters.check_int("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
 
-    def _validate(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> _Training:
+    def _validate(self, table: Table, labels: NDArray[Any], sample_weight: ArrayLike | None) -> _Training:
         """The rows that have weight, classes as indices."""
-        labels = read_labels(self, y)
-        table = all_rows = read_table(self, X, reset=True)
+        all_rows = table
         classes, indices = number_labels(labels, table.n_rows)
         all_classes = indices
         row_weights = read_weights(sample_weight, table.n_rows)
@@ -298,17 +303,20 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
         return _Training(table, features, indices, classes, row_weights, class_weights, all_rows, all_classes)
 
-    def _binarize(self, training: _Training) -> tuple[_engine.Rows, Columns]:
-        """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is."""
+    def _binarize(self, training: _Training, check: Callable[[], None]) -> tuple[_engine.Rows, Columns]:
+        """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is. `check` may raise, to end it early."""
         encoded = encode(training.table, training.features)
         if (binary := pack_binary(encoded, training.features)) is not None:
             return binary
         encoded = by_feature(encoded, training.features)
         target = Target(training.y, len(training.classes))
         weights = threshold_weights(training.y, training.class_weight, training.sample_weight)
-        columns = make_columns(
-            training.features, lambda f: quantile_thresholds(encoded[f], self.max_thresholds, weights, target)
-        )
+
+        def thresholds(f: int) -> FloatArray:
+            check()
+            return quantile_thresholds(encoded[f], self.max_thresholds, weights, target)
+
+        columns = make_columns(training.features, thresholds)
         columns = columns.take(~find_redundant(encoded, columns))
         return pack(encoded, columns), columns
 
@@ -328,14 +336,14 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _search(
-        self, rows: _engine.Rows, columns: Columns, training: _Training, objective: Objective
+        self, rows: _engine.Rows, columns: Columns, training: _Training, objective: Objective, start: float
     ) -> _engine.Solution:
         progress = ProgressLine(objective.user_cost) if self.verbose else None
         cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
         options = _engine.SearchOptions(
             threads=min(joblib.effective_n_jobs(self.n_jobs), MAX_THREADS),
             cache_bytes=min(cache_bytes, 2**62),
-            time_limit=self.time_limit,
+            time_limit=None if self.time_limit is None else max(self.time_limit - (time.perf_counter() - start), 1e-9),
             progress=progress,
         )
         try:
