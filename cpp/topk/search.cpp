@@ -488,14 +488,20 @@ Result Search<Count>::solve_last(Space& space, int level, const Node<Count>& nod
     return best;
 }
 
-// Moving the rows together costs about as much as three passes over them, and makes every pass below cheaper. It pays
-// when the words are at most half full and enough passes follow.
+// Moving the rows together costs about as much as twelve passes over them, and makes every pass below cheaper by the
+// part of the words that is empty. With two levels left about half of the candidates are worth a pass; with more, each
+// of them has passes below it.
 template <class Count>
 bool Search<Count>::worth_compacting(int level, const Node<Count>& node) const {
-    constexpr std::int32_t kPassesToPay = 12;
-    const std::int32_t k = k_[static_cast<std::size_t>(level)];
-    const bool many_passes = k >= kPassesToPay || (height(level) >= 3 && k > 1);
-    return many_passes && 2 * kernels_.count_rows(node.subset.list(), nullptr) <= 64 * node.subset.masks.size();
+    constexpr double kPassesToPay = 12;
+    const double k = std::min<double>(k_[static_cast<std::size_t>(level)], static_cast<double>(data_.n_columns));
+    const double passes = height(level) == 2 ? k / 2 : k * k;
+    if (passes <= kPassesToPay) {
+        return false;
+    }
+    const auto rows = static_cast<double>(kernels_.count_rows(node.subset.list(), nullptr));
+    const double empty = 1 - rows / (64 * static_cast<double>(node.subset.masks.size()));
+    return passes * empty > kPassesToPay;
 }
 
 // At least two levels left.
@@ -563,7 +569,7 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
     Family<Count> family{node, candidates, kernels_, nullptr, may_be_parallel(level)};
     if (bounds_sides(level) && (height(level) > 2 || space.payoff.try_it())) {
         family.bounds = &space.levels[static_cast<std::size_t>(level)].bounds;
-        family.bounds->reset(node.counts, node.whole.weight, options_.cost_scale, matrix_.n_columns);
+        family.bounds->reset(node.counts, node.whole.weight, options_.cost_scale, matrix_.n_columns, candidates);
         space.payoff.spend(family.bounds->cycles());
         if (shallower < kInfinity) {
             family.bounds->learn({{}, 0, {0, shallower}}, kernels_);  // a split with no row on one side
@@ -822,11 +828,14 @@ void validate(const Data& data, const Options& options) {
 
 // Counts must be exact in a double, and the costs of whole trees in 64 bits.
 std::int64_t checked_total(const Data& data, const Options& options) {
-    double total = 0;
+    std::vector<double> totals(data.class_weight.size(), 0);
     for (std::size_t i = 0; i < data.n_rows; ++i) {
         const std::int64_t row = data.row_weight.empty() ? 1 : data.row_weight[i];
-        total += static_cast<double>(row) *
-                 static_cast<double>(data.class_weight[static_cast<std::size_t>(data.classes[i])]);
+        totals[static_cast<std::size_t>(data.classes[i])] += static_cast<double>(row);
+    }
+    double total = 0;
+    for (std::size_t c = 0; c < totals.size(); ++c) {
+        total += totals[c] * static_cast<double>(data.class_weight[c]);
     }
     check(total < 0x1p53, "the total weight must be below 2^53");
     // A subtree never costs more than its leaf, so no sum is larger than two leaves'.

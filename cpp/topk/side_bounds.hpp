@@ -51,13 +51,19 @@ class Payoff {
 template <class Count>
 class SideBounds {
   public:
-    void reset(const Counts<Count>& counts, Count weight, std::int64_t cost_scale, std::size_t n_columns) {
+    // Only the candidates' bounds will be asked for.
+    void reset(const Counts<Count>& counts, Count weight, std::int64_t cost_scale, std::size_t n_columns,
+               std::span<const std::int32_t> candidates) {
         weight_ = weight;
         cost_scale_ = cost_scale;
         n_columns_ = n_columns;
+        few_ = kLanes * candidates.size() < n_columns ? candidates : std::span<const std::int32_t>();
+        n_true_.ensure(n_columns);
+        both_.ensure(n_columns);
+        lower_false_.ensure(n_columns);
+        lower_true_.ensure(n_columns);
         sum(counts.rows, n_true_);
-        std::fill_n(lower_false_.ensure(n_columns), n_columns, 0);
-        std::fill_n(lower_true_.ensure(n_columns), n_columns, 0);
+        for_columns([&](std::size_t j) { lower_false_[j] = lower_true_[j] = 0; });
     }
 
     // Of one side of the split on this column, and of both.
@@ -69,29 +75,46 @@ class SideBounds {
     void learn(const TriedSplit<Count>& split, const Kernels& kernels) {
         sum(split.rows, both_);
         if constexpr (std::is_same_v<Count, std::int32_t>) {
-            kernels.raise_bounds({both_.data(), n_true_.data(), split.weight, weight_ - split.weight, cost_scale_,
-                                  split.cost[0], split.cost[1], lower_false_.data(), lower_true_.data()},
-                                 n_columns_);
-        } else {
-            for (std::size_t j = 0; j < n_columns_; ++j) {
-                const Count only_true = n_true_[j] - both_[j];
-                raise(lower_false_[j], split.cost[0], both_[j]);
-                raise(lower_false_[j], split.cost[1], only_true);
-                raise(lower_true_[j], split.cost[0], split.weight - both_[j]);
-                raise(lower_true_[j], split.cost[1], weight_ - split.weight - only_true);
+            if (few_.empty()) {
+                kernels.raise_bounds({both_.data(), n_true_.data(), split.weight, weight_ - split.weight, cost_scale_,
+                                      split.cost[0], split.cost[1], lower_false_.data(), lower_true_.data()},
+                                     n_columns_);
+                return;
             }
         }
+        for_columns([&](std::size_t j) {
+            const Count only_true = n_true_[j] - both_[j];
+            raise(lower_false_[j], split.cost[0], both_[j]);
+            raise(lower_false_[j], split.cost[1], only_true);
+            raise(lower_true_[j], split.cost[0], split.weight - both_[j]);
+            raise(lower_true_[j], split.cost[1], weight_ - split.weight - only_true);
+        });
     }
 
     // Of a call of learn(), roughly.
-    double cycles() const { return 100 + 2 * static_cast<double>(n_columns_); }
+    double cycles() const {
+        return 100 + (few_.empty() ? 2 * static_cast<double>(n_columns_) : 15 * static_cast<double>(few_.size()));
+    }
 
   private:
+    static constexpr std::size_t kLanes = 8;  // columns that the kernel takes at once
+
+    template <class Visit>
+    void for_columns(Visit visit) const {
+        if (few_.empty()) {
+            for (std::size_t j = 0; j < n_columns_; ++j) {
+                visit(j);
+            }
+        }
+        for (const std::int32_t column : few_) {
+            visit(static_cast<std::size_t>(column));
+        }
+    }
     void sum(std::span<const Count* const> rows, AlignedBuffer<Count>& out) {
-        std::fill_n(out.ensure(n_columns_), n_columns_, Count{0});
+        for_columns([&](std::size_t j) { out[j] = 0; });
         for (const Count* row : rows) {
-            for (std::size_t j = 0; row != nullptr && j < n_columns_; ++j) {
-                out[j] += row[j];
+            if (row != nullptr) {
+                for_columns([&](std::size_t j) { out[j] += row[j]; });
             }
         }
     }
@@ -101,7 +124,8 @@ class SideBounds {
 
     Count weight_ = 0;
     std::int64_t cost_scale_ = 1;
-    std::size_t n_columns_ = 0;  // padded
+    std::size_t n_columns_ = 0;          // padded
+    std::span<const std::int32_t> few_;  // the candidates, if they are few; otherwise all columns are kept
     AlignedBuffer<Count> n_true_;
     AlignedBuffer<Count> both_;  // true, and in A
     AlignedBuffer<std::int64_t> lower_false_, lower_true_;
