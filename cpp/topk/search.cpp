@@ -10,21 +10,19 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 
 #include "bit_matrix.hpp"
-#include "counting.hpp"
 #include "incumbent.hpp"
 #include "kernels.hpp"
-#include "last_level.hpp"
 #include "literal_keys.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
-#include "side_bounds.hpp"
 #include "stop.hpp"
 #include "subset_cache.hpp"
 #include "thread_pool.hpp"
 #include "tree_node.hpp"
+#include "validate.hpp"
+#include "workspace.hpp"
 
 namespace topk {
 namespace {
@@ -57,72 +55,6 @@ void join(TreeNode& tree, const Split<Count>& split_on, std::unique_ptr<TreeNode
     tree.child[split_on.small_side ? 1 : 0] = std::move(small);
     tree.child[split_on.small_side ? 0 : 1] = std::move(large);
 }
-
-// What one thread needs at one level of the search, used again for every node there.
-template <class Count>
-struct Level {
-    Node<Count> child[2];  // smaller, larger
-    AlignedBuffer<std::int64_t> keys;
-    std::vector<std::int64_t> sorted_keys;
-    std::vector<std::int32_t> candidates;
-    BitMatrix dense_matrix;
-    Node<Count> dense;  // the node itself with its rows moved together into dense_matrix
-    SideBounds<Count> bounds;
-};
-
-// What the candidates of a node share while they are tried, by one thread or several.
-template <class Count>
-struct Family {
-    const Node<Count>& node;
-    const std::vector<std::int32_t>& candidates;
-    const Kernels& kernels;
-    SideBounds<Count>* bounds;  // null if they are not in use
-    const bool shared;          // by several threads
-    std::mutex mutex{};
-
-    std::int32_t column(int rank) const { return candidates[static_cast<std::size_t>(rank)]; }
-    std::span<const std::int32_t> next(int rank, std::size_t n) const {
-        const auto first = static_cast<std::size_t>(rank);
-        return {candidates.data() + first, std::min(n, candidates.size() - first)};
-    }
-    std::unique_lock<std::mutex> lock() { return shared ? std::unique_lock(mutex) : std::unique_lock<std::mutex>(); }
-    std::int64_t lower(int rank) {
-        const auto guard = lock();
-        return bounds == nullptr ? 0 : bounds->lower(static_cast<std::size_t>(column(rank)));
-    }
-    std::int64_t lower(int rank, bool side) {
-        const auto guard = lock();
-        return bounds == nullptr ? 0 : bounds->lower(static_cast<std::size_t>(column(rank)), side);
-    }
-    // From a split that was tried with this budget. Returns whether there was something to learn.
-    bool learn(const TriedSplit<Count>& split, std::int64_t budget) {
-        if (bounds == nullptr || split.cost[0] + split.cost[1] <= budget) {
-            return false;
-        }
-        const auto guard = lock();
-        bounds->learn(split, kernels);
-        return true;
-    }
-};
-
-template <class Count>
-struct Workspace {
-    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, const Scorer& scorer, SideLimits limits,
-              std::size_t depth)
-        : ticker(monitor),
-          counter(kernels, data.class_weight, ticker),
-          levels(depth + 1),
-          last(kernels, scorer, limits, data.n_columns) {}
-
-    Ticker ticker;
-    Counter<Count> counter;
-    std::vector<Level<Count>> levels;
-    LastLevel<Count> last;
-    Payoff payoff;
-    std::int64_t nodes = 0;
-    std::int64_t pruned = 0;
-    std::int64_t cache_hits = 0;
-};
 
 template <class Count>
 class Search {
@@ -792,64 +724,11 @@ Solution Search<Count>::finish(const TreeNode& tree, Space& space, bool complete
     return solution;
 }
 
-void check(bool condition, const char* message) {
-    if (!condition) {
-        throw std::invalid_argument(message);
-    }
-}
-
-void validate(const Data& data, const Options& options) {
-    const std::size_t words_per_row = (data.n_columns + 63) / 64;
-    check(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
-    check(data.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
-    check(data.flags.empty() ? data.rows.size() == data.n_rows * words_per_row
-                             : data.flags.size() == data.n_rows * data.n_columns,
-          "rows must have n_rows * ceil(n_columns / 64) words, flags n_rows * n_columns bytes");
-    check(data.classes.size() == data.n_rows, "classes must have one entry per row");
-    check(data.n_classes > 0, "n_classes must be at least 1");
-    check(data.class_weight.size() == static_cast<std::size_t>(data.n_classes),
-          "class_weight must have one entry per class");
-    check(data.row_weight.empty() || data.row_weight.size() == data.n_rows, "row_weight must have one entry per row");
-    const auto positive = [](std::int64_t w) { return w >= 1; };
-    check(std::all_of(data.row_weight.begin(), data.row_weight.end(), positive), "row_weight must be at least 1");
-    check(std::all_of(data.class_weight.begin(), data.class_weight.end(), positive), "class_weight must be at least 1");
-    check(std::all_of(data.classes.begin(), data.classes.end(),
-                      [&](std::int32_t c) { return c >= 0 && c < data.n_classes; }),
-          "classes must be in [0, n_classes)");
-    check(std::all_of(options.k.begin(), options.k.end(), [](std::int32_t k) { return k >= 1; }),
-          "k must be at least 1 at every level");
-    check(options.k.size() < 1000, "the depth must be below 1000");
-    check(options.min_rows >= 1 && options.min_weight >= 1, "min_rows and min_weight must be at least 1");
-    check(options.cost_scale >= 1 && options.leaf_penalty >= 0,
-          "cost_scale must be positive, leaf_penalty not negative");
-    check(options.threads >= 1, "threads must be at least 1");
-    check(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
-}
-
-// Counts must be exact in a double, and the costs of whole trees in 64 bits.
-std::int64_t checked_total(const Data& data, const Options& options) {
-    std::vector<double> totals(data.class_weight.size(), 0);
-    for (std::size_t i = 0; i < data.n_rows; ++i) {
-        const std::int64_t row = data.row_weight.empty() ? 1 : data.row_weight[i];
-        totals[static_cast<std::size_t>(data.classes[i])] += static_cast<double>(row);
-    }
-    double total = 0;
-    for (std::size_t c = 0; c < totals.size(); ++c) {
-        total += totals[c] * static_cast<double>(data.class_weight[c]);
-    }
-    check(total < 0x1p53, "the total weight must be below 2^53");
-    // A subtree never costs more than its leaf, so no sum is larger than two leaves'.
-    const double most = total * static_cast<double>(options.cost_scale) + 2 * static_cast<double>(options.leaf_penalty);
-    check(most < static_cast<double>(kInfinity), "the total weight, cost_scale or leaf_penalty is too large");
-    return static_cast<std::int64_t>(total);
-}
-
 }  // namespace
 
 Solution solve(const Data& data, const Options& options) {
-    validate(data, options);
+    const std::int64_t total = validate(data, options);
     const Kernels& kernels = find_kernels(options.kernel);
-    const std::int64_t total = checked_total(data, options);
     if (total < INT32_MAX) {
         return Search<std::int32_t>(data, options, kernels, total).run();
     }
