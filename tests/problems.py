@@ -217,6 +217,100 @@ def hard_problem(seed: int) -> Problem:
     )
 
 
+def random_parameters(rng: np.random.Generator, classes: np.ndarray) -> dict[str, Any]:
+    """Parameters of `make_problem` other than k: weights of every kind, penalties, least rows in a leaf."""
+    n, n_classes = len(classes), int(classes.max()) + 1
+    sample_weights = [
+        None,
+        None,
+        None,
+        rng.integers(1, 6, n).astype(float),
+        rng.random(n) + 0.01,
+        rng.integers(1, 2**20, n).astype(float),
+    ]
+    class_weights = [None, None, "balanced", rng.integers(1, 4, n_classes).astype(float)]
+    penalties: list[float | str] = [0.0, 0.0, 1 / n, 0.002, "tie"]
+    return {
+        "criterion": CRITERIA[rng.choice([0, 0, 0, 1, 2, 3])],
+        "min_samples_leaf": int(rng.choice([1, 1, 1, 3, 100])),
+        "leaf_penalty": penalties[rng.integers(len(penalties))],
+        "class_weight": class_weights[rng.integers(len(class_weights))],
+        "sample_weight": sample_weights[rng.integers(len(sample_weights))],
+    }
+
+
+def large_columns(rng: np.random.Generator, kind: str) -> tuple[np.ndarray, int]:
+    """Columns of many rows, and the most candidates per node that a search without bounds has time for at depth 3."""
+    if kind == "few distinct rows":
+        n = int(rng.integers(5_000, 150_000))
+        return rng.random((2**6, 8))[rng.integers(2**6, size=n)] < 0.5, 8
+    if kind == "equal rows":  # a third is left when they are merged, enough for that to be done
+        n = int(rng.integers(100_000, 150_000))
+        return np.hstack([rng.random((n, 12)) < 0.5, np.zeros((n, 2), dtype=bool)]), 14
+    if kind == "more bytes than the cache":
+        n, d = int(rng.integers(90_000, 120_000)), int(rng.integers(100, 130))
+        columns = rng.integers(2, size=(n, d), dtype=np.uint8).view(bool)
+        columns[:, :40] = rng.integers(41, size=n)[:, None] <= np.arange(40)
+        columns[:, 40:45] = columns[:, 10:15] ^ [False, True, False, True, False]
+        return columns, 12
+    n, d = int(rng.integers(5_000, 30_000)), int(rng.integers(12, 30))  # clusters
+    return random_columns(rng, n, d), 16
+
+
+LARGE_KINDS = ("few distinct rows", "equal rows", "more bytes than the cache", "clusters")
+
+
+def large_problem(kind: str, seed: int) -> Problem:
+    """So many rows that the search arranges them, counts them in blocks and does without keys for them."""
+    rng = np.random.default_rng(seed)
+    columns, widest = large_columns(rng, kind)
+    n_classes = int(rng.integers(2, 5))
+    classes = random_classes(rng, columns, n_classes)
+    if rng.random() < 0.5:
+        noise = rng.integers(n_classes, size=len(classes)).astype(np.int32)
+        classes = np.where(rng.random(len(classes)) < 0.7, noise, classes)
+    depth = int(rng.integers(2, 5))
+    k = int(rng.integers(2, 7)) if depth == 4 else widest  # 6**3 and 12**2 nodes are a long search
+    if rng.random() < 0.3:
+        k = 6 if depth == 4 else columns.shape[1] if depth == 2 else max(2, widest // 2)
+    return make_problem(columns, classes, k=(k,) * depth, **random_parameters(rng, classes))
+
+
+def optimal_columns(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Thresholds of features, categories, copies, complements and noise."""
+    parts = []
+    while sum(part.shape[1] for part in parts) < d:
+        width = int(rng.integers(3, 16))
+        kind = rng.integers(4)
+        if kind == 0:
+            parts.append(rng.integers(width + 1, size=n)[:, None] <= np.arange(width))
+        elif kind == 1:
+            parts.append(rng.integers(width + 1, size=n)[:, None] == np.arange(width))
+        elif kind == 2 and parts:
+            part = parts[rng.integers(len(parts))]
+            parts.append(part ^ (rng.random(part.shape[1]) < 0.5))
+        else:
+            parts.append(random_columns(rng, n, width))
+    return np.hstack(parts)[:, :d]
+
+
+def optimal_problem(seed: int, max_rows: int, depth: int) -> Problem:
+    """All columns are candidates, at least 50: the search looks for shallower trees first. Some levels are narrower."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(max_rows // 4, max_rows + 1)), int(rng.integers(50, 70 if depth < 4 else 52))
+    columns = optimal_columns(rng, n, d)
+    classes = random_classes(rng, columns, int(rng.integers(2, 4)))
+    if rng.random() < 0.5:
+        classes = rng.integers(2, size=n).astype(np.int32)
+    k = np.full(depth, d)
+    if rng.random() < 0.3:
+        k[rng.integers(depth)] = rng.integers(1, 10)
+    parameters = random_parameters(rng, classes)
+    if rng.random() < 0.8:
+        parameters["min_samples_leaf"] = 1  # else there are no bounds from one split to another
+    return make_problem(columns, classes, k=tuple(k.tolist()), **parameters)
+
+
 hard_problems = st.integers(0, 2**32 - 1).map(hard_problem)  # every choice is as likely as it says: none is shrunk
 
 switches = st.fixed_dictionaries(

@@ -17,13 +17,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from problems import (
     CRITERIA,
+    LARGE_KINDS,
     STATISTICS,
     Problem,
     assert_describes,
     assert_identical,
     assert_same_tree,
     hard_problems,
+    large_problem,
     make_problem,
+    optimal_problem,
     problems,
     random_classes,
     random_columns,
@@ -31,7 +34,7 @@ from problems import (
     user_criterion,
 )
 
-from topktree import _engine
+from topktree import _engine, _reference
 
 many = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 some = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
@@ -302,6 +305,87 @@ def test_many_rows(kernel: str) -> None:
     solution = problem.engine(kernel=kernel)
     assert_same_tree(solution, problem.reference())
     assert_describes(solution, problem)
+
+
+# Large data, where the machinery for it switches itself on; and optimal trees.
+
+
+def unarranged_solution(problem: Problem) -> _engine.Solution:
+    """Row by row as they come, and every split tried; the kernel is a fast one."""
+    return problem.engine(use_cache=False, use_bounds=False, arrange="never", large_node_bytes=2**62)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", LARGE_KINDS)
+def test_large_data_has_the_tree_of_the_plain_engine(kind: str, seed: int) -> None:
+    problem = large_problem(kind, seed)
+    expected = unarranged_solution(problem)
+    default = _engine.SearchOptions()
+    for threads, packed in ((1, seed % 2 == 0), (2, seed % 2 == 1)):
+        threads_after = default.threads_after if seed % 4 < 2 else 0.0
+        assert_identical(problem.engine(threads=threads, packed=packed, threads_after=threads_after), expected)
+
+
+@pytest.mark.parametrize("kind", LARGE_KINDS)
+def test_large_data_is_described(kind: str) -> None:
+    problem = large_problem(kind, 100)
+    assert_describes(problem.engine(), problem)
+
+
+@pytest.mark.parametrize("kind", ["few distinct rows", "clusters"])
+@pytest.mark.parametrize("seed", [200, 201])
+def test_large_data_has_the_tree_of_the_reference(kind: str, seed: int) -> None:
+    problem = with_k(large_problem(kind, seed), (3, 2, 2))
+    assert_same_tree(problem.engine(arrange="always", max_keyed_rows=0, large_node_bytes=0), problem.reference())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("seed", range(40))
+def test_optimal_trees_are_those_of_the_plain_engine(seed: int, depth: int, threads: int) -> None:
+    problem = optimal_problem(1000 * depth + seed, 120, depth)
+    assert_identical(problem.engine(threads=threads, packed=seed % 2 == 0), unarranged_solution(problem))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_deep_optimal_trees_are_those_of_the_plain_engine(seed: int) -> None:
+    problem = optimal_problem(seed, 40, 4)
+    expected = unarranged_solution(problem)
+    for threads in (1, 2):
+        assert_identical(problem.engine(threads=threads), expected)
+
+
+@few
+@given(seeds, switches)
+def test_optimal_trees_are_those_of_the_reference(seed: int, options: dict) -> None:
+    problem = optimal_problem(seed, 24, 2)
+    assert_same_tree(problem.engine(**options | {"use_bounds": True}), problem.reference())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_deeper_optimal_trees_are_those_of_the_reference(seed: int) -> None:
+    problem = optimal_problem(seed, 10, 3)
+    assert_same_tree(problem.engine(), problem.reference())
+
+
+def test_fixed_point_logarithms_are_those_of_the_core() -> None:
+    """Every bit of many values, in a number that tests/cpp/test_scoring.cpp computes from the core."""
+    factor = 0x9E3779B97F4A7C15
+    large = np.array([(i * factor % 2**64) >> (11 + i % 50) for i in range(1, 10_001)])  # up to 2**53
+    checksum = 0
+    for counts, unit in ((np.arange(50_000), 2.0**28), (large, 2.0**-9)):
+        for value in _reference.xlog2x(counts, unit).tolist():
+            checksum = (checksum * factor + value) % 2**64
+    assert checksum == 0x1080BEAAE7FB4D35
+
+
+@pytest.mark.parametrize("threads_after", [0.0, 0.001, 1e9])
+def test_threads_start_when_the_search_is_long(threads_after: float) -> None:
+    problem, expected = middle_solution("entropy", "unweighted")
+    solution = problem.engine(threads=2, threads_after=threads_after)
+    assert_identical(solution, expected)
+    if threads_after != 0.001:
+        assert solution.statistics["n_threads"] == (2 if threads_after == 0 else 1)
 
 
 def tied_problem(seed: int) -> Problem:

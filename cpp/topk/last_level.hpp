@@ -31,7 +31,7 @@ class LastLevel {
     LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, std::size_t n_columns)
         : kernels_(kernels), scorer_(scorer), limits_(limits), n_columns_(n_columns) {}
 
-    // Errors of the node itself with the best of all columns; numeric max if it cannot be split.
+    // Errors of the node itself with the best of all columns; numeric max if it cannot be split. Not with track_rows.
     Count fewest_errors(const Node<Count>& node);
 
     // Count the smaller children of the splits on these columns, all in one pass over the rows, for the calls of

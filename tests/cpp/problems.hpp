@@ -155,3 +155,13 @@ inline void random_weights(Random& random, std::int64_t max_weight, std::int64_t
         weight = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(max_class_weight)));
     }
 }
+
+// Set bits beyond the last column of packed rows: they must not matter.
+inline void add_garbage(Random& random, Problem& problem) {
+    const std::size_t words = (problem.n_columns + 63) / 64;
+    if (problem.n_columns % 64 != 0) {
+        for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+            problem.packed[(i + 1) * words - 1] |= random.bits() << (problem.n_columns % 64);
+        }
+    }
+}

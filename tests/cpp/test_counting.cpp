@@ -11,6 +11,39 @@ using namespace topk;
 
 namespace {
 
+// A column for every side of some splits of the rows that have `column`, and what they leave of each class.
+template <class Count>
+void test_sides(const Problem& problem, const BitMatrix& matrix, const Subset& subset, std::size_t column,
+                Counter<Count>& counter) {
+    const std::size_t n_columns = problem.n_columns;
+    std::vector<Side> sides;
+    for (std::size_t i = 0; i < std::min<std::size_t>(n_columns, 5); ++i) {
+        sides.push_back({(column + 7 * i) % n_columns, i % 3 == 0});
+    }
+    std::vector<AlignedBuffer<Count>> counted(sides.size());
+    std::vector<Count*> out;
+    for (AlignedBuffer<Count>& buffer : counted) {
+        out.push_back(buffer.ensure(matrix.n_columns));
+    }
+    for (std::size_t span = 0; span < subset.spans.size();) {
+        const std::int32_t class_index = subset.spans[span].class_index;
+        counter.weights_of_sides(matrix, subset, sides, span, out.data());
+        CHECK(span == subset.spans.size() || subset.spans[span].class_index > class_index);
+        for (std::size_t s = 0; s < sides.size(); ++s) {
+            std::vector<Count> expected(matrix.n_columns);
+            for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+                const auto& row = problem.rows[i];
+                const bool is_there = problem.classes[i] == class_index && row[column] != 0 &&
+                                      (row[sides[s].column] != 0) == sides[s].value;
+                for (std::size_t j = 0; j < n_columns && is_there; ++j) {
+                    expected[j] += static_cast<Count>(row[j] * problem.weight(i));
+                }
+            }
+            CHECK(std::equal(expected.begin(), expected.end(), out[s]), "side of column " << sides[s].column);
+        }
+    }
+}
+
 template <class Count>
 void test_counts(const Problem& problem, const Data& data, std::size_t column, Arrange arrange,
                  const Kernels& kernels) {
@@ -46,6 +79,7 @@ void test_counts(const Problem& problem, const Data& data, std::size_t column, A
     counter.rows(matrix, subset, counted_rows.ensure(matrix.n_columns));
     CHECK(std::equal(rows.begin(), rows.end(), counted_rows.data()), kernels.name);
     CHECK(counter.n_rows(matrix, subset) == static_cast<std::size_t>(rows[column]), kernels.name);
+    test_sides<Count>(problem, matrix, subset, column, counter);
 }
 
 // Equal rows of classes 0, 1 and 2 with weights 5, 7 and 7: the first of the heaviest classes is right.
@@ -69,6 +103,15 @@ void test_conflicts() {
         split(matrix, all, 0, true, none);
         CHECK(counter.conflicts(matrix, none) == 0, kernels->name);
     }
+}
+
+// So many columns that blocks of rows are as small as they get, and there are several for every class and weight.
+void test_blocks(const Kernels& kernels) {
+    Random random(4);
+    Problem problem = random_problem(random, 5000, 4100, 2);
+    test_counts<std::int32_t>(problem, problem.data(), 11, Arrange::never, kernels);
+    random_weights(random, 3, 2, problem);
+    test_counts<std::int64_t>(problem, problem.data(), 12, Arrange::never, kernels);
 }
 
 // So many columns that even a few words are counted in several parts.
@@ -124,5 +167,6 @@ int main() {
     }
     test_conflicts();
     test_parts(find_kernels(""));
+    test_blocks(find_kernels(""));
     return check::report();
 }

@@ -8,6 +8,7 @@
 #include "problems.hpp"
 #include "topk/kernels.hpp"
 #include "topk/memory.hpp"
+#include "topk/mix.hpp"
 #include "topk/scoring.hpp"
 
 using namespace topk;
@@ -255,6 +256,116 @@ void test_compress_shapes(const Kernels& kernels, Random& random) {
     }
 }
 
+// A few costs of all sizes, so that some raise a bound and some do not.
+void test_raise_bounds(const Kernels& kernels, Random& random, std::size_t n_columns) {
+    const auto draw = [&](std::int32_t most) {
+        return static_cast<std::int32_t>(random.below(static_cast<std::size_t>(most) + 1));
+    };
+    const std::int32_t weight_a = draw(random.pick({0, 10, INT_MAX / 2}));
+    const std::int32_t weight_b = draw(random.pick({0, 10, INT_MAX / 2}));
+    const auto scale = random.pick<std::int64_t>({1, 1, 3, 1'000'003, std::int64_t{1} << 30});
+    const auto draw_cost = [&](std::int32_t weight) {
+        return static_cast<std::int64_t>(random.bits() % (static_cast<std::uint64_t>(weight * scale) + 2));
+    };
+    const std::int64_t cost_a = draw_cost(weight_a);
+    const std::int64_t cost_b = draw_cost(weight_b);
+    Aligned<std::int32_t> both(n_columns);
+    Aligned<std::int32_t> n_true(n_columns);
+    Aligned<std::int64_t> lower_false(n_columns);
+    Aligned<std::int64_t> lower_true(n_columns);
+    std::vector<std::int64_t> expected_false;
+    std::vector<std::int64_t> expected_true;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        both[j] = draw(weight_a);
+        n_true[j] = both[j] + draw(weight_b);
+        lower_false[j] = draw_cost(random.pick({0, weight_a}));
+        lower_true[j] = draw_cost(random.pick({0, weight_b}));
+        // What side A, and what side B, has more than the false side of the column: the true rows of either.
+        const std::int64_t true_b = n_true[j] - both[j];
+        expected_false.push_back(std::max({lower_false[j], cost_a - scale * both[j], cost_b - scale * true_b}));
+        expected_true.push_back(
+            std::max({lower_true[j], cost_a - scale * (weight_a - both[j]), cost_b - scale * (weight_b - true_b)}));
+    }
+    kernels.raise_bounds(
+        {both.data(), n_true.data(), weight_a, weight_b, scale, cost_a, cost_b, lower_false.data(), lower_true.data()},
+        n_columns);
+    CHECK(lower_false.copy() == expected_false, kernels.name << ": " << n_columns << " columns, scale " << scale);
+    CHECK(lower_true.copy() == expected_true, kernels.name << ": " << n_columns << " columns, scale " << scale);
+}
+
+// Flags start anywhere and end where their memory ends; the word after the last one is not touched.
+void test_pack_flags(const Kernels& kernels, Random& random, std::size_t n) {
+    const std::size_t offset = random.below(64);
+    const double density = random.pick({0.0, 0.1, 0.5, 1.0});
+    std::vector<std::uint8_t> flags(offset + n);
+    for (std::uint8_t& flag : flags) {
+        flag = random.chance(density) ? random.pick<std::uint8_t>({1, 1, 2, 128, 255}) : 0;
+    }
+    const std::size_t n_words = (n + 63) / 64;
+    const std::uint64_t guard = random.bits();
+    std::vector<std::uint64_t> out(n_words + 1, guard);
+    kernels.pack_flags(flags.data() + offset, n, out.data());
+    std::vector<std::uint64_t> expected(n_words, 0);
+    for (std::size_t j = 0; j < n; ++j) {
+        expected[j / 64] |= std::uint64_t{flags[offset + j] != 0} << (j % 64);
+    }
+    expected.push_back(guard);
+    CHECK(out == expected, kernels.name << ": " << n << " flags from " << offset << " on");
+}
+
+void test_transpose(const Kernels& kernels, Random& random) {
+    Aligned<std::uint64_t> block = random_words(random, 64);
+    if (random.chance(0.3)) {  // a single bit: it cannot be hidden by others
+        const std::size_t at = random.below(64);
+        std::fill_n(block.data(), 64, 0);
+        block[at] = std::uint64_t{1} << random.below(64);
+    }
+    std::vector<std::uint64_t> expected(64, 0);
+    for (std::size_t i = 0; i < 64; ++i) {
+        for (std::size_t j = 0; j < 64; ++j) {
+            expected[j] |= (block[i] >> j & 1) << i;
+        }
+    }
+    kernels.transpose(block.data());
+    CHECK(block.copy() == expected, kernels.name);
+}
+
+void test_fill_keys(const Kernels& kernels, std::size_t n) {
+    Aligned<std::uint64_t> low(n + 64);
+    Aligned<std::uint64_t> high(n + 64);
+    kernels.fill_keys(n, low.data(), high.data());
+    std::vector<std::uint64_t> expected_low(n + 64, 0);
+    std::vector<std::uint64_t> expected_high(n + 64, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+        expected_low[i] = mix(2 * i);
+        expected_high[i] = mix(2 * i + 1);
+    }
+    CHECK(low.copy() == expected_low, kernels.name << ": " << n << " rows");
+    CHECK(high.copy() == expected_high, kernels.name << ": " << n << " rows");
+}
+
+// Bit for bit what one call at a time gives, which is what large counts get.
+void test_fill_xlog2x(const Kernels& kernels, double unit, std::size_t n) {
+    std::vector<std::int64_t> table(n + 1, -1);
+    kernels.fill_xlog2x(unit, n, table.data());
+    std::vector<std::int64_t> expected;
+    for (std::size_t i = 0; i < n; ++i) {
+        expected.push_back(xlog2x(static_cast<std::int64_t>(i), unit));
+    }
+    expected.push_back(-1);
+    CHECK(table == expected, kernels.name << ": " << n << " counts, unit " << unit);
+}
+
+void test_fill_xlog2x_sizes(const Kernels& kernels) {
+    for (std::size_t n = 0; n <= 70; ++n) {
+        test_fill_xlog2x(kernels, 0x1p30, n);
+    }
+    for (const double unit : {0x1p43, 0x1p27, 0x1p13, 1.0, 0x1p-9}) {  // the table of n counts has sums below 2^51
+        test_fill_xlog2x(kernels, unit, unit > 0x1p30 ? 101 : 65'537);
+    }
+    test_fill_xlog2x(kernels, 0x1p23, 300'001);
+}
+
 void test_find_kernels() {
     CHECK(std::string(available_kernels().front()->name) == "scalar");
     CHECK(&find_kernels("") == available_kernels().back());
@@ -284,8 +395,19 @@ int main() {
                 test_entropy_keys(*kernels, random, n_columns, n_classes);
             }
             test_count_greater(*kernels, random, n_columns);
+            for (int i = 0; i < 10; ++i) {
+                test_raise_bounds(*kernels, random, n_columns);
+            }
         }
         test_compress_shapes(*kernels, random);
+        for (std::size_t n = 0; n <= 300; ++n) {
+            test_pack_flags(*kernels, random, n);
+            test_transpose(*kernels, random);
+        }
+        for (const std::size_t n : Sizes{0, 64, 128, 192, 64'000}) {
+            test_fill_keys(*kernels, n);
+        }
+        test_fill_xlog2x_sizes(*kernels);
     }
     return check::report();
 }

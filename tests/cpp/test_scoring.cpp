@@ -35,6 +35,21 @@ void test_xlog2x() {
     }
 }
 
+// Every bit of many values, in a number that tests/test_engine.py computes from the Python reference.
+void test_xlog2x_of_the_reference() {
+    std::uint64_t checksum = 0;
+    const auto add = [&](std::int64_t n, double unit) {
+        checksum = checksum * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(xlog2x(n, unit));
+    };
+    for (std::int64_t n = 0; n < 50'000; ++n) {
+        add(n, 0x1p28);
+    }
+    for (std::uint64_t i = 1; i <= 10'000; ++i) {  // up to 2^53
+        add(static_cast<std::int64_t>((i * 0x9e3779b97f4a7c15U) >> (11 + i % 50)), 0x1p-9);
+    }
+    CHECK(checksum == 0x1080beaae7fb4d35U, std::hex << checksum);
+}
+
 // Random counts: column 2i + 1 is the complement of column 2i, and the second half repeats the first.
 template <class Count>
 struct RandomCounts {
@@ -235,6 +250,7 @@ void test_user_scores() {
 
 int main() {
     test_xlog2x();
+    test_xlog2x_of_the_reference();
     test_key_order();
     test_user_scores();
     Random random(2);

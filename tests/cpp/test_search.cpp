@@ -129,6 +129,53 @@ void test_random_problem(std::uint64_t seed) {
     }
 }
 
+// Thresholds of a few features, categories, copies and complements, so many that all of them being candidates makes the
+// search look for shallower trees first and bound splits by others. Some levels may be narrower.
+void test_all_columns(std::uint64_t seed) {
+    Random random(seed);
+    const std::size_t depth = random.chance(0.15) ? 3 : 2;
+    Problem problem = random_problem(random, random.between(5, depth == 3 ? 20 : 80), random.between(50, 60), 2);
+    for (std::size_t first = 0; first + 20 <= problem.n_columns && random.chance(0.8); first += 20) {
+        for (auto& row : problem.rows) {
+            const std::size_t value = random.below(21);
+            const bool nested = first != 20;
+            for (std::size_t j = 0; j < 20; ++j) {
+                row[first + j] = (nested ? value <= j : value == j) ? 1 : 0;
+            }
+        }
+    }
+    Options options;
+    options.k.assign(depth, INT32_MAX);
+    if (random.chance(0.3)) {
+        options.k[random.below(depth)] = 7;
+    }
+    random_weighting(random, problem);
+    random_objective(random, problem, options);
+    const Solution expected = Reference(problem, options).solve();
+    for (int i = 0; i < 4; ++i) {
+        random_switches(random, options);
+        options.use_bounds = i > 0;
+        CHECK(same_tree(solve(problem.data(), options), expected), describe(seed, problem, options));
+    }
+}
+
+// Threads are not worth starting for a short search.
+void test_threads_after() {
+    Problem problem = noise(300, 30);
+    Options options;
+    options.k = {4, 8, 2, 2};
+    options.threads = 2;
+    options.threads_after = 0;
+    const Solution expected = solve(problem.data(), options);
+    CHECK(expected.statistics.threads == 2);
+    for (const double seconds : {1e-4, 1e-3, 1e9}) {
+        options.threads_after = seconds;
+        const Solution solution = solve(problem.data(), options);
+        CHECK(same_tree(solution, expected));
+        CHECK(seconds < 1 || solution.statistics.threads == 1);
+    }
+}
+
 // The caller takes the first candidate and is slow, so that later ones with the same cost are known before it.
 void test_ties_out_of_order(std::uint64_t seed) {
     Random random(seed);
@@ -225,9 +272,13 @@ void test_invalid_arguments() {
 int main() {
     test_smallest_problems();
     test_statistics();
+    test_threads_after();
     test_invalid_arguments();
     for (std::uint64_t seed = 0; seed < 1500; ++seed) {
         test_random_problem(seed);
+    }
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+        test_all_columns(seed);
     }
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         test_ties_out_of_order(seed);

@@ -1,0 +1,119 @@
+// Keys of paths: the same for the same splits in any order, also by equal and opposite columns; else different.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "check.hpp"
+#include "problems.hpp"
+#include "topk/bit_matrix.hpp"
+#include "topk/literal_keys.hpp"
+
+using namespace topk;
+
+namespace {
+
+using Rows = std::vector<bool>;
+using KeyPair = std::pair<std::uint64_t, std::uint64_t>;
+
+KeyPair pair(const Key& key) { return {key.low, key.high}; }
+
+Rows rows_on_side(const Problem& problem, std::size_t column, bool side) {
+    Rows rows;
+    for (const auto& row : problem.rows) {
+        rows.push_back((row[column] != 0) == side);
+    }
+    return rows;
+}
+
+// Literals that keep the same rows have the same key, and no others.
+std::vector<Key> distinct_literals(const Problem& problem, const LiteralKeys& keys) {
+    std::map<Rows, Key> key_of;
+    std::set<KeyPair> seen;
+    for (std::size_t column = 0; column < problem.n_columns; ++column) {
+        for (const bool side : {false, true}) {
+            const Key& key = keys.key(column, side);
+            const auto [at, is_new] = key_of.emplace(rows_on_side(problem, column, side), key);
+            CHECK(at->second == key, "column " << column);
+            CHECK(seen.insert(pair(key)).second == is_new, "column " << column);
+        }
+    }
+    std::vector<Key> distinct;
+    for (const auto& [rows, key] : key_of) {
+        distinct.push_back(key);
+    }
+    return distinct;
+}
+
+// All paths of up to three splits, without regard to their order: keys are sums, so no sum of some is that of others.
+void check_paths(const std::vector<Key>& literals) {
+    std::set<std::uint64_t> low = {0};
+    std::set<std::uint64_t> high = {0};
+    std::size_t n = 1;
+    const auto add = [&](const Key& key) {
+        ++n;
+        low.insert(key.low);
+        high.insert(key.high);
+    };
+    for (std::size_t i = 0; i < literals.size(); ++i) {
+        add(literals[i]);
+        for (std::size_t j = 0; j < i; ++j) {
+            add(literals[i] ^ literals[j]);
+            for (std::size_t k = 0; k < j; ++k) {
+                add(literals[i] ^ literals[j] ^ literals[k]);
+            }
+        }
+    }
+    CHECK(low.size() == n, literals.size() << " literals");
+    CHECK(high.size() == n, literals.size() << " literals");
+}
+
+void test_problem(Problem& problem, Arrange arrange) {
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    BitMatrix matrix;
+    Subset all;
+    build_matrix(problem.data(), {.arrange = arrange}, find_kernels(""), ticker, matrix, all);
+    const LiteralKeys keys(matrix, all, problem.n_columns, ticker);
+    CHECK(keys.empty() == (problem.n_columns == 0));
+    check_paths(distinct_literals(problem, keys));
+}
+
+// The definition's own example: a copy, an opposite and a column that differs in one row.
+void test_copies_and_complements() {
+    Problem problem = noise(1000, 4);
+    for (auto& row : problem.rows) {
+        row[1] = row[0];
+        row[2] = row[0] ^ 1;
+        row[3] = row[0];
+    }
+    problem.rows[517][3] ^= 1;
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    BitMatrix matrix;
+    Subset all;
+    build_matrix(problem.data(), {}, find_kernels(""), ticker, matrix, all);
+    const LiteralKeys keys(matrix, all, 4, ticker);
+    for (const bool side : {false, true}) {
+        CHECK(keys.key(0, side) == keys.key(1, side));
+        CHECK(keys.key(0, side) == keys.key(2, !side));
+        CHECK(keys.key(0, side) != keys.key(3, side));
+    }
+    CHECK(keys.key(0, false) != keys.key(0, true));
+    CHECK(LiteralKeys().empty());
+}
+
+}  // namespace
+
+int main() {
+    test_copies_and_complements();
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+        Random random(seed);
+        Problem problem = random_problem(random, random.between(1, random.pick<std::size_t>({5, 100, 700})),
+                                         random.pick<std::size_t>({0, 1, 5, 16, 17, 20}), random.pick({1, 2, 5}));
+        random_weights(random, random.pick<std::int64_t>({0, 0, 9}), 3, problem);
+        test_problem(problem, random.pick({Arrange::never, Arrange::if_it_pays, Arrange::always}));
+    }
+    return check::report();
+}
