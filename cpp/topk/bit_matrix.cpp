@@ -13,6 +13,7 @@ namespace topk {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kMaxCopies = 3;
 constexpr std::uint32_t kPrefetch = 16;                    // words ahead
 constexpr std::size_t kCacheBytes = std::size_t{1} << 20;  // of the second-level cache, those that are likely left
 
@@ -41,7 +42,13 @@ struct RowFacts {
     Clusters clusters;
     Duplicates duplicates;
 
-    std::uint64_t weight(std::size_t row) const {
+    bool in_planes = false;  // weights are beside the rows
+
+    // Rows are there once for every bit of this.
+    std::uint64_t copies(std::size_t row) const {
+        if (in_planes) {
+            return 1;
+        }
         if (!data.row_weight.empty()) {
             return static_cast<std::uint64_t>(data.row_weight[row]);
         }
@@ -50,13 +57,22 @@ struct RowFacts {
     std::size_t cluster(std::size_t row) const { return clusters.of_row.empty() ? 0 : clusters.of_row[row]; }
 };
 
-// A counting sort. Rows are there once for every bit of their weight.
+// Whether copies of the rows would be more than three for each.
+bool needs_planes(const Data& data) {
+    std::size_t n_copies = 0;
+    for (const std::int64_t weight : data.row_weight) {
+        n_copies += static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(weight)));
+    }
+    return n_copies > kMaxCopies * data.n_rows;
+}
+
+// A counting sort.
 RowOrder sort_rows(const RowFacts& facts) {
     const Data& data = facts.data;
     std::uint64_t all_bits = 1;
     for (std::size_t row = 0; row < data.n_rows && !(data.row_weight.empty() && facts.duplicates.stands_for.empty());
          ++row) {
-        all_bits |= facts.weight(row);
+        all_bits |= facts.copies(row);
     }
     const auto n_shifts = static_cast<std::size_t>(std::bit_width(all_bits));
     const auto bin = [&](std::size_t row, std::size_t shift) {
@@ -65,7 +81,7 @@ RowOrder sort_rows(const RowFacts& facts) {
     };
     const auto for_copies = [&](auto visit) {
         for (std::size_t row = 0; row < data.n_rows; ++row) {
-            for (std::uint64_t rest = facts.weight(row); rest != 0; rest &= rest - 1) {
+            for (std::uint64_t rest = facts.copies(row); rest != 0; rest &= rest - 1) {
                 visit(row, bin(row, static_cast<std::size_t>(std::countr_zero(rest))));
             }
         }
@@ -145,6 +161,26 @@ bool fill_marks(const RowOrder& order, Wanted wanted, AlignedBuffer<std::uint64_
     return any;
 }
 
+void fill_planes(const Data& data, const RowOrder& order, BitMatrix& matrix) {
+    std::uint64_t all_bits = 0;
+    for (const std::int64_t weight : data.row_weight) {
+        all_bits |= static_cast<std::uint64_t>(weight);
+    }
+    matrix.n_planes = static_cast<std::size_t>(std::bit_width(all_bits));
+    matrix.planes.ensure(matrix.n_planes * matrix.n_words);
+    std::fill_n(matrix.planes.data(), matrix.n_planes * matrix.n_words, 0);
+    for (std::size_t i = 0; i < order.row_at.size(); ++i) {
+        if (order.row_at[i] == RowOrder::kPadding) {
+            continue;
+        }
+        const auto weight = static_cast<std::uint64_t>(data.row_weight[order.row_at[i]]);
+        for (std::uint64_t rest = weight; rest != 0; rest &= rest - 1) {
+            const auto p = static_cast<std::size_t>(std::countr_zero(rest));
+            matrix.planes[p * matrix.n_words + i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
+        }
+    }
+}
+
 // Append the words of one block to a subset that holds every row of a dense matrix.
 void append_block(const Block& block, Subset& all) {
     const std::size_t first = all.words.size();
@@ -171,7 +207,7 @@ std::size_t padded(std::size_t n_columns) {
 void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
                   Subset& all) {
     const RowSource source(data, kernels);
-    RowFacts facts{data, {}, {}};
+    RowFacts facts{data, {}, {}, needs_planes(data)};
     const Arrange merge = data.row_weight.empty() ? extras.arrange : Arrange::never;
     facts.duplicates = find_duplicates(data, source, {.merge = merge, .conflicts = extras.conflicts}, ticker);
     facts.clusters = find_clusters(data, source, extras.arrange, kernels, ticker);
@@ -179,11 +215,12 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     matrix.n_columns = padded(data.n_columns);
     matrix.n_words = order.n_words;
     fill_bits(source, order, kernels, ticker, matrix);
-    matrix.has_primary =
-        !data.row_weight.empty() &&
-        fill_marks(
-            order, [&](std::uint32_t row, int shift) { return std::countr_zero(facts.weight(row)) == shift; },
-            matrix.primary);
+    matrix.n_planes = 0;
+    if (facts.in_planes) {
+        fill_planes(data, order, matrix);
+    }
+    const auto is_primary = [&](std::uint32_t row, int shift) { return std::countr_zero(facts.copies(row)) == shift; };
+    matrix.has_primary = !data.row_weight.empty() && !facts.in_planes && fill_marks(order, is_primary, matrix.primary);
     matrix.has_conflicts =
         !facts.duplicates.conflicting.empty() &&
         fill_marks(
@@ -269,6 +306,9 @@ void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mas
     const auto single = [&](const std::uint64_t* in, std::uint64_t* target) {
         kernels.compress(in + from, mask, to.bit(), 1, target + to.word(), target + to.word() + (last ? 0 : 1));
     };
+    for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+        single(matrix.planes.data() + p * matrix.n_words, out.planes.data() + p * out.n_words);
+    }
     if (matrix.has_primary) {
         single(matrix.primary.data(), out.primary.data());
     }
@@ -296,11 +336,13 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     out.n_words = all.words.size();
     out.n_columns = matrix.n_columns;
     out.has_primary = matrix.has_primary;
+    out.n_planes = matrix.n_planes;
     out.has_conflicts = matrix.has_conflicts;
     const auto zeros = [](AlignedBuffer<std::uint64_t>& buffer, std::size_t size) {
         std::fill_n(buffer.ensure(size), size, 0);
     };
     zeros(out.bits, out.n_words * out.n_columns);
+    zeros(out.planes, out.n_words * out.n_planes);
     if (out.has_primary) {
         zeros(out.primary, out.n_words);
     }

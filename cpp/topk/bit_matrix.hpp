@@ -2,7 +2,8 @@
 //
 // Rows are sorted by class and each class starts a new 64-row word, so that a word belongs to one class and one pass of
 // popcounts over a column yields the counts of every class. A row of weight 5 is there twice, among the rows of its
-// class that weigh 1 and among those that weigh 4: a span of words has one class and one weight, a power of two.
+// class that weigh 1 and among those that weigh 4: a span of words has one class and one weight, a power of two. Where
+// that would be too many copies, as with real weights, rows are there once and their weights beside them as bit planes.
 // A subset is the list of words it has rows in, with a mask each; it is only meaningful together with its matrix. A
 // subset can be compacted into a matrix of its own.
 #pragma once
@@ -43,6 +44,9 @@ struct BitMatrix {
     // 64 * n_words: a random key per row, whose sums identify subsets.
     bool has_keys = false;
     AlignedBuffer<std::uint64_t> key_low, key_high;
+    // Bit planes of the row weights, plane-major: weight = sum of 2^p over the planes p that have the row's bit.
+    std::size_t n_planes = 0;  // 0: the spans tell the weights
+    AlignedBuffer<std::uint64_t> planes;
     // Of a row that is there several times, one: only if rows have weights.
     bool has_primary = false;
     AlignedBuffer<std::uint64_t> primary;

@@ -1,4 +1,4 @@
-// Counting by popcount; a factor per span of rows that weigh the same.
+// Counting by popcount; a factor per span, or bit plane, of rows that weigh the same.
 #include "counting.hpp"
 
 #include <algorithm>
@@ -39,18 +39,34 @@ void Counter<Count>::count(const BitMatrix& matrix, WordList list, std::int32_t*
     }
 }
 
+// The rows of the list that are in mask(word).
+template <class Count>
+template <class Mask>
+WordList Counter<Count>::part_of(WordList list, Mask mask) {
+    part_words_.resize(list.size);
+    part_masks_.resize(list.size);
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < list.size; ++i) {
+        const std::uint64_t rows = list.masks[i] & mask(list.words[i]);
+        part_words_[n] = list.words[i];
+        part_masks_[n] = rows;
+        n += rows != 0 ? 1 : 0;
+    }
+    return {part_words_.data(), part_masks_.data(), n};
+}
+
 template <class Count>
 void Counter<Count>::weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out) {
     const std::int32_t class_index = subset.spans[span].class_index;
     const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(class_index)];
-    for (bool first = true; span < subset.spans.size() && subset.spans[span].class_index == class_index;
-         ++span, first = false) {
-        const WordList list = subset.list(subset.spans[span]);
-        const auto factor = static_cast<Count>(class_weight << subset.spans[span].shift);
+    bool first = true;
+    const auto add = [&](WordList list, int shift) {
+        const auto factor = static_cast<Count>(class_weight << shift);
         if constexpr (std::is_same_v<Count, std::int32_t>) {
             if (first && factor == 1) {
                 count(matrix, list, out);
-                continue;
+                first = false;
+                return;
             }
         }
         const std::int32_t* counts = counted(matrix, list);
@@ -58,7 +74,23 @@ void Counter<Count>::weights(const BitMatrix& matrix, const Subset& subset, std:
             const Count weight = static_cast<Count>(counts[j]) * factor;
             out[j] = first ? weight : out[j] + weight;
         }
+        first = false;
+    };
+    for (; span < subset.spans.size() && subset.spans[span].class_index == class_index; ++span) {
+        const WordList list = subset.list(subset.spans[span]);
+        if (matrix.n_planes == 0) {
+            add(list, subset.spans[span].shift);
+        }
+        for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+            add(in_plane(matrix, p, list), static_cast<int>(p));
+        }
     }
+}
+
+template <class Count>
+WordList Counter<Count>::in_plane(const BitMatrix& matrix, std::size_t plane, WordList list) {
+    const std::uint64_t* bits = matrix.planes.data() + plane * matrix.n_words;
+    return part_of(list, [&](std::uint32_t word) { return bits[word]; });
 }
 
 template <class Count>
@@ -97,22 +129,6 @@ void Counter<Count>::weights_of_sides(const BitMatrix& matrix, const Subset& sub
     }
 }
 
-// The rows of the list that are in mask(word).
-template <class Count>
-template <class Mask>
-WordList Counter<Count>::part_of(WordList list, Mask mask) {
-    part_words_.resize(list.size);
-    part_masks_.resize(list.size);
-    std::size_t n = 0;
-    for (std::size_t i = 0; i < list.size; ++i) {
-        const std::uint64_t rows = list.masks[i] & mask(list.words[i]);
-        part_words_[n] = list.words[i];
-        part_masks_[n] = rows;
-        n += rows != 0 ? 1 : 0;
-    }
-    return {part_words_.data(), part_masks_.data(), n};
-}
-
 // Rows with weights are there several times, one of them the primary one; merged rows stand for 2^shift each.
 template <class Count>
 void Counter<Count>::rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out) {
@@ -130,13 +146,25 @@ void Counter<Count>::rows(const BitMatrix& matrix, const Subset& subset, std::in
 }
 
 template <class Count>
+std::size_t Counter<Count>::n_rows(const BitMatrix& matrix, const Subset& subset, const Span& span) const {
+    return matrix.has_primary ? kernels_.count_rows(subset.list(span), matrix.primary.data())
+                              : kernels_.count_rows(subset.list(span), nullptr) << span.shift;
+}
+
+template <class Count>
 std::size_t Counter<Count>::n_rows(const BitMatrix& matrix, const Subset& subset) const {
-    if (matrix.has_primary) {
-        return kernels_.count_rows(subset.list(), matrix.primary.data());
-    }
     std::size_t n = 0;
     for (const Span& span : subset.spans) {
-        n += kernels_.count_rows(subset.list(span), nullptr) << span.shift;
+        n += n_rows(matrix, subset, span);
+    }
+    return n;
+}
+
+template <class Count>
+std::size_t Counter<Count>::n_rows(const BitMatrix& matrix, const Subset& subset, std::int32_t class_index) const {
+    std::size_t n = 0;
+    for (const Span& span : subset.spans) {
+        n += span.class_index == class_index ? n_rows(matrix, subset, span) : 0;
     }
     return n;
 }
@@ -147,10 +175,17 @@ Count Counter<Count>::conflicts(const BitMatrix& matrix, const Subset& subset) {
         return 0;
     }
     Count sum = 0;
+    const auto add = [&](WordList list, std::int64_t weight) {
+        sum += static_cast<Count>(kernels_.count_rows(list, matrix.conflicts.data())) * static_cast<Count>(weight);
+    };
     for (const Span& span : subset.spans) {
-        const std::int64_t weight = class_weight_[static_cast<std::size_t>(span.class_index)] << span.shift;
-        sum += static_cast<Count>(kernels_.count_rows(subset.list(span), matrix.conflicts.data())) *
-               static_cast<Count>(weight);
+        const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(span.class_index)];
+        if (matrix.n_planes == 0) {
+            add(subset.list(span), class_weight << span.shift);
+        }
+        for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+            add(in_plane(matrix, p, subset.list(span)), class_weight << p);
+        }
     }
     return sum;
 }

@@ -30,24 +30,27 @@ class Counter {
     void weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out);
 
     // The same for several sides of splits of the subset at once: out[i][j] for side i. The rows are taken in blocks
-    // that stay in the cache while all sides are counted.
+    // that stay in the cache while all sides are counted. Not for weights in bit planes.
     void weights_of_sides(const BitMatrix& matrix, const Subset& subset, std::span<const Side> sides, std::size_t& span,
                           Count* const* out);
 
     // out[j] = number of rows of the subset that have column j.
     void rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out);
 
-    // Number of rows of the subset.
+    // Number of rows of the subset, and of one class of it.
     std::size_t n_rows(const BitMatrix& matrix, const Subset& subset) const;
+    std::size_t n_rows(const BitMatrix& matrix, const Subset& subset, std::int32_t class_index) const;
 
     // Weight of the rows of the subset that every tree gets wrong.
     Count conflicts(const BitMatrix& matrix, const Subset& subset);
 
   private:
     void count(const BitMatrix& matrix, WordList list, std::int32_t* out);
+    std::size_t n_rows(const BitMatrix& matrix, const Subset& subset, const Span& span) const;
     const std::int32_t* counted(const BitMatrix& matrix, WordList list);
     template <class Mask>
     WordList part_of(WordList list, Mask mask);
+    WordList in_plane(const BitMatrix& matrix, std::size_t plane, WordList list);
 
     const Kernels& kernels_;
     std::span<const std::int64_t> class_weight_;

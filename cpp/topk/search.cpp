@@ -89,7 +89,8 @@ class Search {
         return height(level) == 2 || all_columns(static_cast<int>(k_.size()) - 1);
     }
     bool is_large(const Node<Count>& node) const {
-        return node.subset.words.size() * matrix_.n_columns * sizeof(std::uint64_t) > options_.large_node_bytes;
+        return matrix_.n_planes == 0 &&
+               node.subset.words.size() * matrix_.n_columns * sizeof(std::uint64_t) > options_.large_node_bytes;
     }
     std::int64_t budget_or_none(std::int64_t budget) const { return options_.use_bounds ? budget : kInfinity; }
     bool all_columns(int level) const {
@@ -265,11 +266,15 @@ std::unique_ptr<TreeNode> Search<Count>::search_pass(Space& space, std::int32_t 
 template <class Count>
 std::unique_ptr<TreeNode> Search<Count>::leaf_node(const Space& space, const Node<Count>& node) const {
     auto leaf = std::make_unique<TreeNode>();
-    leaf->n_rows =
-        weighted_ ? static_cast<std::int64_t>(space.counter.n_rows(*node.matrix, node.subset)) : node.whole.weight;
+    const std::vector<Count>& totals = node.counts.totals;
+    const auto heaviest = std::max_element(totals.begin(), totals.end()) - totals.begin();
+    const std::int32_t predicted = node.counts.class_index[static_cast<std::size_t>(heaviest)];
+    leaf->n_rows = static_cast<std::int64_t>(space.counter.n_rows(*node.matrix, node.subset));
+    leaf->n_wrong =
+        leaf->n_rows - static_cast<std::int64_t>(space.counter.n_rows(*node.matrix, node.subset, predicted));
     leaf->class_weight.assign(static_cast<std::size_t>(data_.n_classes), 0);
-    for (std::size_t c = 0; c < node.counts.totals.size(); ++c) {
-        leaf->class_weight[static_cast<std::size_t>(node.counts.class_index[c])] = node.counts.totals[c];
+    for (std::size_t c = 0; c < totals.size(); ++c) {
+        leaf->class_weight[static_cast<std::size_t>(node.counts.class_index[c])] = totals[c];
     }
     leaf->cost = leaf_cost(node.whole.errors());
     return leaf;

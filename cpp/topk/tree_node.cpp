@@ -16,6 +16,8 @@ std::int32_t append(const TreeNode& node, Solution& out) {
         const std::int32_t true_child = append(*node.child[1], out);
         out.false_child[index] = false_child;
         out.true_child[index] = true_child;
+    } else {
+        out.n_wrong += node.n_wrong;
     }
     return static_cast<std::int32_t>(index);
 }

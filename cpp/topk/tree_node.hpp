@@ -14,6 +14,7 @@ inline constexpr std::int32_t kLeaf = -1;
 struct TreeNode {
     std::int32_t column = kLeaf;
     std::int64_t n_rows = 0;
+    std::int64_t n_wrong = 0;  // rows that a leaf here gets wrong
     std::int64_t cost = 0;
     std::vector<std::int64_t> class_weight;
     std::unique_ptr<TreeNode> child[2];  // false, true

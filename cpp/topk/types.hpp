@@ -88,7 +88,8 @@ struct Solution {
     std::vector<std::int64_t> n_rows;        // per node
     std::vector<std::int64_t> class_weight;  // per node and class, in integer weights
     std::int64_t cost = 0;
-    bool complete = true;  // false: the time limit ended the search before the k asked for
+    std::int64_t n_wrong = 0;  // rows that the tree gets wrong, whatever they weigh
+    bool complete = true;      // false: the time limit ended the search before the k asked for
     Statistics statistics;
 };
 

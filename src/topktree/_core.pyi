@@ -23,6 +23,7 @@ class Solution(TypedDict):
     n_rows: NDArray[np.int64]
     class_weight: NDArray[np.int64]  # (n_nodes, n_classes)
     cost: int
+    n_wrong: int
     complete: bool
     statistics: Statistics
 

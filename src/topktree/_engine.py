@@ -42,6 +42,7 @@ class Solution:
     n_rows: IntArray  # (n_nodes,)
     class_weight: IntArray  # (n_nodes, n_classes), integer weights
     cost: int
+    n_wrong: int  # rows that the tree gets wrong, whatever they weigh
     complete: bool  # False: the time limit came first
     statistics: Statistics
 

@@ -6,9 +6,11 @@ interface.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Self
@@ -148,15 +150,15 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         start = time.perf_counter()
         self._check_parameters()
         with _restored_on_error(self):
-            labels = read_labels(self, y)
-            table = read_table(self, X, reset=True)
-            work = Interruptible(table.n_rows * len(table.names))
+            work = Interruptible(self._n_values(X))
+            labels = work.call(read_labels, self, y)
+            table = self._read(X, work)
             training = work.call(self._validate, table, labels, sample_weight)
             rows, columns = work.call(self._binarize, training, work.check)
             objective = work.call(self._objective, training, len(columns))
             solution = self._search(rows, columns, training, objective, start)
             self._store(training, columns, objective, solution)
-            self.train_errors_ = work.call(self._train_errors, training)
+            self.train_errors_ = solution.n_wrong + work.call(self._errors_without_weight, training)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -279,11 +281,25 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         _parameters.check_n_jobs(self.n_jobs)
         _parameters.check_int("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
 
+    def _n_values(self, X: ArrayLike) -> int:
+        """About how many values there are to be handled, thresholds included."""
+        n_rows, *n_features = getattr(X, "shape", (0,))
+        n_thresholds = min(n_rows, 1000) if self.max_thresholds is None else self.max_thresholds
+        return int(n_rows * math.prod(n_features) * max(1, n_thresholds / 32))
+
+    def _read(self, X: ArrayLike, work: Interruptible) -> Table:
+        """The table. What it sets on the estimator it sets on a copy first: after Ctrl-C it may still be at work."""
+        copied = copy(self)
+        table = work.call(lambda: read_table(copied, X, reset=True))
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(copied, name):
+                setattr(self, name, getattr(copied, name))
+        return table
+
     def _validate(self, table: Table, labels: NDArray[Any], sample_weight: ArrayLike | None) -> _Training:
         """The rows that have weight, classes as indices."""
-        all_rows = table
         classes, indices = number_labels(labels, table.n_rows)
-        all_classes = indices
         row_weights = read_weights(sample_weight, table.n_rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
         has_weight = None if row_weights is None else row_weights > 0
@@ -297,11 +313,13 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
                 "y must have rows of at least two classes with weight (sample_weight times class_weight), "
                 f"got {len(present)} class: {found}"
             )
+        left_out = None
         if has_weight is not None and not has_weight.all():
+            left_out = table.take(~has_weight), indices[~has_weight]
             table, indices = table.take(has_weight), indices[has_weight]
             row_weights = None if row_weights is None else row_weights[has_weight]
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
-        return _Training(table, features, indices, classes, row_weights, class_weights, all_rows, all_classes)
+        return _Training(table, features, indices, classes, row_weights, class_weights, left_out)
 
     def _binarize(self, training: _Training, check: Callable[[], None]) -> tuple[_engine.Rows, Columns]:
         """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is. `check` may raise, to end it early."""
@@ -362,14 +380,15 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self.status_ = ("optimal" if searched_all else "complete") if solution.complete else "time_limit"
         self.search_ = dict(solution.statistics)
 
-    def _train_errors(self, training: _Training) -> int:
-        """Rows of the training data that the tree gets wrong, whatever they weigh."""
-        if isinstance(self.cost_, int) and training.table is training.all_rows:
-            return self.cost_  # every row weighs 1 and costs 1
+    def _errors_without_weight(self, training: _Training) -> int:
+        """Rows of weight zero, left out of the fit, that the tree gets wrong."""
+        if training.left_out is None:
+            return 0
+        rows, wanted = training.left_out
         try:
-            encoded, wanted = encode(training.all_rows, self.features_), training.all_classes
-        except (TypeError, ValueError):  # a row of weight zero, left out of the fit, may hold anything
-            encoded, wanted = encode(training.table, self.features_), training.y
+            encoded = encode(rows, self.features_)
+        except (TypeError, ValueError):  # they may hold anything
+            return 0
         predicted = np.argmax(self.tree_.value, axis=1)[self.tree_.apply(encoded)]
         return int(np.count_nonzero(predicted != wanted))
 
@@ -401,7 +420,7 @@ def load(path: PathLike) -> TopKTreeClassifier:
 
 @dataclass(frozen=True)
 class _Training:
-    """Validated training data: only rows with weight, and beside them all rows as they came."""
+    """Validated training data: only rows with weight, the others beside them."""
 
     table: Table
     features: tuple[Feature, ...]
@@ -409,8 +428,7 @@ class _Training:
     classes: NDArray[Any]
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None
-    all_rows: Table
-    all_classes: NDArray[np.int32]
+    left_out: tuple[Table, NDArray[np.int32]] | None  # rows without weight, and their classes
 
 
 def _class_weights(

@@ -62,7 +62,10 @@ std::vector<Row> naive_rows(const Problem& problem, bool with_conflicts) {
 
 Row read_row(const BitMatrix& matrix, std::size_t n_columns, const Span& span, std::size_t word, std::size_t bit) {
     const auto has = [&](std::uint64_t bits) { return static_cast<std::uint8_t>(bits >> bit & 1); };
-    Row row = {{}, span.class_index, std::int64_t{1} << span.shift, false};
+    Row row = {{}, span.class_index, matrix.n_planes == 0 ? std::int64_t{1} << span.shift : 0, false};
+    for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+        row.weight += std::int64_t{has(matrix.planes[p * matrix.n_words + word])} << p;
+    }
     for (std::size_t j = 0; j < n_columns; ++j) {
         row.columns.push_back(has(matrix.word(word)[j]));
     }

@@ -15,6 +15,9 @@ namespace {
 template <class Count>
 void test_sides(const Problem& problem, const BitMatrix& matrix, const Subset& subset, std::size_t column,
                 Counter<Count>& counter) {
+    if (matrix.n_planes > 0) {
+        return;
+    }
     const std::size_t n_columns = problem.n_columns;
     std::vector<Side> sides;
     for (std::size_t i = 0; i < std::min<std::size_t>(n_columns, 5); ++i) {
