@@ -54,6 +54,7 @@ def strings(n, d):
 SHAPES = {
     "tall": lambda: noise(1_000_000, 100),
     "numbers": lambda: numbers(500_000, 20),
+    "few numbers": lambda: numbers(15_000, 4),
     "wide": lambda: noise(2_000, 20_000),
     "small": lambda: noise(3_000, 120, 3),
     "many classes": lambda: noise(20_000, 200, 500),
@@ -233,6 +234,7 @@ def run(function, *arguments):
     ("shape", "changes", "limits"),
     [
         ("tall", {"n_jobs": 2, "k": [8, 4, 4, 2, 3, 4], "max_depth": 6}, [1.0]),
+        ("tall", {"class_weight": "balanced", "leaf_penalty": 1e-4}, [1.0]),
         ("numbers", {}, [1.0]),
         ("wide", {"n_jobs": 2}, [0.4]),
         ("small", {"n_jobs": 2, "leaf_penalty": 0.0005}, [0.05, 0.5]),
@@ -311,6 +313,7 @@ def test_the_memory_limit_holds():
     [
         ("tall", {}),
         ("numbers", {"n_jobs": 2}),
+        ("few numbers", {"max_thresholds": None}),
         ("wide", {"n_jobs": 2}),
         ("strings", {}),
         ("every threshold", {"max_thresholds": None, "criterion": "own"}),
