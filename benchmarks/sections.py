@@ -77,21 +77,22 @@ def topk(found: Found) -> Section:
 
 
 def optimal(found: Found) -> Section:
-    cells = duels(found, "optimal", "pystreed")
-    header = ["dataset", "rows", "columns", "k", "depth", "topktree", "pystreed", "ratio", *ERRORS_AND_MEMORY]
-    section = versus('pystreed: optimal trees, k = "all"', header, cells)
+    return proven(found, "optimal", "pystreed", 'pystreed: optimal trees, k = "all"', "columns")
+
+
+def proven(found: Found, name: str, peer: str, title: str, width: str) -> Section:
+    """Optimal trees, where both must have the same errors; `width`: what the data has columns of."""
+    cells = duels(found, name, peer)
+    header = ["dataset", "rows", width, "k", "depth", "topktree", peer, "ratio", *ERRORS_AND_MEMORY]
+    section = versus(title, header, cells)
     for duel in cells:
         section.findings.check_optimal(duel)
     return section
 
 
 def contree(found: Found) -> Section:
-    cells = duels(found, "contree", "pycontree")
-    header = ["dataset", "rows", "features", "k", "depth", "topktree", "pycontree", "ratio", *ERRORS_AND_MEMORY]
-    section = versus('pycontree: optimal trees on raw numbers, k = "all", every midpoint a threshold', header, cells)
-    for duel in cells:
-        section.findings.check_optimal(duel)
-    return section
+    title = 'pycontree: optimal trees on raw numbers, k = "all", every midpoint a threshold'
+    return proven(found, "contree", "pycontree", title, "features")
 
 
 def penalty(found: Found) -> Section:

@@ -879,3 +879,9 @@ def test_criterion_is_passed_on(criterion):
     classifier = fitted(X, y, k=1, max_depth=5, criterion=criterion)
     np.testing.assert_array_equal(classifier.tree_.feature, np.where(expected.column < 0, -2, expected.column))
     assert classifier.cost_ == expected.cost
+
+
+@pytest.mark.parametrize("X", [np.array(5), np.zeros(3), np.zeros((2, 2, 2)), None])
+def test_what_is_no_table_is_refused(X):
+    with pytest.raises(ValueError, match=r"Expected 2D array|dim 3"):
+        TopKTreeClassifier().fit(X, [0, 1])

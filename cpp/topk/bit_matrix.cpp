@@ -13,7 +13,7 @@ namespace topk {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
-constexpr std::size_t kMaxCopies = 3;
+constexpr std::size_t kMaxCopies = 3;                      // of a row, on average; with more, weights are bit planes
 constexpr std::uint32_t kPrefetch = 16;                    // words ahead
 constexpr std::size_t kCacheBytes = std::size_t{1} << 20;  // of the second-level cache, those that are likely left
 
@@ -41,8 +41,7 @@ struct RowFacts {
     const Data& data;
     Clusters clusters;
     Duplicates duplicates;
-
-    bool in_planes = false;  // weights are beside the rows
+    bool in_planes;  // weights are beside the rows
 
     // Rows are there once for every bit of this.
     std::uint64_t copies(std::size_t row) const {
@@ -57,7 +56,6 @@ struct RowFacts {
     std::size_t cluster(std::size_t row) const { return clusters.of_row.empty() ? 0 : clusters.of_row[row]; }
 };
 
-// Whether copies of the rows would be more than three for each.
 bool needs_planes(const Data& data) {
     std::size_t n_copies = 0;
     for (const std::int64_t weight : data.row_weight) {
@@ -70,8 +68,7 @@ bool needs_planes(const Data& data) {
 RowOrder sort_rows(const RowFacts& facts) {
     const Data& data = facts.data;
     std::uint64_t all_bits = 1;
-    for (std::size_t row = 0; row < data.n_rows && !(data.row_weight.empty() && facts.duplicates.stands_for.empty());
-         ++row) {
+    for (std::size_t row = 0; row < data.n_rows; ++row) {
         all_bits |= facts.copies(row);
     }
     const auto n_shifts = static_cast<std::size_t>(std::bit_width(all_bits));

@@ -78,15 +78,12 @@ class Search {
     }
     // Whether tried splits bound others: only bounds over all columns do, which is what the last level has anyway.
     bool bounds_sides(int level) const {
-        if (!options_.use_bounds || limits_.min_weight > 1 || limits_.track_rows) {
-            return false;
+        bool over_all_columns = true;
+        for (int below = level + 1; below < static_cast<int>(k_.size()); ++below) {
+            over_all_columns &= all_columns(below);
         }
-        for (int below = level + 1; below + 1 < static_cast<int>(k_.size()); ++below) {
-            if (!all_columns(below)) {
-                return false;
-            }
-        }
-        return height(level) == 2 || all_columns(static_cast<int>(k_.size()) - 1);
+        return options_.use_bounds && limits_.min_weight == 1 && !limits_.track_rows &&
+               (over_all_columns || height(level) == 2);
     }
     bool is_large(const Node<Count>& node) const {
         return matrix_.n_planes == 0 &&

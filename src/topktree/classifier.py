@@ -80,7 +80,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     memory_limit : int or None, default=None
         Bytes for the cache of solved subproblems; None means 1 GiB. Less memory takes more time, for the same tree.
     n_jobs : int or None, default=None
-        Threads; None means 1, -1 all cores. They help from a `max_depth` of 3 on.
+        Threads; None means 1, -1 all cores. They help from a `max_depth` of 3 on, and start once a search has run for
+        2 ms.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     min_weight_fraction_leaf : float, default=0.0
@@ -283,9 +284,11 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _n_values(self, X: ArrayLike) -> int:
         """About how many values there are to be handled, thresholds included."""
-        n_rows, *n_features = getattr(X, "shape", (0,))
-        n_thresholds = min(n_rows, 1000) if self.max_thresholds is None else self.max_thresholds
-        return int(n_rows * math.prod(n_features) * max(1, n_thresholds / 32))
+        shape: tuple[Any, ...] = getattr(X, "shape", ())
+        if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
+            return 0
+        n_thresholds = min(shape[0], 1000) if self.max_thresholds is None else self.max_thresholds
+        return int(math.prod(shape) * max(1, n_thresholds / 32))
 
     def _read(self, X: ArrayLike, work: Interruptible) -> Table:
         """The table. What it sets on the estimator it sets on a copy first: after Ctrl-C it may still be at work."""
