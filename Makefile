@@ -22,7 +22,7 @@ BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp)
 demo: $(VENV)/installed
 	@$(PY) -m topktree._demo
 
-test: $(VENV)/installed $(VENV)/test-tools $(VENV)/plot-tools $(VENV)/interop-tools
+test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools
 	@$(call cpp_tests,release,Release,)
 	@$(PY) -m pytest --quiet $(PYTEST)
 
@@ -36,7 +36,7 @@ sanitize: $(VENV)/build-tools
 	@$(call cpp_tests,address,Debug,address$(comma)undefined)
 	@$(call cpp_tests,thread,Debug,thread,-R 'search|thread_pool|cache')
 
-lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/plot-tools
+lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/cli-tools $(VENV)/plot-tools
 	@$(TOOLS) ruff check
 	@$(TOOLS) ruff format --check
 	@$(TOOLS) mypy --strict

@@ -2,10 +2,10 @@
 
 from importlib.metadata import version
 
-from . import datasets
+from . import datasets, hard
 from .binarizer import Binarizer
 from .classifier import TopKTreeClassifier, load
 
 __version__ = version("topktree")
 
-__all__ = ["Binarizer", "TopKTreeClassifier", "__version__", "datasets", "load"]
+__all__ = ["Binarizer", "TopKTreeClassifier", "__version__", "datasets", "hard", "load"]

@@ -1,0 +1,19 @@
+"""The command `topktree`, also as `python -m topktree`."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say what it needs."""
+    try:
+        from .cli import main as command
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich"):
+            raise
+        sys.stderr.write(f"The command line needs {error.name}: pip install 'topktree[cli]'\n")
+        sys.exit(2)
+    command(prog_name="topktree")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The figures and theorems of the paper, remade."""

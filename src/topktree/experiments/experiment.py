@@ -1,0 +1,80 @@
+"""What an experiment is: its runs, how one of them is made, and what is written about them.
+
+In: nothing; these are the records that every file of this folder fills in and that `runner.py` reads.
+The one idea: a run is a row of a CSV file, known by its key columns, so that what is done need not be done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .stopwatch import Stopwatch
+
+Value = Any  # str, int, float or None: a field of a CSV file
+Task = Mapping[str, Value]  # the key columns of one run
+Row = dict[str, Value]  # key and result columns
+
+# What became of a run: the column `status`.
+FINISHED = "finished"
+TIMEOUT = "timeout"  # the limit came first
+SKIPPED = "skipped"  # an easier run did not finish within the limit
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asks for; what is None is up to each experiment."""
+
+    data_home: str | None = None
+    datasets: tuple[str, ...] | None = None
+    splits: int = 10  # of each dataset
+    sizes: int = 30  # in each sweep of Figure 3
+    max_depth: int | None = None
+    time_limit: float | None = None  # seconds for one run
+
+
+def never(task: Task, stopped: Task) -> bool:
+    """No run is hopeless because of another."""
+    return False
+
+
+def no_data(task: Task) -> str | None:
+    """A run that needs no dataset."""
+    return None
+
+
+def its_dataset(task: Task) -> str | None:
+    """The dataset that the run names."""
+    return str(task["dataset"])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or a table: runs, pictures, summary.
+
+    `run(task, settings)` gives the result columns of a run. An experiment that measures time has `alone` instead: one
+    run after the other, each in a process that is stopped at the limit.
+    """
+
+    name: str
+    title: str
+    keys: tuple[str, ...]
+    results: tuple[str, ...]
+    tasks: Callable[[Settings], Sequence[Task]]
+    run: Callable[[Task, Settings], Row] | None = None
+    alone: Callable[[Task, Settings, Stopwatch], Row] | None = None
+    limit: float = 60.0  # seconds for one run, unless the user says otherwise
+    effort: Callable[[Task], tuple[int, ...]] = field(default=lambda task: ())  # runs of less effort come first
+    is_hopeless: Callable[[Task, Task], bool] = never  # would a run be stopped, given that this other one was?
+    needs: Callable[[Task], str | None] = no_data  # the dataset of a run, by its name in the paper's folder
+    summarise: Callable[[Sequence[Row]], list[Row]] | None = None  # None: the runs themselves are few enough
+    pictures: Callable[[Sequence[Row]], dict[str, Figure]] | None = None  # of the summary, by file name
+
+    def time_limit(self, settings: Settings) -> float:
+        """Seconds for one run."""
+        return self.limit if settings.time_limit is None else settings.time_limit

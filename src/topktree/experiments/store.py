@@ -1,0 +1,172 @@
+"""The CSV file of an experiment's runs: read, mended, added to.
+
+In: a path, the names of key and result columns. Out: the rows by their keys; a line is written as soon as a run ends.
+The one idea: the file is its own log. A line that is not whole (a kill, a full disk, an editor) costs that one run, and
+what was there is kept beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Row, Task, Value
+
+Key = tuple[str, ...]
+
+STATUSES = {FINISHED, TIMEOUT, SKIPPED, FAILED}
+
+
+def as_text(value: Value) -> str:
+    """A field of a CSV line: no line breaks, nothing for None."""
+    return "" if value is None else " ".join(str(value).split())
+
+
+def as_value(text: str) -> Value:
+    """The value of a field: an int or a float where it reads as one."""
+    if not text:
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+class Store:
+    """The runs of one experiment, in memory and on disk."""
+
+    def __init__(self, path: Path, keys: Sequence[str], results: Sequence[str]) -> None:
+        self.path = path
+        self.keys = tuple(keys)
+        self.columns = (*keys, *results)
+        self.rows: dict[Key, Row] = {}
+        self.damage = ""  # what was wrong with the file, in words
+        self._stream: TextIO | None = None
+        if path.exists():
+            self._read()
+
+    def key(self, task: Task) -> Key:
+        """What a run is known by."""
+        return tuple(as_text(task[name]) for name in self.keys)
+
+    def find(self, task: Task) -> Row | None:
+        """The row of a run, if there is one."""
+        return self.rows.get(self.key(task))
+
+    def add(self, row: Row) -> None:
+        """Write a row; one with the same key is replaced (in the file, the last one counts)."""
+        self.rows[self.key(row)] = row
+        if self._stream is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not self.path.exists()
+            self._stream = self.path.open("a", encoding="utf-8", newline="")
+            if is_new:
+                self._stream.write(self._line(dict(zip(self.columns, self.columns, strict=True))))
+        self._stream.write(self._line(row))
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def set_aside(self) -> Path | None:
+        """Start anew: the file gets another name; None if there is none."""
+        self.close()
+        self.rows = {}
+        if not self.path.exists():
+            return None
+        target = unused(self.path)
+        os.replace(self.path, target)
+        return target
+
+    def _line(self, row: Row) -> str:
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerow([as_text(row[name]) for name in self.columns])
+        return buffer.getvalue()
+
+    def _read(self) -> None:
+        content = self.path.read_bytes()
+        lines = content.decode("utf-8", errors="replace").splitlines(keepends=True)
+        header = self._fields(lines[0]) if lines else None
+        if header != list(self.columns):
+            aside = self.set_aside()
+            self.damage = (
+                f"the first line of {self.path} is not that of its runs: kept as {aside}, all runs are made again"
+            )
+            return
+        bad = 0
+        for line in lines[1:]:
+            row = self._parse(line)
+            if row is None:
+                bad += 1
+            else:
+                self.rows[self.key(row)] = row
+        if bad:
+            self._mend(content, bad)
+
+    def _mend(self, content: bytes, bad: int) -> None:
+        """Keep the damaged file beside, write the good rows."""
+        aside = unused(self.path)
+        aside.write_bytes(content)
+        rows = list(self.rows.values())
+        whole = self.path.with_suffix(".tmp")
+        header: Row = dict(zip(self.columns, self.columns, strict=True))
+        whole.write_text("".join(map(self._line, [header, *rows])), encoding="utf-8", newline="")
+        os.replace(whole, self.path)
+        lines = "1 line is" if bad == 1 else f"{bad} lines are"
+        self.damage = f"{lines} damaged in {self.path} (kept as {aside}): made again"
+
+    @staticmethod
+    def _fields(line: str) -> list[str] | None:
+        """The fields of a whole line."""
+        if not line.endswith("\n"):
+            return None
+        try:
+            return next(csv.reader([line], strict=True), None)
+        except csv.Error:
+            return None
+
+    def _parse(self, line: str) -> Row | None:
+        """The row of a line; None if it is damaged."""
+        fields = self._fields(line)
+        if fields is None or len(fields) != len(self.columns) or "\ufffd" in line:
+            return None
+        row = {name: as_value(text) for name, text in zip(self.columns, fields, strict=True)}
+        if "status" in row and row["status"] not in STATUSES:
+            return None
+        return row
+
+
+def unused(path: Path) -> Path:
+    """A name beside `path` that no file has: path.1, path.2, ..."""
+    number = 1
+    while (candidate := path.with_name(f"{path.name}.{number}")).exists():
+        number += 1
+    return candidate
+
+
+def read_table(path: Path) -> list[Row]:
+    """The rows of a CSV file with a header; none if it is not there."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [{name: as_value(text) for name, text in row.items()} for row in csv.DictReader(stream)]
+
+
+def write_table(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows of equal columns, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = path.with_name(f"{path.name}.tmp")
+    with whole.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(rows[0])
+        writer.writerows([as_text(value) for value in row.values()] for row in rows)
+    os.replace(whole, path)

@@ -1,0 +1,79 @@
+"""Rows of summaries, chosen and compared: what the claims and the page are made of.
+
+In: rows of a CSV file. Out: numbers, and Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import sqrt
+from statistics import fmean
+from typing import Any
+
+from .experiment import Row, Value
+
+
+def where(rows: Iterable[Row], **wanted: Any) -> list[Row]:
+    """The rows with these values; a tuple allows several."""
+    return [
+        row
+        for row in rows
+        if all(row[name] in value if isinstance(value, tuple) else row[name] == value for name, value in wanted.items())
+    ]
+
+
+def values(rows: Iterable[Row], name: str) -> list[Any]:
+    """The different values of a column, in their order."""
+    return list(dict.fromkeys(row[name] for row in rows))
+
+
+def numbers(rows: Iterable[Row], name: str) -> list[float]:
+    """A column without what is missing."""
+    return [value for row in rows if isinstance(value := row[name], int | float)]
+
+
+def mean(found: Sequence[float]) -> float:
+    """The mean; 0 of nothing."""
+    return fmean(found) if found else 0.0
+
+
+def is_clear(row: Row, name: str = "gain") -> bool:
+    """Whether a mean over the splits is further from 0 than two standard deviations of that mean."""
+    average, spread, splits = row[f"{name}_mean"], row[f"{name}_sd"], row["splits"]
+    if not (isinstance(average, float | int) and isinstance(spread, float | int) and isinstance(splits, int)):
+        return False
+    return splits > 1 and abs(average) > 2 * spread / sqrt(splits)
+
+
+def markdown(header: Sequence[str], body: Iterable[Sequence[Any]]) -> str:
+    """A table; numbers to the right, told by the first line of the body."""
+    lines = [[cell(value) for value in line] for line in body]
+    first = lines[0] if lines else []
+    marks = ["---:" if column < len(first) and is_number(first[column]) else "---" for column in range(len(header))]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [list(header), marks, *lines])
+
+
+def cell(value: Any) -> str:
+    """A value as it is printed."""
+    if value is None:
+        return ""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell stands to the right."""
+    return text[:1].isdigit() or (text[:1] in "+-" and text[1:2].isdigit())
+
+
+def points(share: Value, signed: bool = False) -> str:
+    """A share as points of accuracy: 0.0123 is 1.2."""
+    if not isinstance(share, int | float):
+        return ""
+    return f"{100 * share:+.1f}" if signed else f"{100 * share:.1f}"
+
+
+def seconds(value: Value) -> str:
+    """Seconds as a person writes them."""
+    if not isinstance(value, int | float):
+        return ""
+    return f"{value * 1000:.2g} ms" if value < 0.1 else f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
