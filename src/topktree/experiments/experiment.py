@@ -25,6 +25,8 @@ TIMEOUT = "timeout"  # the limit came first
 SKIPPED = "skipped"  # an easier run did not finish within the limit
 FAILED = "failed"
 
+LIMIT, TIMING_LIMIT = 60.0, 600.0  # seconds for one run, unless the user says otherwise
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -68,7 +70,7 @@ class Experiment:
     tasks: Callable[[Settings], Sequence[Task]]
     run: Callable[[Task, Settings], Row] | None = None
     alone: Callable[[Task, Settings, Stopwatch], Row] | None = None
-    limit: float = 60.0  # seconds for one run, unless the user says otherwise
+    limit: float = LIMIT
     effort: Callable[[Task], tuple[int, ...]] = field(default=lambda task: ())  # runs of less effort come first
     is_hopeless: Callable[[Task, Task], bool] = never  # would a run be stopped, given that this other one was?
     needs: Callable[[Task], str | None] = no_data  # the dataset of a run, by its name in the paper's folder

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .. import datasets
 from ..binarizer import Binarizer
 from . import peers
-from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Row, Settings, Task, Value
+from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, TIMING_LIMIT, Experiment, Row, Settings, Task, Value
 from .stopwatch import NO_MEMORY, Stopwatch
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ EXPERIMENT = Experiment(
     RESULTS,
     plan,
     alone=alone,
-    limit=600.0,
+    limit=TIMING_LIMIT,
     is_hopeless=is_harder,
     needs=lambda task: DATASET,
     pictures=lambda rows: {"fig3": draw(rows)},

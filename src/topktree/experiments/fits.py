@@ -166,7 +166,12 @@ def _greedy(cell: Cell) -> Cell:
 
 def _means(rows: Sequence[Row], greedy: Sequence[Row]) -> Row:
     finished = sum(row["status"] == FINISHED for row in rows)
-    found: Row = {"splits": len(rows), "finished": finished, "limit": max(row["limit"] or 0.0 for row in rows)}
+    found: Row = {
+        "splits": len(rows),
+        "finished": finished,
+        "stopped": sum(row["status"] == TIMEOUT for row in rows),  # the rest was not tried
+        "limit": max(row["limit"] or 0.0 for row in rows),
+    }
     if finished < len(rows):
         return found | dict.fromkeys(MEANS)
     test = _accuracy(rows, "test")

@@ -23,7 +23,6 @@ from ..hard import parity
 from ..labels import number_labels
 from .experiment import Row
 
-
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("weight", "trees", "best", "median", "worst", "engine", "equal")
 
