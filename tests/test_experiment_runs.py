@@ -5,9 +5,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from dataclasses import replace
 
 import pytest
+from joblib import parallel_config
 
 from topktree.experiments.experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Settings
 from topktree.experiments.runner import columns, make_runs
@@ -231,3 +234,19 @@ def test_a_killed_command_goes_on_where_it_was(path):
     assert [row["square"] for row in Store(path, slow.keys, columns(slow)).rows.values()][:kept] == [
         n**2 for n in range(kept)
     ]
+
+
+def test_runs_go_to_the_backend_that_joblib_is_told(path):
+    """As a user's Dask or Ray cluster would be told."""
+    threads = set()
+
+    def run(task, settings):
+        threads.add(threading.current_thread())
+        time.sleep(0.02)
+        return {"cost": 0}
+
+    one_wave = replace(toy(run), effort=lambda task: ())
+    with parallel_config(backend="threading", n_jobs=2):
+        _, tally, _ = made(one_wave, path, jobs=None, tasks=[{"k": k, "depth": 1} for k in range(20)])
+    assert tally.finished == 20
+    assert threading.main_thread() not in threads

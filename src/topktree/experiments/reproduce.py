@@ -56,9 +56,13 @@ class Report:
 
 
 def reproduce(
-    names: Sequence[str], settings: Settings, out: Path, screen: Screen, *, jobs: int = 1, resume: bool = True
+    names: Sequence[str], settings: Settings, out: Path, screen: Screen, *, jobs: int | None = None, resume: bool = True
 ) -> Report:
-    """Make what is missing of each experiment, then its tables and pictures, then the page."""
+    """Make what is missing of each experiment, then its tables and pictures, then the page.
+
+    Runs go through joblib, but for those that are timed: within `joblib.parallel_config(backend="dask")`, or any other
+    backend of joblib's, and with `jobs` left to it, they go to that cluster.
+    """
     report = Report()
     for part in dict.fromkeys(part for name in names for part in PARTS.get(name, (name,))):
         _one(EXPERIMENTS[part], settings, out, screen, report, jobs, resume)
@@ -72,7 +76,13 @@ def known_datasets() -> list[str]:
 
 
 def _one(
-    experiment: Experiment, settings: Settings, out: Path, screen: Screen, report: Report, jobs: int, resume: bool
+    experiment: Experiment,
+    settings: Settings,
+    out: Path,
+    screen: Screen,
+    report: Report,
+    jobs: int | None,
+    resume: bool,
 ) -> None:
     store = Store(out / "runs" / f"{experiment.name}.csv", experiment.keys, columns(experiment))
     if store.damage:

@@ -52,7 +52,12 @@ def columns(experiment: Experiment) -> tuple[str, ...]:
 
 
 def make_runs(
-    experiment: Experiment, tasks: Sequence[Task], settings: Settings, store: Store, jobs: int, progress: Progress
+    experiment: Experiment,
+    tasks: Sequence[Task],
+    settings: Settings,
+    store: Store,
+    jobs: int | None,
+    progress: Progress,
 ) -> Tally:
     """Make the runs that are missing, and again those that failed or were stopped at a shorter limit than today's."""
     limit = experiment.time_limit(settings)
@@ -104,7 +109,12 @@ def is_settled(row: Row | None, limit: float) -> bool:
 
 
 def _in_parallel(
-    experiment: Experiment, tasks: Sequence[Task], settings: Settings, stopped: list[Row], _: Stopwatch, jobs: int
+    experiment: Experiment,
+    tasks: Sequence[Task],
+    settings: Settings,
+    stopped: list[Row],
+    _: Stopwatch,
+    jobs: int | None,
 ) -> Iterator[Row]:
     """The rows of tasks of equal effort, as they come."""
     assert experiment.run is not None
@@ -121,7 +131,12 @@ def _in_parallel(
 
 
 def _alone(
-    experiment: Experiment, tasks: Sequence[Task], settings: Settings, stopped: list[Row], stopwatch: Stopwatch, _: int
+    experiment: Experiment,
+    tasks: Sequence[Task],
+    settings: Settings,
+    stopped: list[Row],
+    stopwatch: Stopwatch,
+    _: int | None,
 ) -> Iterator[Row]:
     """The rows of tasks of equal effort, one after the other."""
     assert experiment.alone is not None

@@ -17,6 +17,7 @@ import numpy as np
 from ..classifier import TopKTreeClassifier
 from ..hard import tribes_majority
 from .experiment import Row
+from .tables import markdown
 from .theorem2 import CRITERIA, exact_accuracy
 from .theorem3_frontier import majority_covariance, tribes_covariance
 
@@ -83,27 +84,41 @@ def run(task: Row) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """A line per size and criterion: what Top-1 and Top-K reach, and the smallest k that does as well as Top-K."""
-    lines = [
-        "| h | K | eps | criterion | covariance Tribes | covariance Majority | single leaf | Top-1 | Top-K | "
-        "best possible | Top-K >= 1 - eps | smallest k >= 1 - eps | smallest k as good as Top-K | k <= 1/2 + eps |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    """A line per size: what Top-1 and Top-K reach, and the smallest k that does as well as Top-K."""
+    header = (
+        *(
+            "h",
+            "K",
+            "eps",
+            "covariance Tribes",
+            "covariance Majority",
+            "single leaf",
+            "Top-1",
+            "Top-K",
+            "best possible",
+        ),
+        *("Top-K >= 1 - eps", "smallest k >= 1 - eps", "smallest k as good as Top-K", "k <= 1/2 + eps", "criteria"),
+    )
+    lines: dict[tuple[str, ...], list[str]] = {}  # the criteria that give a line
     for h, K, eps, criterion in dict.fromkeys((row["h"], row["K"], row["eps"], row["criterion"]) for row in rows):
         own = [row for row in rows if (row["h"], row["K"], row["eps"], row["criterion"]) == (h, K, eps, criterion)]
-        own.sort(key=lambda row: int(row["k"]))
-        best = float(own[-1]["accuracy"])
-        cells = (
-            *(h, K, eps, criterion),
-            *(f"{float(own[0][name]):.4f}" for name in ("tribes_covariance", "majority_covariance", "leaf_accuracy")),
-            *(f"{float(value):.4f}" for value in (own[0]["accuracy"], best, own[0]["bayes_accuracy"])),
-            "yes" if own[-1]["succeeds"] else "no",
-            next((row["k"] for row in own if row["succeeds"]), "none"),
-            next(row["k"] for row in own if float(row["accuracy"]) >= best),
-            ", ".join(str(row["k"]) for row in own if row["fails"]) or "none",
-        )
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines) + "\n"
+        lines.setdefault(_cells(sorted(own, key=lambda row: row["k"])), []).append(criterion)
+    return markdown(header, [(*line, ", ".join(criteria)) for line, criteria in lines.items()])
+
+
+def _cells(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The line of one size and criterion, of rows by growing k."""
+    first, last = rows[0], rows[-1]
+    cells = (
+        *(first[name] for name in ("h", "K", "eps")),
+        *(f"{first[name]:.4f}" for name in ("tribes_covariance", "majority_covariance", "leaf_accuracy", "accuracy")),
+        *(f"{last[name]:.4f}" for name in ("accuracy", "bayes_accuracy")),
+        "yes" if last["succeeds"] else "no",
+        next((row["k"] for row in rows if row["succeeds"]), "none"),
+        next(row["k"] for row in rows if row["accuracy"] >= last["accuracy"]),
+        ", ".join(str(row["k"]) for row in rows if row["fails"]) or "none",
+    )
+    return tuple(map(str, cells))
 
 
 def draw(rows: Sequence[Row]) -> Figure:
