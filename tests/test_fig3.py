@@ -233,7 +233,8 @@ def test_a_run_that_hits_the_limit(folder, stopwatch):
             Outcome("finished", value=peers.Fit(4.9, False, 1, 2)),
             ("timeout", None, None, None, 5.0, "stopped itself after 4.9 s"),
         ),
-        (Outcome("failed", "out of memory"), ("failed", None, None, None, 5.0, "out of memory")),
+        (Outcome("failed", "out of memory"), ("timeout", None, None, None, 5.0, "out of memory")),
+        (Outcome("failed", "killed by SIGSEGV"), ("failed", None, None, None, 5.0, "killed by SIGSEGV")),
     ],
 )
 def test_what_counts_as_finished(outcome, expected):

@@ -12,6 +12,8 @@ def main() -> None:
             raise
         sys.stderr.write(f"The command line needs {error.name}: pip install 'topktree[cli]'\n")
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(1)
     command(prog_name="topktree")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import BrokenExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from .experiments.experiment import FINISHED, Row, Settings
 from .experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
 
 ALL, PAGE = "all", "page"
+WIDE = 80  # columns of a terminal that has room for all of the bar
+ALIASES = {"fico": "fico-1000"}  # the paper's FICO
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,11 +34,12 @@ def _dataset_names(context: click.Context, parameter: click.Parameter, value: st
     """Names separated by commas, each of them checked."""
     if value is None:
         return None
-    names = tuple(name for part in value.split(",") if (name := part.strip()))
+    asked = [name for part in value.split(",") if (name := part.strip().lower())]
+    names = tuple(dict.fromkeys(ALIASES.get(name, name) for name in asked))
     unknown = [name for name in names if name not in known_datasets()]
     if unknown or not names:
-        what = ", ".join(unknown) or "nothing"
-        raise click.BadParameter(f"{what} is no dataset of the paper; allowed are {', '.join(known_datasets())}")
+        what = f"{', '.join(unknown)} is no dataset of the paper" if unknown else "no name is given"
+        raise click.BadParameter(f"{what}; allowed are {', '.join(known_datasets())}")
     return names
 
 
@@ -103,7 +107,7 @@ def reproduce_command(
     """
     if jobs == 0:
         raise click.BadParameter("0 is not allowed; -1 is one per core", param_hint="--jobs")
-    if find_spec("matplotlib") is None:
+    if find_spec("matplotlib") is None and set(what) != {PAGE}:
         raise click.UsageError("pictures need matplotlib: pip install 'topktree[cli,plot]'")
     names = list(EXPERIMENTS) if ALL in what else [name for name in what if name != PAGE]
     settings = Settings(os.path.abspath(data) if data else None, datasets, splits, sizes, max_depth, time_limit)
@@ -112,11 +116,17 @@ def reproduce_command(
         report = reproduce(names, settings, out, screen, jobs=jobs, resume=resume)
     except KeyboardInterrupt:
         screen.stop()
-        screen.say(f"Interrupted. What is done is in {out / 'runs'}; the same command goes on from there.")
+        screen.say(f"Interrupted. What is done is in {out / 'runs'}; the same command (without --no-resume) goes on.")
         sys.exit(1)
     except OSError as error:
         screen.stop()
-        screen.say(f"Error: cannot write to --out {out}: {error}")
+        screen.say(f"Error: --out {out}: {error}")
+        sys.exit(2)
+    except BrokenExecutor:
+        screen.stop()
+        screen.say(
+            f"Error: a worker died, perhaps for want of memory. The same command goes on; try less than --jobs {jobs}."
+        )
         sys.exit(2)
     sys.exit(_conclude(report, out, screen))
 
@@ -144,7 +154,7 @@ class Screen:
     """A bar on a terminal, a line for every tenth of the runs elsewhere."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, soft_wrap=True, highlight=False)
+        self._console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
         self._progress: Progress | None = None
         self._name, self._total, self._done = "", 0, 0
 
@@ -156,15 +166,10 @@ class Screen:
         """A new bar."""
         self._name, self._total, self._done = name, total, done
         if self._console.is_terminal:
-            self._progress = Progress(
-                TextColumn("{task.description:>12}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[last]}", style="dim"),
-                console=self._console,
-            )
+            columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+            if self._console.width >= WIDE:
+                columns += [TimeElapsedColumn(), TextColumn("{task.fields[last]}", style="dim")]
+            self._progress = Progress(*columns, console=self._console)
             self._progress.start()
             self._progress.add_task(name, total=total, completed=done, last="")
         elif done < total:

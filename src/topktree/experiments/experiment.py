@@ -75,7 +75,9 @@ class Experiment:
     is_hopeless: Callable[[Task, Task], bool] = never  # would a run be stopped, given that this other one was?
     needs: Callable[[Task], str | None] = no_data  # the dataset of a run, by its name in the paper's folder
     summarise: Callable[[Sequence[Row]], list[Row]] | None = None  # None: the runs themselves are few enough
+    summary: tuple[str, ...] = ()  # the columns of the summary
     pictures: Callable[[Sequence[Row]], dict[str, Figure]] | None = None  # of the summary, by file name
+    drawn: tuple[str, ...] = ()  # all file names that there can be
 
     def time_limit(self, settings: Settings) -> float:
         """Seconds for one run."""

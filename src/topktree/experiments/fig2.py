@@ -57,4 +57,5 @@ def draw(summary: Sequence[Row]) -> dict[str, Any]:
     return figures
 
 
-EXPERIMENT = fits.experiment("fig2", "Figure 2: test accuracy against depth", plan, draw)
+DRAWN = tuple(f"fig2{part}{suffix}" for suffix in SUFFIX.values() for part in ("", "-appendix"))
+EXPERIMENT = fits.experiment("fig2", "Figure 2: test accuracy against depth", plan, draw, DRAWN)

@@ -303,4 +303,5 @@ EXPERIMENT = Experiment(
     is_hopeless=is_harder,
     needs=lambda task: DATASET,
     pictures=lambda rows: {"fig3": draw(rows)},
+    drawn=("fig3",),
 )

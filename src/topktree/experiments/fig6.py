@@ -12,7 +12,7 @@ from typing import Any
 
 from ..classifier import TopKTreeClassifier
 from . import fits, pictures
-from .experiment import FINISHED, TIMEOUT, TIMING_LIMIT, Experiment, Row, Settings, Task, its_dataset
+from .experiment import FINISHED, TIMEOUT, TIMING_LIMIT, Experiment, Row, Settings, Task, Value, its_dataset
 from .fig2 import DEPTHS, KS
 from .splits import FIRST_SEED, PAPER_COLUMNS, chosen, split
 from .stopwatch import Stopwatch
@@ -84,10 +84,19 @@ def draw(rows: Sequence[Row]) -> dict[str, Any]:
         for k in ks:
             found = [row for row in rows if row["dataset"] == name and row["k"] == k and row["status"] == FINISHED]
             place.plot(*pictures.line(found, "depth", "seconds"), label=pictures.name_of(k), **pictures.style(k, ks))
+            place.plot(*pictures.line(_ends(rows, name, k), "depth", "limit"), "x", color="grey", markersize=5)
         place.set_yscale("log")
+        place.yaxis.set_major_formatter("{x:g}")
+        place.yaxis.set_minor_formatter("")
         place.xaxis.get_major_locator().set_params(integer=True)
 
-    return {"fig6": pictures.panels(names, panel, "depth", "seconds to fit, one thread")} if names else {}
+    label = "seconds to fit, one thread (x: stopped at the limit)"
+    return {"fig6": pictures.panels(names, panel, "depth", label)} if names else {}
+
+
+def _ends(rows: Sequence[Row], name: str, k: Value) -> list[Row]:
+    """The run of a line that was stopped."""
+    return [row for row in rows if row["dataset"] == name and row["k"] == k and row["status"] == TIMEOUT]
 
 
 EXPERIMENT = Experiment(
@@ -102,4 +111,5 @@ EXPERIMENT = Experiment(
     is_hopeless=is_hopeless,
     needs=its_dataset,
     pictures=draw,
+    drawn=("fig6",),
 )

@@ -25,6 +25,7 @@ TOP, RANDOM = "top", "random"
 CELL = tuple(name for name in KEYS if name != "seed")  # what a mean over the splits is known by
 GREEDY = {"k": 1, "candidates": TOP}
 MEANS = ("train_mean", "train_sd", "test_mean", "test_sd", "gain_mean", "gain_sd", "leaves", "seconds")
+SUMMARY = (*CELL, "splits", "finished", "stopped", "limit", *MEANS)
 
 Cell = tuple[Value, ...]
 
@@ -55,28 +56,6 @@ def tasks(
 def up_to(depths: Sequence[int], settings: Settings) -> list[int]:
     """The depths that the user allows."""
     return [depth for depth in depths if settings.max_depth is None or depth <= settings.max_depth]
-
-
-def experiment(
-    name: str,
-    title: str,
-    plan: Callable[[Settings], list[Task]],
-    pictures: Callable[[Sequence[Row]], dict[str, Any]] | None = None,
-) -> Experiment:
-    """An accuracy figure."""
-    return Experiment(
-        name,
-        title,
-        KEYS,
-        RESULTS,
-        plan,
-        run=run,
-        effort=effort,
-        is_hopeless=is_hopeless,
-        needs=its_dataset,
-        summarise=summarise,
-        pictures=pictures,
-    )
 
 
 def run(task: Task, settings: Settings) -> Row:
@@ -175,11 +154,17 @@ def _means(rows: Sequence[Row], greedy: Sequence[Row]) -> Row:
     if finished < len(rows):
         return found | dict.fromkeys(MEANS)
     test = _accuracy(rows, "test")
-    base = dict(zip([row["seed"] for row in greedy], _accuracy(greedy, "test"), strict=True))
-    gain = [mine - base[row["seed"]] for row, mine in zip(rows, test, strict=True) if row["seed"] in base]
-    values = (*_spread(_accuracy(rows, "train")), *_spread(test), *_spread(gain))
+    values = (*spread(_accuracy(rows, "train")), *spread(test), *spread(differences(rows, greedy)))
     leaves, seconds = ([row[name] for row in rows] for name in ("leaves", "seconds"))
     return found | dict(zip(MEANS, (*values, round(fmean(leaves), 2), round(median(seconds), 6)), strict=True))
+
+
+def differences(rows: Sequence[Row], others: Sequence[Row]) -> list[float]:
+    """Test accuracy less that of another run of the same split, where both finished."""
+    done = [row for row in others if row["status"] == FINISHED]
+    base = dict(zip([row["seed"] for row in done], _accuracy(done, "test"), strict=True))
+    mine = zip(rows, _accuracy(rows, "test"), strict=True)
+    return [accuracy - base[row["seed"]] for row, accuracy in mine if row["seed"] in base]
 
 
 def _accuracy(rows: Sequence[Row], part: str) -> list[float]:
@@ -187,8 +172,35 @@ def _accuracy(rows: Sequence[Row], part: str) -> list[float]:
     return [1 - row[f"{part}_errors"] / row[f"{part}_rows"] for row in rows]
 
 
-def _spread(values: Sequence[float]) -> tuple[float | None, float | None]:
+def spread(values: Sequence[float]) -> tuple[float | None, float | None]:
     """Mean and standard deviation."""
     if not values:
         return None, None
     return round(fmean(values), 6), round(stdev(values), 6) if len(values) > 1 else 0.0
+
+
+def experiment(
+    name: str,
+    title: str,
+    plan: Callable[[Settings], list[Task]],
+    pictures: Callable[[Sequence[Row]], dict[str, Any]] | None = None,
+    drawn: tuple[str, ...] = (),
+    summarise: Callable[[Sequence[Row]], list[Row]] = summarise,
+    summary: tuple[str, ...] = SUMMARY,
+) -> Experiment:
+    """An accuracy figure."""
+    return Experiment(
+        name,
+        title,
+        KEYS,
+        RESULTS,
+        plan,
+        run=run,
+        effort=effort,
+        is_hopeless=is_hopeless,
+        needs=its_dataset,
+        summarise=summarise,
+        summary=summary,
+        pictures=pictures,
+        drawn=drawn,
+    )

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from . import lemma, running_time, theorem2, theorem3, theorem3_frontier
-from .claims import NOT_RUN, Claim, Tables, all_claims
+from .claims import Claim, all_claims
 from .page_tables import (
+    basis,
     criteria,
     data,
     greedy_gains,
@@ -23,31 +24,21 @@ from .page_tables import (
     training_time,
     what_was_run,
 )
-from .store import read_table
 from .tables import markdown
+from .verdicts import NOT_RUN, Tables
 
-NAMES = (
-    "fig2",
-    "fig3",
-    "fig4",
-    "fig6",
-    "theorem2",
-    "theorem3",
-    "theorem3-frontier",
-    "lemma",
-    "running-time",
-    "wider",
-    "noise",
-    "random-k",
-    "criteria",
-)
 TITLE = "The paper, reproduced"
 INTRODUCTION = """\
 [Blanc, Lange, Pabbaraju, Sullivan, Tan and Tiwari, *Harnessing the Power of Choices in Decision Tree Learning*, NeurIPS
 2023](https://arxiv.org/abs/2310.01551) introduced Top-k. This page goes through its claims, one by one, with topktree.
 It is written by `topktree reproduce` from the tables in [paper/](paper): a verdict is a rule about the numbers in them
-(`topktree/experiments/claims.py`), not an opinion. Accuracies are in percent, gains in points. Error bars are two
-standard deviations of the mean over the splits, as in the authors' plots; "clearly" means further than that.
+(`topktree/experiments/claims.py`), not an opinion.
+
+*k* is the number of candidates tried at every node, *h* the depth; k = 1 is the greedy tree, k = all the optimal tree
+of its depth. *Columns* are the Boolean features that trees split on. A *cell* is one combination of dataset, k and
+depth, a mean over the splits. Accuracies are in percent, *gains* in points over k = 1 on the same splits; *clearly*
+means that the 95 % interval of the mean (Student's t) excludes 0. The splits of a dataset overlap, so that is a little
+generous. Error bars are two standard deviations of the mean, as in the authors' plots.
 """
 DIFFERENCES = """\
 Pictures cannot be compared point by point, since the source of the paper has none; its claims in words can. What is
@@ -70,11 +61,10 @@ Write = Callable[[Tables], str]
 Picture = tuple[str, str]  # file, text
 
 
-def write_page(out: Path) -> Path:
-    """Write paper.md from the tables in the folder's `paper`."""
-    found: Tables = {name: read_table(out / "paper" / f"{name}.csv") for name in NAMES}
+def write_page(out: Path, found: Tables) -> Path:
+    """Write paper.md from the tables, with the pictures in the folder's `paper`."""
     claims = all_claims(found)
-    parts = [f"# {TITLE}", INTRODUCTION, overview(claims), "## What was run", what_was_run(found)]
+    parts = [f"# {TITLE}", INTRODUCTION, overview(claims, found), "## What was run", what_was_run(found)]
     parts += ["## Where this differs from the paper", DIFFERENCES]
     for title, needs, pictures, write in SECTIONS:
         if all(found[name] for name in needs):
@@ -91,10 +81,13 @@ def _is_drawn(out: Path, name: str) -> bool:
     return (out / "paper" / f"{name}.png").is_file()
 
 
-def overview(claims: Sequence[Claim]) -> str:
-    """All verdicts in a table."""
-    lines = [(claim.paper, f"[{claim.verdict}](#{claim.section.lower().replace(' ', '-')})") for claim in claims]
-    return "## Claims and verdicts\n\n" + markdown(("claim", "verdict"), lines)
+def overview(claims: Sequence[Claim], found: Tables) -> str:
+    """All verdicts in a table, and what they rest on."""
+    lines = []
+    for claim in claims:
+        anchor = claim.section.lower().replace(" ", "-")
+        lines.append((claim.paper, NOT_RUN if claim.verdict == NOT_RUN else f"[{claim.verdict}](#{anchor})"))
+    return "## Claims and verdicts\n\n" + basis(found) + markdown(("claim", "verdict"), lines)
 
 
 def verdicts(claims: Sequence[Claim], section: str) -> list[str]:

@@ -10,13 +10,25 @@ from typing import Any
 
 from .. import datasets
 from . import fig3, tables
-from .claims import Tables
 from .experiment import FINISHED, LIMIT, TIMEOUT, TIMING_LIMIT, Row
 from .fits import ALL, RANDOM, TOP
+from .pictures import name_of
 from .splits import DEFAULT_COLUMNS, FICO, PAPER_COLUMNS, VARIANTS
-from .tables import markdown, mean, numbers, points, seconds, values, where
+from .tables import listed, markdown, mean, numbers, points, seconds, values, where
+from .verdicts import Tables
 
 TIMED = ("fig3", "fig6")
+
+
+def basis(found: Tables) -> str:
+    """What the verdicts rest on, in a line."""
+    rows = found["fig2"]
+    if not rows:
+        return ""
+    names = [name for name in values(rows, "dataset") if name not in VARIANTS]
+    splits = int(max(numbers(rows, "splits")))
+    limit = max(numbers(rows, "limit"))
+    return f"Graded on what was run: {len(names)} of 22 datasets, {splits} splits, {limit:g} s for a fit.\n\n"
 
 
 def what_was_run(found: Tables) -> str:
@@ -41,7 +53,7 @@ def what_was_run(found: Tables) -> str:
     )
     text += " Splits are the authors': 80:20, seeds from 42 on; avila and ml-prove have one only, FICO 100 test rows."
     if found["fig2"] and absent:
-        text += f" Without data, and so not run: {', '.join(absent)}."
+        text += f" Not in this run, for want of data or not asked for: {listed(absent)}."
     return text
 
 
@@ -89,10 +101,12 @@ def greedy_gains(found: Tables) -> str:
     """Figure 2 in numbers."""
     paper = where(found["fig2"], columns=PAPER_COLUMNS)
     rows = [row for row in paper if row["dataset"] not in VARIANTS]
+    if not rows:
+        return ""
     text = "Gain in test accuracy over Top-1 in points, mean over the datasets that finished (how many):\n\n"
-    text += gains(rows, [(f"Top-{k}", where(rows, k=k)) for k in values(rows, "k") if k != 1], "depth", "depth {}")
+    text += gains(rows, [(name_of(k), where(rows, k=k)) for k in values(rows, "k") if k != 1], "depth", "depth {}")
     depth = min(5, max(values(rows, "depth")))
-    text += f"\n\nTest accuracy at depth {depth} (bold: clearly other than k = 1; empty: stopped at the limit):\n\n"
+    text += f"\n\nTest accuracy at depth {depth} (bold: clearly other than k = 1; empty: not finished):\n\n"
     text += accuracies(where(paper, depth=depth))
     reached = {
         name: max((row["depth"] for row in where(rows, dataset=name, k=ALL) if row["test_mean"] is not None), default=0)
@@ -143,7 +157,8 @@ def _accuracy(cell: Sequence[Row]) -> str:
 
 def thresholds(found: Tables) -> str:
     """Both kinds of columns side by side."""
-    cases = [(depth, columns, k) for depth in (4, 5) for columns in (PAPER_COLUMNS, DEFAULT_COLUMNS) for k in (1, 8)]
+    depths = [depth for depth in (4, 5) if where(found["fig2"], depth=depth)] or values(found["fig2"], "depth")[-1:]
+    cases = [(depth, columns, k) for depth in depths for columns in (PAPER_COLUMNS, DEFAULT_COLUMNS) for k in (1, 8)]
     body = []
     for name in values(found["fig2"], "dataset"):
         cells = [where(found["fig2"], dataset=name, depth=depth, columns=columns, k=k) for depth, columns, k in cases]

@@ -16,7 +16,9 @@ from .fits import ALL
 WIDTH, HEIGHT = 3.4, 2.5  # inches of a panel
 ENTRY = 1.6  # inches of an entry of the legend
 MARKERS = "osD^vP*Xph"
-OPTIMAL = {"color": "black", "linestyle": "--", "marker": "*", "markersize": 6}
+GREEDY = {"color": "#d55e00", "marker": "o", "markersize": 4, "linewidth": 1.8, "zorder": 3}
+OPTIMAL = {"color": "black", "linestyle": "--", "marker": "*", "markersize": 5}
+SHIFT = 0.05  # of lines that would hide each other
 
 Draw = Callable[[Any, str], None]  # onto the axes of a dataset
 
@@ -25,7 +27,7 @@ def panels(titles: Sequence[str], draw: Draw, x_label: str, y_label: str, n_colu
     """A figure with a panel for every title, one legend above them all."""
     from matplotlib.figure import Figure
 
-    n_columns = max(1, min(n_columns, len(titles)))
+    n_columns = 3 if len(titles) in (5, 6) else max(1, min(n_columns, len(titles)))
     n_rows = ceil(len(titles) / n_columns)
     figure = Figure(figsize=(max(WIDTH * n_columns, 6.5), HEIGHT * n_rows + 0.8), layout="constrained")
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
@@ -39,6 +41,8 @@ def panels(titles: Sequence[str], draw: Draw, x_label: str, y_label: str, n_colu
         place.set_axis_off()
     figure.supylabel(y_label, fontsize=10)
     shown = {label: line for place in axes for line, label in zip(*place.get_legend_handles_labels(), strict=True)}
+    if not shown:
+        return figure
     n_entries = int(figure.get_figwidth() / ENTRY)
     figure.legend(
         shown.values(), shown.keys(), loc="outside upper center", ncols=min(len(shown), n_entries), fontsize=9
@@ -47,20 +51,20 @@ def panels(titles: Sequence[str], draw: Draw, x_label: str, y_label: str, n_colu
 
 
 def style(k: Value, ks: Sequence[Value]) -> dict[str, Any]:
-    """How the line of a k looks: from blue to yellow as k grows, black for all columns."""
-    if k == ALL:
-        return OPTIMAL
+    """How the line of a k looks: orange for greedy, from blue to yellow as k grows, black for all columns."""
+    if k in (1, ALL):
+        return GREEDY if k == 1 else OPTIMAL
     from matplotlib import colormaps
 
-    numbers = [value for value in ks if value != ALL]
+    numbers = [value for value in ks if value not in (1, ALL)]
     place = numbers.index(k)
     colour = colormaps["viridis"](0.92 * place / max(len(numbers) - 1, 1))
-    return {"color": colour, "marker": MARKERS[place % len(MARKERS)], "markersize": 4}
+    return {"color": colour, "marker": MARKERS[(place + 1) % len(MARKERS)], "markersize": 4, "linewidth": 1.2}
 
 
 def name_of(k: Value) -> str:
     """Of a line, in a legend."""
-    return "Top-d (optimal)" if k == ALL else f"Top-{k}"
+    return "optimal (k = all)" if k == ALL else f"Top-{k}"
 
 
 def in_order(ks: set[Value]) -> list[Value]:
@@ -87,12 +91,13 @@ def number(value: Value) -> float:
 
 def accuracy_lines(place: Any, rows: Sequence[Row], ks: Sequence[Value]) -> None:
     """Test accuracy against depth, a line for every k."""
-    for k in ks:
+    for i, k in enumerate(ks):
         of_k = [row for row in rows if row["k"] == k]
         depths, accuracy = line(of_k, "depth", "test_mean")
         if any(value == value for value in accuracy):
+            shifted = [depth + SHIFT * (i - (len(ks) - 1) / 2) for depth in depths]
             bars = error_bars(of_k, "depth", "test")
-            place.errorbar(depths, accuracy, yerr=bars, label=name_of(k), linewidth=1.2, elinewidth=0.6, **style(k, ks))
+            place.errorbar(shifted, accuracy, yerr=bars, label=name_of(k), elinewidth=0.6, **style(k, ks))
     place.xaxis.get_major_locator().set_params(integer=True)
 
 

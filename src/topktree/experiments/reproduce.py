@@ -7,8 +7,9 @@ The one idea: everything shown is made from a file that the step before wrote, s
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -17,8 +18,8 @@ from . import beyond, fig2, fig3, fig4, fig6, pictures, theory
 from .experiment import Experiment, Row, Settings, Task
 from .page import write_page
 from .runner import Progress, Tally, columns, is_settled, make_runs
-from .splits import VARIANTS, WITHOUT_ANSWER
-from .store import Store, write_table
+from .splits import VARIANTS, file_name
+from .store import Damaged, Store, read_table, write_table
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -49,6 +50,7 @@ class Report:
     """What a command did."""
 
     tallies: dict[str, Tally] = field(default_factory=dict)
+    looked_for: set[str] = field(default_factory=set)  # datasets
     missing: dict[str, str] = field(default_factory=dict)  # dataset -> why
     empty: list[str] = field(default_factory=list)  # experiments none of whose datasets is there
     excluded: list[str] = field(default_factory=list)  # experiments none of whose datasets was asked for
@@ -63,10 +65,12 @@ def reproduce(
     Runs go through joblib, but for those that are timed: within `joblib.parallel_config(backend="dask")`, or any other
     backend of joblib's, and with `jobs` left to it, they go to that cluster.
     """
+    for folder in ("runs", "paper"):
+        (out / folder).mkdir(parents=True, exist_ok=True)
     report = Report()
     for part in dict.fromkeys(part for name in names for part in PARTS.get(name, (name,))):
         _one(EXPERIMENTS[part], settings, out, screen, report, jobs, resume)
-    report.files.append(write_page(out))
+    report.files.append(write_page(out, _read_tables(out, screen)))
     return report
 
 
@@ -95,7 +99,10 @@ def _one(
         (report.empty if planned else report.excluded).append(experiment.name)
         return
     report.tallies[experiment.name] = make_runs(experiment, tasks, settings, store, jobs, screen)
-    report.files += write_results(experiment, [row for task in tasks if (row := store.find(task))], out)
+    # Not only what was asked for now: a command for one dataset more must not take the others off the page.
+    whole = replace(settings, datasets=None, max_depth=None, splits=max(settings.splits, Settings().splits))
+    rows = [row for task in experiment.tasks(whole) if (row := store.find(task))]
+    report.files += write_results(experiment, rows, out)
 
 
 def write_results(experiment: Experiment, rows: Sequence[Row], out: Path) -> list[Path]:
@@ -104,30 +111,59 @@ def write_results(experiment: Experiment, rows: Sequence[Row], out: Path) -> lis
     summary = list(rows) if experiment.summarise is None else experiment.summarise(rows)
     write_table(table, summary)
     files = [table]
-    for name, figure in (experiment.pictures(summary) if experiment.pictures else {}).items():
-        pictures.save(figure, out / "paper" / name)
-        files += [out / "paper" / f"{name}.png", out / "paper" / f"{name}.svg"]
+    figures = experiment.pictures(summary) if experiment.pictures else {}
+    for name in experiment.drawn:
+        paths = [out / "paper" / f"{name}.{kind}" for kind in ("png", "svg")]
+        if name in figures:
+            pictures.save(figures[name], out / "paper" / name)
+            files += paths
+        else:
+            for path in paths:
+                path.unlink(missing_ok=True)
     return files
+
+
+def _read_tables(out: Path, screen: Screen) -> dict[str, list[Row]]:
+    """The tables of all experiments; one that cannot be read is named and left out."""
+    found: dict[str, list[Row]] = {}
+    for name, experiment in EXPERIMENTS.items():
+        expected = experiment.summary or (*experiment.keys, *columns(experiment))
+        try:
+            found[name] = read_table(out / "paper" / f"{name}.csv", expected)
+        except Damaged as error:
+            screen.say(f"{error}: left out of the page; `topktree reproduce {name}` makes it again")
+            found[name] = []
+    return found
 
 
 def _with_data(
     experiment: Experiment, tasks: Sequence[Task], settings: Settings, store: Store, screen: Screen, report: Report
 ) -> list[Task]:
-    """The tasks whose dataset is there; those that are not are named once."""
+    """The tasks that are done or whose dataset is there; datasets that are not are named once."""
     limit = experiment.time_limit(settings)
-    needed = {experiment.needs(task) for task in tasks if not is_settled(store.find(task), limit)}
-    for name in sorted(name for name in needed if name is not None and name not in report.missing):
-        reason = why_missing(name, settings.data_home)
+    done = [is_settled(store.find(task), limit) for task in tasks]
+    needed = {experiment.needs(task) for task, settled in zip(tasks, done, strict=True) if not settled}
+    for name in sorted(name for name in needed if name is not None and name not in report.looked_for):
+        report.looked_for.add(name)
+        reason = why_missing(name, settings.data_home, screen)
         if reason:
             report.missing[name] = reason
             screen.say(f"{name}: left out. {reason}")
-    return [task for task in tasks if experiment.needs(task) not in report.missing or store.find(task)]
+    return [
+        task
+        for task, settled in zip(tasks, done, strict=True)
+        if settled or experiment.needs(task) not in report.missing
+    ]
 
 
-def why_missing(name: str, data_home: str | None) -> str:
+def why_missing(name: str, data_home: str | None, screen: Screen) -> str:
     """Why a dataset cannot be had; nothing if it can."""
     try:
-        datasets.load(VARIANTS[name] if name == WITHOUT_ANSWER else name, data_home)
-    except (FileNotFoundError, ValueError) as error:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            datasets.load(file_name(name), data_home)
+    except (OSError, ValueError) as error:
         return " ".join(str(error).split())
+    for warning in caught:
+        screen.say(f"{name}: {warning.message}")
     return ""

@@ -16,10 +16,9 @@ from joblib import Parallel, delayed
 
 from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Row, Settings, Task
 from .stopwatch import Stopwatch
-from .store import Store
+from .store import BOOKKEEPING, Store
 
 GRACE = 1.0  # seconds beyond the limit, before a run that is alone is killed
-BOOKKEEPING = ("status", "limit", "message")  # columns that every file has
 
 
 class Progress(Protocol):

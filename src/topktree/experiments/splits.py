@@ -8,6 +8,7 @@ the training rows alone.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -65,10 +66,17 @@ def seeds(name: str, settings: Settings) -> list[int]:
     return list(range(FIRST_SEED, FIRST_SEED + n_splits))
 
 
+def file_name(name: str) -> str:
+    """What `datasets.load` calls the file of a dataset."""
+    return VARIANTS[name] if name == WITHOUT_ANSWER else name
+
+
 @cache
 def problem(name: str, columns: str, data_home: str | None) -> Problem:
     """The whole of a dataset; kept, since many runs of a process need it."""
-    bunch = datasets.load("electrical-grid-stability" if name == WITHOUT_ANSWER else name, data_home)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of another content: said once, when data was looked for
+        bunch = datasets.load(file_name(name), data_home)
     X, y, n_train = bunch.data, bunch.target, bunch.n_train
     if name == WITHOUT_ANSWER:
         X = X[:, [feature != "stab" for feature in bunch.feature_names]]

@@ -13,7 +13,9 @@ import pickle
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -101,7 +103,8 @@ class Stopwatch:
             ours, theirs = context.Pipe()
             arguments = (theirs, str(self._output), self.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)  # type: ignore[attr-defined]
-            process.start()
+            with _ctrl_c_ignored():  # by the fork server too, which is started with the first process
+                process.start()
             theirs.close()
             self._worker = process, ours
         return self._worker
@@ -124,6 +127,19 @@ class Stopwatch:
             end = f"{NO_MEMORY}, {end}"
         last = output.strip().splitlines()[-1:]
         return ": ".join([end, *(line[:200] for line in last)])
+
+
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """What is started here does not hear of Ctrl-C; a moment later we do again."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _serve(pipe: Connection[Any, Any], output: str, memory: int | None) -> None:

@@ -18,12 +18,22 @@ from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Row, Task, Value
 
 Key = tuple[str, ...]
 
+BOOKKEEPING = ("status", "limit", "message")  # columns that every file has
 STATUSES = {FINISHED, TIMEOUT, SKIPPED, FAILED}
+
+
+class Damaged(Exception):
+    """A table that cannot be read."""
 
 
 def as_text(value: Value) -> str:
     """A field of a CSV line: no line breaks, nothing for None."""
     return "" if value is None else " ".join(str(value).split())
+
+
+def as_key(value: Value) -> str:
+    """The same for equal numbers, however they are written."""
+    return as_text(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def as_value(text: str) -> Value:
@@ -44,6 +54,7 @@ class Store:
     def __init__(self, path: Path, keys: Sequence[str], results: Sequence[str]) -> None:
         self.path = path
         self.keys = tuple(keys)
+        self.results = tuple(name for name in results if name not in BOOKKEEPING)
         self.columns = (*keys, *results)
         self.rows: dict[Key, Row] = {}
         self.damage = ""  # what was wrong with the file, in words
@@ -53,7 +64,7 @@ class Store:
 
     def key(self, task: Task) -> Key:
         """What a run is known by."""
-        return tuple(as_text(task[name]) for name in self.keys)
+        return tuple(as_key(task[name]) for name in self.keys)
 
     def find(self, task: Task) -> Row | None:
         """The row of a run, if there is one."""
@@ -94,7 +105,7 @@ class Store:
 
     def _read(self) -> None:
         content = self.path.read_bytes()
-        lines = content.decode("utf-8", errors="replace").splitlines(keepends=True)
+        lines = content.decode("utf-8-sig", errors="replace").splitlines(keepends=True)
         header = self._fields(lines[0]) if lines else None
         if header != list(self.columns):
             aside = self.set_aside()
@@ -102,15 +113,11 @@ class Store:
                 f"the first line of {self.path} is not that of its runs: kept as {aside}, all runs are made again"
             )
             return
-        bad = 0
-        for line in lines[1:]:
-            row = self._parse(line)
-            if row is None:
-                bad += 1
-            else:
-                self.rows[self.key(row)] = row
-        if bad:
-            self._mend(content, bad)
+        parsed = [self._parse(line) for line in lines[1:]]
+        good = self._of_one_type([row for row in parsed if row is not None])
+        self.rows = {self.key(row): row for row in good}
+        if len(good) < len(parsed):
+            self._mend(content, len(parsed) - len(good))
 
     def _mend(self, content: bytes, bad: int) -> None:
         """Keep the damaged file beside, write the good rows."""
@@ -140,9 +147,14 @@ class Store:
         if fields is None or len(fields) != len(self.columns) or "\ufffd" in line:
             return None
         row = {name: as_value(text) for name, text in zip(self.columns, fields, strict=True)}
-        if "status" in row and row["status"] not in STATUSES:
+        if row["status"] not in STATUSES or not isinstance(row["limit"], int | float | None):
             return None
-        return row
+        return None if row["status"] == FINISHED and any(row[name] is None for name in self.results) else row
+
+    def _of_one_type(self, rows: list[Row]) -> list[Row]:
+        """The rows without text where others have numbers."""
+        numeric = [name for name in self.results if any(isinstance(row[name], int | float) for row in rows)]
+        return [row for row in rows if not any(isinstance(row[name], str) for name in numeric)]
 
 
 def unused(path: Path) -> Path:
@@ -153,12 +165,20 @@ def unused(path: Path) -> Path:
     return candidate
 
 
-def read_table(path: Path) -> list[Row]:
+def read_table(path: Path, columns: Sequence[str] | None = None) -> list[Row]:
     """The rows of a CSV file with a header; none if it is not there."""
     if not path.is_file():
         return []
-    with path.open(encoding="utf-8", newline="") as stream:
-        return [{name: as_value(text) for name, text in row.items()} for row in csv.DictReader(stream)]
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            header, *lines = csv.reader(stream, strict=True)
+    except (UnicodeDecodeError, csv.Error, ValueError) as error:
+        raise Damaged(f"{path} is damaged: {error}") from error
+    if columns is not None and header != list(columns):
+        raise Damaged(f"{path} has other columns than this version writes")
+    if any(len(line) != len(header) for line in lines):
+        raise Damaged(f"{path} is damaged: lines of different lengths")
+    return [{name: as_value(text) for name, text in zip(header, line, strict=True)} for line in lines]
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:

@@ -10,6 +10,8 @@ from math import sqrt
 from statistics import fmean
 from typing import Any
 
+from scipy.stats import t
+
 from .experiment import Row, Value
 
 
@@ -38,18 +40,23 @@ def mean(found: Sequence[float]) -> float:
 
 
 def is_clear(row: Row, name: str = "gain") -> bool:
-    """Whether a mean over the splits is further from 0 than two standard deviations of that mean."""
+    """Whether 0 is outside the 95 % interval (Student's t) of a mean over the splits."""
     average, spread, splits = row[f"{name}_mean"], row[f"{name}_sd"], row["splits"]
-    if not (isinstance(average, float | int) and isinstance(spread, float | int) and isinstance(splits, int)):
+    if average is None or splits < 2:
         return False
-    return splits > 1 and abs(average) > 2 * spread / sqrt(splits)
+    return bool(abs(average) > t.ppf(0.975, splits - 1) * spread / sqrt(splits))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def markdown(header: Sequence[str], body: Iterable[Sequence[Any]]) -> str:
-    """A table; numbers to the right, told by the first line of the body."""
+    """A table; columns that begin with a number to the right."""
     lines = [[cell(value) for value in line] for line in body]
-    first = lines[0] if lines else []
-    marks = ["---:" if column < len(first) and is_number(first[column]) else "---" for column in range(len(header))]
+    first = [next((line[column] for line in lines if line[column]), "") for column in range(len(header))]
+    marks = ["---:" if is_number(text.strip("*")) else "---" for text in first]
     return "\n".join("| " + " | ".join(line) + " |" for line in [list(header), marks, *lines])
 
 
@@ -69,7 +76,8 @@ def points(share: Value, signed: bool = False) -> str:
     """A share as points of accuracy: 0.0123 is 1.2."""
     if not isinstance(share, int | float):
         return ""
-    return f"{100 * share:+.1f}" if signed else f"{100 * share:.1f}"
+    text = f"{100 * share:+.1f}" if signed else f"{100 * share:.1f}"
+    return text.replace("-0.0", "+0.0" if signed else "0.0")
 
 
 def seconds(value: Value) -> str:

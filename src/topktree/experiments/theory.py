@@ -5,10 +5,11 @@ In: nothing. Out: Experiments of the modules that make the runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 
 from . import lemma, running_time, theorem2, theorem3, theorem3_frontier
-from .experiment import Experiment, Row, Settings, Task
+from .experiment import FINISHED, Experiment, Row, Settings, Task
 
 
 def _experiment(name: str, title: str, module: ModuleType) -> Experiment:
@@ -20,8 +21,13 @@ def _experiment(name: str, title: str, module: ModuleType) -> Experiment:
         module.RESULTS,
         lambda settings: module.tasks(settings.max_depth),
         run=_Run(module.__name__),
-        pictures=(lambda rows: {name: draw(rows)}) if draw else None,
+        pictures=(lambda rows: {name: draw(_finished(rows))}) if draw else None,
+        drawn=(name,) if draw else (),
     )
+
+
+def _finished(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["status"] == FINISHED]
 
 
 class _Run:
