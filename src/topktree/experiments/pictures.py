@@ -18,7 +18,7 @@ ENTRY = 1.6  # inches of an entry of the legend
 MARKERS = "osD^vP*Xph"
 GREEDY = {"color": "#d55e00", "marker": "o", "markersize": 4, "linewidth": 1.8, "zorder": 3}
 OPTIMAL = {"color": "black", "linestyle": "--", "marker": "*", "markersize": 5}
-SHIFT = 0.05  # of lines that would hide each other
+SHIFT = 0.03  # of lines that would hide each other
 
 Draw = Callable[[Any, str], None]  # onto the axes of a dataset
 
