@@ -20,7 +20,7 @@ from .stopwatch import Stopwatch
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("rows", "columns", "seconds", "errors", "leaves", "nodes")
 PREPARATION = 600.0  # seconds to read a dataset
-ENOUGH_SECONDS, ENOUGH_FITS = 0.1, 5  # short fits are repeated, and the median counts
+ENOUGH_SECONDS, ENOUGH_FITS = 0.1, 51  # short fits are repeated, and the median counts
 
 
 def plan(settings: Settings) -> list[Task]:
@@ -80,18 +80,22 @@ def draw(rows: Sequence[Row]) -> dict[str, Any]:
     ks = pictures.in_order({row["k"] for row in rows})
     names = list(dict.fromkeys(str(row["dataset"]) for row in rows))
 
+    times = [row["limit"] if row["status"] == TIMEOUT else row["seconds"] for row in rows]
+    times = [value for value in times if value is not None]
+
     def panel(place: Any, name: str) -> None:
         for k in ks:
             found = [row for row in rows if row["dataset"] == name and row["k"] == k and row["status"] == FINISHED]
             place.plot(*pictures.line(found, "depth", "seconds"), label=pictures.name_of(k), **pictures.style(k, ks))
             place.plot(*pictures.line(_ends(rows, name, k), "depth", "limit"), "x", color="grey", markersize=5)
         place.set_yscale("log")
+        place.set_ylim(0.7 * min(times), 1.5 * max(times))
         place.yaxis.set_major_formatter("{x:g}")
         place.yaxis.set_minor_formatter("")
         place.xaxis.get_major_locator().set_params(integer=True)
 
     label = "seconds to fit, one thread (x: stopped at the limit)"
-    return {"fig6": pictures.panels(names, panel, "depth", label)} if names else {}
+    return {"fig6": pictures.panels(names, panel, "depth", label)} if times else {}
 
 
 def _ends(rows: Sequence[Row], name: str, k: Value) -> list[Row]:
