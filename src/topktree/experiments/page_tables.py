@@ -58,25 +58,30 @@ def what_was_run(found: Tables) -> str:
 
 
 def _runs(name: str, rows: Sequence[Row]) -> tuple[Any, ...]:
+    """The line of an experiment; times only where seconds are what was measured."""
     if not rows:
         return name, "not run", "", "", "", "", ""
-    limits = " or ".join(f"{limit:g} s" for limit in sorted(set(numbers(rows, "limit"))))
     if "splits" in rows[0]:
-        runs, finished, stopped = (int(sum(numbers(rows, column))) for column in ("splits", "finished", "stopped"))
-        spent = sum(row["seconds"] * row["splits"] for row in rows if row["seconds"] is not None)
+        runs, finished = (int(sum(numbers(rows, column))) for column in ("splits", "finished"))
         splits = str(int(max(numbers(rows, "splits"))))
+        spent = sum(row["seconds"] * row["splits"] for row in rows if row["seconds"] is not None)
+        stopped = [row["limit"] for row in rows for _ in range(row["stopped"])]
     else:
-        runs, finished, stopped = len(rows), len(where(rows, status=FINISHED)), len(where(rows, status=TIMEOUT))
-        spent, splits = sum(numbers(rows, "seconds")) if "seconds" in rows[0] else 0.0, ""
+        runs, finished, splits = len(rows), len(where(rows, status=FINISHED)), ""
+        spent = sum(numbers(rows, "seconds")) if "seconds" in rows[0] else 0.0
+        stopped = numbers(where(rows, status=TIMEOUT), "limit")
     if not spent:
         return name, str(runs), str(finished), splits, "", "", ""
+    limits = " or ".join(f"{limit:g} s" for limit in sorted(set(numbers(rows, "limit"))))
     default = TIMING_LIMIT if name in TIMED else LIMIT
-    now, later = spent + stopped * max(numbers(rows, "limit")), spent + stopped * default
-    return name, str(runs), str(finished), splits, limits, _duration(now), _duration(later)
+    times = _duration(spent + sum(stopped)), _duration(spent + len(stopped) * default)
+    return name, str(runs), str(finished), splits, limits, *times
 
 
 def _duration(spent: float) -> str:
-    return f"{spent / 3600:.1f} h" if spent >= 3600 else f"{spent / 60:.0f} min" if spent >= 60 else f"{spent:.0f} s"
+    if spent < 60:
+        return f"{spent:.0f} s" if spent >= 1 else "under 1 s"
+    return f"{spent / 60:.0f} min" if spent < 3600 else f"{spent / 3600:.1f} h"
 
 
 def data(found: Tables) -> str:
