@@ -17,7 +17,7 @@ from topktree.cli import main
 from topktree.experiments import beyond, fits, splits
 from topktree.experiments.experiment import Settings
 from topktree.experiments.reproduce import EXPERIMENTS
-from topktree.experiments.store import read_table
+from topktree.experiments.store import locked, read_table
 
 DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
 SMALL = ["--datasets", "hayes-roth", "--splits", "2", "--data", str(DATA)]
@@ -334,6 +334,17 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     result = reproduce(tmp_path / "file" / "out", "theorem2", "--max-depth", "1")
     assert result.exit_code == 2
     assert "--out" in result.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such locks")
+def test_two_commands_do_not_write_to_one_folder(tmp_path):
+    (tmp_path / "runs").mkdir()
+    with locked(tmp_path / "runs"):
+        result = reproduce(tmp_path, "theorem2", "--max-depth", "1")
+    assert result.exit_code == 2
+    assert "another command is writing to" in result.output
+    assert not (tmp_path / "runs" / "theorem2.csv").exists()
+    assert reproduce(tmp_path, "theorem2", "--max-depth", "1").exit_code == 0
 
 
 def test_every_run_of_the_paper_is_planned():

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from . import __version__
 from .experiments.experiment import FINISHED, Row, Settings
 from .experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
+from .experiments.store import Busy
 
 ALL, PAGE = "all", "page"
 WIDE = 80  # columns of a terminal that has room for all of the bar
@@ -118,7 +119,7 @@ def reproduce_command(
         screen.stop()
         screen.say(f"Interrupted. What is done is in {out / 'runs'}; the same command (without --no-resume) goes on.")
         sys.exit(1)
-    except OSError as error:
+    except (OSError, Busy) as error:
         screen.stop()
         screen.say(f"Error: --out {out}: {error}")
         sys.exit(2)

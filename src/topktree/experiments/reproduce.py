@@ -19,7 +19,7 @@ from .experiment import Experiment, Row, Settings, Task
 from .page import write_page
 from .runner import Progress, Tally, columns, is_settled, make_runs
 from .splits import VARIANTS, file_name
-from .store import Damaged, Store, read_table, write_table
+from .store import Damaged, Store, locked, read_table, write_table
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -68,9 +68,10 @@ def reproduce(
     for folder in ("runs", "paper"):
         (out / folder).mkdir(parents=True, exist_ok=True)
     report = Report()
-    for part in dict.fromkeys(part for name in names for part in PARTS.get(name, (name,))):
-        _one(EXPERIMENTS[part], settings, out, screen, report, jobs, resume)
-    report.files.append(write_page(out, _read_tables(out, screen)))
+    with locked(out / "runs"):
+        for part in dict.fromkeys(part for name in names for part in PARTS.get(name, (name,))):
+            _one(EXPERIMENTS[part], settings, out, screen, report, jobs, resume)
+        report.files.append(write_page(out, _read_tables(out, screen)))
     return report
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -20,6 +22,10 @@ Key = tuple[str, ...]
 
 BOOKKEEPING = ("status", "limit", "message")  # columns that every file has
 STATUSES = {FINISHED, TIMEOUT, SKIPPED, FAILED}
+
+
+class Busy(Exception):
+    """Another command writes to the folder."""
 
 
 class Damaged(Exception):
@@ -155,6 +161,22 @@ class Store:
         """The rows without text where others have numbers."""
         numeric = [name for name in self.results if any(isinstance(row[name], int | float) for row in rows)]
         return [row for row in rows if not any(isinstance(row[name], str) for name in numeric)]
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other commands out of a folder; the lock goes with the process. Not on Windows, which has no such locks."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with (folder / ".lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(f"another command is writing to {folder}") from None
+        yield
 
 
 def unused(path: Path) -> Path:
