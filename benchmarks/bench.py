@@ -18,7 +18,6 @@ from pathlib import Path
 import kernels
 import machine
 from files import PROFILES, kernels_file, preferred, runs_file
-from matrices import DataMissing
 from plans import FULL, QUICK, SECTIONS, Cell, Profile, plan
 from runs import is_current, recall, remember
 from suite import Data, origin, progress, run
@@ -103,7 +102,7 @@ def main() -> int:
             return 2
         try:
             measure(profile, args)
-        except DataMissing as missing:
+        except FileNotFoundError as missing:
             progress(f"bench.py: {missing}")
             return 2
     from report import write  # here: the processes that measure load this file, and need no matplotlib

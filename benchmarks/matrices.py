@@ -1,15 +1,12 @@
 """The data of the benchmarks: Boolean matrices by the rule of the paper's authors, raw numbers, generated rows.
 
-In: the name of a dataset and a folder of <name>.csv.gz files, the class in the last column; or a size.
+In: the name of a dataset and the folder for `topktree.datasets.load`; or a size.
 Out: X, bool (rows, columns) or float64 (rows, features), and y, the int32 class index of each row; rows in file order.
 The one idea: every contestant gets exactly the same matrix, whatever it would make of the raw data itself.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +42,6 @@ NUMERICAL = (
     FICO,
 )
 DATASETS = CATEGORICAL + NUMERICAL
-PARTS = {"ml-prove": ("ml-prove-train", "ml-prove-test"), "avila": ("avila-train", "avila-test")}
 ANSWERS = ("stab",)  # a feature of electrical-grid-stability whose sign is the class: left out of raw numbers
 
 MAX_COLUMNS = 100  # the paper's number, for all datasets but FICO
@@ -55,10 +51,6 @@ NOISE = 0.1  # generated classes that are wrong
 
 Matrix = NDArray[Any]
 Labels = NDArray[np.int32]
-
-
-class DataMissing(Exception):
-    """The folder of datasets, or a file in it, is not there."""
 
 
 @dataclass(frozen=True)
@@ -85,38 +77,26 @@ def store(name: str, X: Matrix, y: Labels, folder: Path) -> Source:
 
 def boolean(name: str, folder: Path) -> tuple[Matrix, Labels]:
     """The columns of the paper's authors."""
-    from topktree import Binarizer  # here, so that a process that measures a peer does not load it
+    from topktree import Binarizer, datasets  # here, so that a process that measures a peer does not load it
 
-    _, text = read_text(PARTS.get(name, (name,)), folder)
-    X = text[:, :-1].astype(object if name in CATEGORICAL else np.float64)
+    bunch = datasets.load(name, folder)
+    X = bunch.data.astype(str).astype(object) if bunch.kind == "categorical" else bunch.data
     binarizer = Binarizer(strategy="paper", max_columns=None if name == FICO else MAX_COLUMNS)
-    return np.ascontiguousarray(binarizer.fit(X).transform(X)), classes(text)
+    return np.ascontiguousarray(binarizer.fit(X).transform(X)), classes(bunch.target)
 
 
-def numbers(files: Sequence[str], folder: Path) -> tuple[Matrix, Labels]:
-    """The features as they are, float64, of files one after the other."""
-    names, text = read_text(files, folder)
-    kept = [name not in ANSWERS for name in names[:-1]]
-    return np.ascontiguousarray(text[:, :-1][:, kept].astype(np.float64)), classes(text)
+def numbers(name: str, folder: Path) -> tuple[Matrix, Labels]:
+    """The features as they are, float64, without one that is the answer."""
+    from topktree import datasets
+
+    bunch = datasets.load(name, folder)
+    kept = [feature not in ANSWERS for feature in bunch.feature_names]
+    return np.ascontiguousarray(bunch.data[:, kept], dtype=np.float64), classes(bunch.target)
 
 
-def classes(text: NDArray[np.str_]) -> Labels:
-    """Index of the last column's value among its sorted values."""
-    return np.unique(text[:, -1], return_inverse=True)[1].astype(np.int32)
-
-
-def read_text(files: Sequence[str], folder: Path) -> tuple[list[str], NDArray[np.str_]]:
-    """The names and the fields, (rows, features + 1), of <file>.csv.gz, one file after the other."""
-    rows: list[list[str]] = []
-    for file in files:
-        path = folder / f"{file}.csv.gz"
-        if not path.is_file():
-            raise DataMissing(f"no file {path}: set --data or $TOPKTREE_DATA to the folder of <name>.csv.gz files")
-        with gzip.open(path, "rt", newline="") as stream:
-            reader = csv.reader(stream)
-            names = next(reader)
-            rows += reader
-    return names, np.array(rows)
+def classes(target: NDArray[Any]) -> Labels:
+    """Index of each label among the sorted texts of all."""
+    return np.unique(target.astype(str), return_inverse=True)[1].astype(np.int32)
 
 
 def generated(n_rows: int, n_columns: int) -> tuple[Matrix, Labels]:

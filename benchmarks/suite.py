@@ -38,8 +38,8 @@ class Data:
             return Source(None, (rows, columns))
         key = job.dataset, job.input == BOOLEAN
         if key not in self.sources:
-            files = matrices.PARTS.get(job.dataset, (job.dataset,))
-            X, y = matrices.boolean(job.dataset, self.folder) if key[1] else matrices.numbers(files, self.folder)
+            read = matrices.boolean if key[1] else matrices.numbers
+            X, y = read(job.dataset, self.folder)
             self.sources[key] = matrices.store(f"{job.dataset}.{job.input}", X, y, self.stored)
         return self.sources[key]
 

@@ -17,17 +17,16 @@ from statistics import mean, median, stdev
 from typing import Any
 
 from machine import processor, version
-from matrices import DataMissing
 from tables import listed, table
 from threadpoolctl import threadpool_limits
 from thresholds_runs import (
     CLOSE,
+    DATASETS,
     DEFAULT,
     DEPTHS,
     EXACT,
     EXACT_BYTES,
     EXACT_DEPTH,
-    FILES,
     GUESS,
     KS,
     MAX_THRESHOLDS,
@@ -318,16 +317,19 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="how many thresholds a numeric feature needs")
     parser.add_argument("--data", type=Path, default=data, help="folder of <name>.csv.gz files, else $TOPKTREE_DATA")
     parser.add_argument("--out", type=Path, default=root / "docs" / "thresholds.md", help="the CSV file is beside it")
-    parser.add_argument("--only", nargs="+", choices=FILES, default=list(FILES), help="these datasets", metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=DATASETS, default=DATASETS, help="these datasets", metavar="NAME")
     return parser.parse_args()
 
 
 def main() -> int:
     args = arguments()
+    if not args.data.is_dir():
+        progress(f"thresholds.py: no folder {args.data}: set --data or $TOPKTREE_DATA to the folder of the datasets")
+        return 2
     try:
         with threadpool_limits(1):  # the ensemble of "guess" would take every core
             results = measure(args.only, args.data, args.out.with_suffix(".csv"))
-    except DataMissing as missing:
+    except FileNotFoundError as missing:
         progress(f"thresholds.py: {missing}")
         return 2
     args.out.write_text(page(results))

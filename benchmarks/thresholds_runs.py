@@ -1,6 +1,6 @@
 """The runs behind the page on thresholds: every rule, k, depth and split, each fitted once.
 
-In: a folder of <name>.csv.gz datasets, the class in the last column. Out: a CSV file with a row per run. The one idea:
+In: a folder of the datasets. Out: a CSV file with a row per run. The one idea:
 the CSV file is the memory. Runs that it has are not repeated, so a stopped benchmark goes on where it was.
 """
 
@@ -23,20 +23,20 @@ from sklearn.tree import DecisionTreeClassifier
 
 from topktree import Binarizer, TopKTreeClassifier
 
-FILES = {  # of each dataset, the numerical ones of the paper
-    "artificial-characters": ["artificial-characters"],
-    "telescope": ["telescope"],
-    "spambase": ["spambase"],
-    "dry-bean-repaired": ["dry-bean-repaired"],
-    "occupancy-estimation": ["occupancy-estimation"],
-    "sensorless-drive-diagnosis": ["sensorless-drive-diagnosis"],
-    "ml-prove": ["ml-prove-train", "ml-prove-test"],
-    "avila": ["avila-train", "avila-test"],
-    "taiwanese-bankruptcy": ["taiwanese-bankruptcy"],
-    "credit-card": ["credit-card"],
-    "electrical-grid-stability": ["electrical-grid-stability"],
-    "fico": ["fico"],
-}
+DATASETS = (  # the numerical ones of the paper
+    "artificial-characters",
+    "telescope",
+    "spambase",
+    "dry-bean-repaired",
+    "occupancy-estimation",
+    "sensorless-drive-diagnosis",
+    "ml-prove",
+    "avila",
+    "taiwanese-bankruptcy",
+    "credit-card",
+    "electrical-grid-stability",
+    "fico",
+)
 
 SKLEARN, EXACT, GUESS = "scikit-learn", "exact", "guess"
 MAX_THRESHOLDS = {"8": 8, "16": 16, "32": 32, "64": 64, "128": 128, EXACT: None}  # by the rule's name
@@ -132,7 +132,7 @@ def measure(names: Sequence[str], folder: Path, memory: Path) -> Results:
     results = recall(memory)
     plan = [job for name in names for seed in SEEDS for job in jobs(name, seed)]
     todo = [job for job in plan if job not in results]
-    loaded: Callable[[str], tuple[Array, Array]] = last_only(lambda name: numbers(FILES[name], folder))
+    loaded: Callable[[str], tuple[Array, Array]] = last_only(lambda name: numbers(name, folder))
     splits: Callable[[tuple[str, int]], Split] = last_only(lambda key: make_split(*loaded(key[0]), key[1]))
     start = time.perf_counter()
     with memory.open("a", newline="") as stream:

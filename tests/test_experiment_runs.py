@@ -13,10 +13,11 @@ import pytest
 from joblib import parallel_config
 
 from topktree.experiments.experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Settings
-from topktree.experiments.runner import columns, make_runs
+from topktree.experiments.runner import make_runs
 from topktree.experiments.store import Store, as_text, as_value, read_table, write_table
 
-KEYS, RESULTS = ("name", "k"), ("value", "status", "limit", "message")
+KEYS = ("name", "k")
+COLUMNS = (*KEYS, "value", "status", "limit", "message")
 
 
 class Quiet:
@@ -42,7 +43,7 @@ def path(tmp_path):
 
 
 def filled(path, *rows):
-    store = Store(path, KEYS, RESULTS)
+    store = Store(path, KEYS, COLUMNS)
     for item in rows:
         store.add(item)
     store.close()
@@ -56,7 +57,7 @@ def test_a_value_comes_back_from_text(value):
 
 def test_rows_come_back(path):
     rows = [row(), row("b, c", "all", None, TIMEOUT), row(message='say "hi",\nthen go')]
-    store = Store(filled(path, *rows), KEYS, RESULTS)
+    store = Store(filled(path, *rows), KEYS, COLUMNS)
     assert not store.damage
     assert store.find({"name": "b, c", "k": "all"}) == rows[1]
     # the third row has the key of the first: the last one counts, line breaks become blanks
@@ -81,34 +82,34 @@ def test_damaged_lines_are_lost_alone(path, spoil, lost):
     filled(path, row(), row("b", 2), row("c", 3))
     path.write_bytes(spoil(path.read_bytes()))
     damaged = path.read_bytes()
-    store = Store(path, KEYS, RESULTS)
+    store = Store(path, KEYS, COLUMNS)
     assert f"{lost} line" in store.damage
     assert path.name in store.damage
     assert path.with_name("toy.csv.1").read_bytes() == damaged  # nothing is thrown away
     survivors = set(store.rows)
-    assert survivors == set(Store(path, KEYS, RESULTS).rows)
-    assert not Store(path, KEYS, RESULTS).damage
+    assert survivors == set(Store(path, KEYS, COLUMNS).rows)
+    assert not Store(path, KEYS, COLUMNS).damage
     assert len({("a", "1"), ("b", "2"), ("c", "3")} & survivors) >= 2
     store.add(row("d", 4))
     store.close()
-    assert set(Store(path, KEYS, RESULTS).rows) == survivors | {("d", "4")}
+    assert set(Store(path, KEYS, COLUMNS).rows) == survivors | {("d", "4")}
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"other,columns\n1,2\n", b"\x89PNG\r\n\x1a\n", b"name,k,value"])
 def test_a_file_of_something_else_is_set_aside(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
-    store = Store(path, KEYS, RESULTS)
+    store = Store(path, KEYS, COLUMNS)
     assert "toy.csv.1" in store.damage
     assert path.with_name("toy.csv.1").read_bytes() == content
     store.add(row())
     store.close()
-    assert set(Store(path, KEYS, RESULTS).rows) == {("a", "1")}
+    assert set(Store(path, KEYS, COLUMNS).rows) == {("a", "1")}
 
 
 def test_tables_come_back(tmp_path):
     rows = [row(), row("b", "all", None)]
-    write_table(tmp_path / "deep" / "table.csv", rows)
+    write_table(tmp_path / "deep" / "table.csv", COLUMNS, rows)
     assert read_table(tmp_path / "deep" / "table.csv") == rows
     assert read_table(tmp_path / "none.csv") == []
 
@@ -124,7 +125,6 @@ def search(task, settings):
 def toy(run=search):
     return Experiment(
         "toy",
-        "Toy",
         ("k", "depth"),
         ("cost",),
         lambda settings: [{"k": k, "depth": depth} for k in (1, 2, 3) for depth in (1, 2, 3, 4)],
@@ -138,7 +138,7 @@ def toy(run=search):
 def made(experiment, path, settings=None, jobs=1, tasks=None):
     settings = settings or Settings()
     progress = Quiet()
-    store = Store(path, experiment.keys, columns(experiment))
+    store = Store(path, experiment.keys, experiment.run_columns)
     tally = make_runs(experiment, tasks or experiment.tasks(settings), settings, store, jobs, progress)
     return store, tally, progress
 
@@ -184,7 +184,7 @@ def test_a_run_that_fails_is_a_row_and_is_tried_again(path):
     assert (tally.finished, tally.failed) == (2, 1)
     assert store.rows[("13", "1")]["status"] == FAILED
     assert (
-        Store(path, ("k", "depth"), columns(toy())).rows[("13", "1")]["message"]
+        Store(path, ("k", "depth"), toy().run_columns).rows[("13", "1")]["message"]
         == "ArithmeticError: thirteen is unlucky"
     )
     _, tally, _ = made(toy(run=lambda task, settings: {"cost": 0}), path, tasks=tasks)
@@ -195,7 +195,7 @@ SLOW = """
     import sys, time
     from pathlib import Path
     from topktree.experiments.experiment import Experiment, Settings
-    from topktree.experiments.runner import columns, make_runs
+    from topktree.experiments.runner import make_runs
     from topktree.experiments.store import Store
 
     class Quiet:
@@ -207,8 +207,8 @@ SLOW = """
         time.sleep(0.05)
         return {"square": task["n"] ** 2}
 
-    slow = Experiment("slow", "Slow", ("n",), ("square",), lambda settings: [{"n": n} for n in range(200)], run=run)
-    store = Store(Path(sys.argv[1]), slow.keys, columns(slow))
+    slow = Experiment("slow", ("n",), ("square",), lambda settings: [{"n": n} for n in range(200)], run=run)
+    store = Store(Path(sys.argv[1]), slow.keys, slow.run_columns)
     make_runs(slow, slow.tasks(Settings()), Settings(), store, 1, Quiet())
 """
 
@@ -224,14 +224,14 @@ def test_a_killed_command_goes_on_where_it_was(path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     slow = Experiment(
-        "slow", "Slow", ("n",), ("square",), lambda settings: [], run=lambda task, settings: {"square": -1}
+        "slow", ("n",), ("square",), lambda settings: [], run=lambda task, settings: {"square": -1}
     )
-    store = Store(path, slow.keys, columns(slow))
+    store = Store(path, slow.keys, slow.run_columns)
     kept = len(store.rows)
     assert 5 <= kept < 200
     tally = make_runs(slow, [{"n": n} for n in range(20)], Settings(), store, 1, Quiet())
     assert tally.made == max(0, 20 - kept)
-    assert [row["square"] for row in Store(path, slow.keys, columns(slow)).rows.values()][:kept] == [
+    assert [row["square"] for row in Store(path, slow.keys, slow.run_columns).rows.values()][:kept] == [
         n**2 for n in range(kept)
     ]
 

@@ -169,17 +169,15 @@ def test_tasks_are_of_solvers_that_are_installed(monkeypatch):
     ],
 )
 def test_hopeless_is_what_is_harder_than_a_timeout(changes, expected):
-    assert fig3.is_hopeless(task(**changes), [task()]) is expected
-    assert fig3.is_hopeless(task(**changes), [task(sweep="neither"), task()]) is expected
-    assert not fig3.is_hopeless(task(**changes), [])
+    assert fig3.is_harder(task(**changes), task()) is expected
 
 
 @pytest.mark.parametrize("empty", ["", None])  # as given, and as read from a file
 def test_hopeless_for_peers(empty):
-    timeouts = [task(solver="gosdt", k=empty)]
-    assert fig3.is_hopeless(task(solver="gosdt", k="", size=61), timeouts)
-    assert not fig3.is_hopeless(task(solver="pystreed", k="", size=61), timeouts)
-    assert not fig3.is_hopeless(task(solver="gosdt", k="", size=59), timeouts)
+    stopped = task(solver="gosdt", k=empty)
+    assert fig3.is_harder(task(solver="gosdt", k="", size=61), stopped)
+    assert not fig3.is_harder(task(solver="pystreed", k="", size=61), stopped)
+    assert not fig3.is_harder(task(solver="gosdt", k="", size=59), stopped)
 
 
 @pytest.mark.filterwarnings("ignore:.*not the content")

@@ -1,6 +1,7 @@
 """The command line: thin, over the public API.
 
-In: arguments. Out: files, words on the terminal, and an exit code: 0, 2 for what the user can put right, 1 for Ctrl-C.
+In: arguments. Out: files, words on the terminal, and an exit code: 0; 2 for what the user can put right; 1 for Ctrl-C
+and for runs that failed.
 """
 
 from __future__ import annotations

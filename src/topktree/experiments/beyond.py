@@ -118,7 +118,7 @@ def _lines(
     return {name: pictures.panels(names, panel, x_label, y_label)} if names else {}
 
 
-WIDER = fits.experiment("wider", "Larger k, and FICO to depth 6", wider_plan, draw_wider, ("fico",))
-NOISE = fits.experiment("noise", "Flipped training labels", noise_plan, draw_noise, ("noise",))
-RANDOM_K = fits.experiment("random-k", "Random candidates instead of the best", random_plan, draw_random, ("random-k",))
-CRITERIA_COMPARED = fits.experiment("criteria", "Criteria compared", criteria_plan, draw_criteria, ("criteria",))
+WIDER = fits.experiment("wider", wider_plan, draw_wider, ("fico",))
+NOISE = fits.experiment("noise", noise_plan, draw_noise, ("noise",))
+RANDOM_K = fits.experiment("random-k", random_plan, draw_random, ("random-k",))
+CRITERIA_COMPARED = fits.experiment("criteria", criteria_plan, draw_criteria, ("criteria",))

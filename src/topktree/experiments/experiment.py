@@ -25,6 +25,8 @@ TIMEOUT = "timeout"  # the limit came first
 SKIPPED = "skipped"  # an easier run did not finish within the limit
 FAILED = "failed"
 
+BOOKKEEPING = ("status", "limit", "message")  # columns that every file of runs has
+
 LIMIT, TIMING_LIMIT = 60.0, 600.0  # seconds for one run, unless the user says otherwise
 
 
@@ -64,7 +66,6 @@ class Experiment:
     """
 
     name: str
-    title: str
     keys: tuple[str, ...]
     results: tuple[str, ...]
     tasks: Callable[[Settings], Sequence[Task]]
@@ -75,9 +76,19 @@ class Experiment:
     is_hopeless: Callable[[Task, Task], bool] = never  # would a run be stopped, given that this other one was?
     needs: Callable[[Task], str | None] = no_data  # the dataset of a run, by its name in the paper's folder
     summarise: Callable[[Sequence[Row]], list[Row]] | None = None  # None: the runs themselves are few enough
-    summary: tuple[str, ...] = ()  # the columns of the summary
+    summary: tuple[str, ...] = ()  # its columns; none: those of the runs
     pictures: Callable[[Sequence[Row]], dict[str, Figure]] | None = None  # of the summary, by file name
     drawn: tuple[str, ...] = ()  # all file names that there can be
+
+    @property
+    def run_columns(self) -> tuple[str, ...]:
+        """Of the file of runs."""
+        return *self.keys, *self.results, *(name for name in BOOKKEEPING if name not in self.results)
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """Of the table that the page is written from."""
+        return self.summary or self.run_columns
 
     def time_limit(self, settings: Settings) -> float:
         """Seconds for one run."""

@@ -1,7 +1,7 @@
 """Figure 2 and its appendix twin: test accuracy against depth for each k, with the paper's columns and with ours.
 
-In: Settings. Out: an Experiment. The paper shows its columns only; ours are the second picture, since where numbers are
-cut matters more than k.
+In: Settings. Out: an Experiment. The paper shows its columns only; where numbers are cut matters as well, so there is a
+second picture with ours.
 """
 
 from __future__ import annotations
@@ -58,4 +58,4 @@ def draw(summary: Sequence[Row]) -> dict[str, Any]:
 
 
 DRAWN = tuple(f"fig2{part}{suffix}" for suffix in SUFFIX.values() for part in ("", "-appendix"))
-EXPERIMENT = fits.experiment("fig2", "Figure 2: test accuracy against depth", plan, draw, DRAWN)
+EXPERIMENT = fits.experiment("fig2", plan, draw, DRAWN)

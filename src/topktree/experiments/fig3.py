@@ -87,11 +87,6 @@ def is_harder(task: Task, other: Task) -> bool:
     return size[0] != size[1] and all(a >= b for a, b in zip(*size, strict=True))
 
 
-def is_hopeless(task: Task, timeouts: Iterable[Task]) -> bool:
-    """Whether an easier run of the same solver has timed out already."""
-    return any(is_harder(task, other) for other in timeouts)
-
-
 def _effort(task: Task) -> tuple[int, int, int]:
     return _int(task["size"]), _int(task["depth"]), _int(task["k"])
 
@@ -294,7 +289,6 @@ def alone(task: Task, settings: Settings, stopwatch: Stopwatch) -> Row:
 
 EXPERIMENT = Experiment(
     "fig3",
-    "Figure 3: training time against features and samples",
     KEYS,
     RESULTS,
     plan,

@@ -56,12 +56,4 @@ def draw(summary: Sequence[Row]) -> dict[str, Any]:
     return {"fig4": pictures.panels(names, panel, "k", f"accuracy, depth {DEPTH}")} if names else {}
 
 
-EXPERIMENT = fits.experiment(
-    "fig4",
-    "Figure 4: accuracy as k grows to all columns",
-    plan,
-    draw,
-    ("fig4",),
-    summarise,
-    (*fits.SUMMARY, "last_mean", "last_sd"),
-)
+EXPERIMENT = fits.experiment("fig4", plan, draw, ("fig4",), summarise, (*fits.SUMMARY, "last_mean", "last_sd"))

@@ -105,7 +105,6 @@ def _ends(rows: Sequence[Row], name: str, k: Value) -> list[Row]:
 
 EXPERIMENT = Experiment(
     "fig6",
-    "Figure 6: training time against depth",
     KEYS,
     RESULTS,
     plan,

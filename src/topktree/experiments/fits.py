@@ -181,7 +181,6 @@ def spread(values: Sequence[float]) -> tuple[float | None, float | None]:
 
 def experiment(
     name: str,
-    title: str,
     plan: Callable[[Settings], list[Task]],
     pictures: Callable[[Sequence[Row]], dict[str, Any]] | None = None,
     drawn: tuple[str, ...] = (),
@@ -191,7 +190,6 @@ def experiment(
     """An accuracy figure."""
     return Experiment(
         name,
-        title,
         KEYS,
         RESULTS,
         plan,

@@ -21,14 +21,14 @@ OUTSIDE_THEOREM_3 = "h + 1"  # a K below the theorem's
 
 def lemma(found: Tables) -> Answer:
     """The best tree of the search space."""
-    rows = _done(found["lemma"])
+    rows = found["lemma"]
     equal, trees = sum(row["equal"] for row in rows), sum(row["trees"] for row in rows)
     return graded(equal, len(rows), f"{equal} of {len(rows)} search spaces, {trees:,} trees enumerated")
 
 
 def running_time(found: Tables) -> Answer:
     """Calls of the recursion."""
-    rows = _done(found["running-time"])
+    rows = found["running-time"]
     within = sum(map(is_within_bounds, rows))
     ratio = median(row["nodes"] / row["bound"] for row in some(rows))
     text = (
@@ -40,8 +40,8 @@ def running_time(found: Tables) -> Answer:
 
 def theorem2(found: Tables) -> Answer:
     """Both inequalities of the hierarchy, and the two corners where they do not hold."""
-    corner = [row for row in _done(found["theorem2"]) if row["h"] == 1 or row["eps"] < SMALLEST_EPS]
-    rows = [row for row in _done(found["theorem2"]) if row not in corner]
+    corner = [row for row in found["theorem2"] if row["h"] == 1 or row["eps"] < SMALLEST_EPS]
+    rows = [row for row in found["theorem2"] if row not in corner]
     right = sum(row["holds"] for row in rows)
     text = f"{right} of {len(rows)} cells (h, K, eps, criterion, k, depth), exact and sampled"
     if corner:
@@ -56,12 +56,12 @@ def theorem2(found: Tables) -> Answer:
 
 def theorem3(found: Tables) -> Answer:
     """What can be seen of the monotone hierarchy."""
-    rows = _done(found["theorem3"])
+    rows = found["theorem3"]
     widest = some([row for row in rows if row["k"] == row["K"]])
     succeeds = sum(row["succeeds"] for row in widest)
     narrow = [row for row in rows if row["k"] <= row["K"] - row["h"]]
     fails = sum(row["fails"] for row in narrow)
-    frontier = [row for row in where(_done(found["theorem3-frontier"]), eps=0.1) if row["first_h"]]
+    frontier = [row for row in where(found["theorem3-frontier"], eps=0.1) if row["first_h"]]
     first = numbers([row for row in frontier if row["rule"] != OUTSIDE_THEOREM_3], "first_h")
     text = (
         f"Top-K reaches 1 - eps in {succeeds} of {len(widest)} cases that can be searched, its half of the theorem. "
@@ -150,7 +150,3 @@ def _within(rows: Sequence[Row], limit: float, enough: float) -> Answer:
 
 def _timed(found: Tables) -> list[Row]:
     return [row for row in found["fig6"] if row["dataset"] not in VARIANTS]
-
-
-def _done(rows: Sequence[Row]) -> list[Row]:
-    return where(rows, status=FINISHED)

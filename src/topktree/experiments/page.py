@@ -72,7 +72,6 @@ def write_page(out: Path, found: Tables) -> Path:
             parts += [f"![{text}](paper/{name}.png)" for name, text in pictures if _is_drawn(out, name)]
             parts.append(write(found))
     path = out / "paper.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
     return path
 

@@ -27,8 +27,7 @@ def basis(found: Tables) -> str:
         return ""
     names = [name for name in values(rows, "dataset") if name not in VARIANTS]
     splits = int(max(numbers(rows, "splits")))
-    limit = max(numbers(rows, "limit"))
-    return f"Graded on what was run: {len(names)} of 22 datasets, {splits} splits, {limit:g} s for a fit.\n\n"
+    return f"Graded on what was run: {len(names)} of 22 datasets, {splits} splits, {_limits(rows)} for a fit.\n\n"
 
 
 def what_was_run(found: Tables) -> str:
@@ -72,10 +71,13 @@ def _runs(name: str, rows: Sequence[Row]) -> tuple[Any, ...]:
         stopped = numbers(where(rows, status=TIMEOUT), "limit")
     if not spent:
         return name, str(runs), str(finished), splits, "", "", ""
-    limits = " or ".join(f"{limit:g} s" for limit in sorted(set(numbers(rows, "limit"))))
     default = TIMING_LIMIT if name in TIMED else LIMIT
     times = _duration(spent + sum(stopped)), _duration(spent + len(stopped) * default)
-    return name, str(runs), str(finished), splits, limits, *times
+    return name, str(runs), str(finished), splits, _limits(rows), *times
+
+
+def _limits(rows: Sequence[Row]) -> str:
+    return " or ".join(f"{limit:g} s" for limit in sorted(set(numbers(rows, "limit"))))
 
 
 def _duration(spent: float) -> str:
@@ -127,16 +129,14 @@ def greedy_gains(found: Tables) -> str:
     return text + "; ".join(depths) + "."
 
 
-def gains(
-    rows: Sequence[Row], lines: Sequence[tuple[str, Sequence[Row]]], column: str, title: str, first: str = ""
-) -> str:
+def gains(rows: Sequence[Row], lines: Sequence[tuple[str, Sequence[Row]]], column: str, title: str) -> str:
     """Mean gains over Top-1: a line for each selection of rows, a column for each value of a column."""
     across = sorted(values(rows, column))
     body = []
     for name, chosen in lines:
         cells = [numbers(where(chosen, **{column: value}), "gain_mean") for value in across]
         body.append((name, *(with_count(cell) for cell in cells)))
-    return markdown((first, *(title.format(value) for value in across)), body)
+    return markdown(("", *(title.format(value) for value in across)), body)
 
 
 def with_count(found: Sequence[float]) -> str:
@@ -171,9 +171,8 @@ def thresholds(found: Tables) -> str:
     whose = {PAPER_COLUMNS: "paper's", DEFAULT_COLUMNS: "ours"}
     header = ("dataset", *(f"depth {depth}, {whose[columns]}, k = {k}" for depth, columns, k in cases))
     return (
-        "Figure 2 once more with the columns of `Binarizer()`: up to 32 thresholds a feature, from the training "
-        "rows alone, and "
-        "integers of the categorical sets cut as numbers.\n\n" + markdown(header, body)
+        "Figure 2 once more with the columns of `Binarizer()`: up to 32 thresholds a feature, from the training rows "
+        "alone, and integers of the categorical sets cut as numbers.\n\n" + markdown(header, body)
     )
 
 

@@ -6,6 +6,7 @@ In: rows of a summary. Out: matplotlib Figures, and their PNG and SVG files.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from math import ceil, nan, sqrt
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from .fits import ALL
 
 WIDTH, HEIGHT = 3.4, 2.5  # inches of a panel
 ENTRY = 1.6  # inches of an entry of the legend
+KINDS = (".png", ".svg")
 MARKERS = "osD^vP*Xph"
 GREEDY = {"color": "#d55e00", "marker": "o", "markersize": 4, "linewidth": 1.8, "zorder": 3}
 OPTIMAL = {"color": "black", "linestyle": "--", "marker": "*", "markersize": 5}
@@ -104,8 +106,11 @@ def accuracy_lines(place: Any, rows: Sequence[Row], ks: Sequence[Value]) -> None
 def save(figure: Any, path: Path) -> None:
     """As PNG and SVG; the same figure gives the same files."""
     from matplotlib import rc_context
+    from PIL import Image  # matplotlib brings it
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = BytesIO()
     with rc_context({"svg.hashsalt": path.name, "svg.fonttype": "none"}):
-        figure.savefig(path.with_suffix(".png"), dpi=110)
+        figure.savefig(pixels, format="png", dpi=110)
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    # Lines on white need no more than 128 colours, and a third of the bytes.
+    Image.open(pixels).convert("RGB").quantize(128).save(path.with_suffix(".png"), optimize=True)

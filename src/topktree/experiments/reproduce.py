@@ -17,7 +17,7 @@ from .. import datasets
 from . import beyond, fig2, fig3, fig4, fig6, pictures, theory
 from .experiment import Experiment, Row, Settings, Task
 from .page import write_page
-from .runner import Progress, Tally, columns, is_settled, make_runs
+from .runner import Progress, Tally, is_settled, make_runs
 from .splits import VARIANTS, file_name
 from .store import Damaged, Store, locked, read_table, write_table
 
@@ -53,8 +53,7 @@ class Report:
     looked_for: set[str] = field(default_factory=set)  # datasets
     missing: dict[str, str] = field(default_factory=dict)  # dataset -> why
     empty: list[str] = field(default_factory=list)  # experiments none of whose datasets is there
-    excluded: list[str] = field(default_factory=list)  # experiments none of whose datasets was asked for
-    files: list[Path] = field(default_factory=list)
+    excluded: list[str] = field(default_factory=list)  # experiments that the settings leave nothing of
 
 
 def reproduce(
@@ -71,7 +70,7 @@ def reproduce(
     with locked(out / "runs"):
         for part in dict.fromkeys(part for name in names for part in PARTS.get(name, (name,))):
             _one(EXPERIMENTS[part], settings, out, screen, report, jobs, resume)
-        report.files.append(write_page(out, _read_tables(out, screen)))
+        write_page(out, _read_tables(out, screen))
     return report
 
 
@@ -89,7 +88,7 @@ def _one(
     jobs: int | None,
     resume: bool,
 ) -> None:
-    store = Store(out / "runs" / f"{experiment.name}.csv", experiment.keys, columns(experiment))
+    store = Store(out / "runs" / f"{experiment.name}.csv", experiment.keys, experiment.run_columns)
     if store.damage:
         screen.say(store.damage)
     if not resume and (aside := store.set_aside()):
@@ -103,34 +102,29 @@ def _one(
     # Not only what was asked for now: a command for one dataset more must not take the others off the page.
     whole = replace(settings, datasets=None, max_depth=None, splits=max(settings.splits, Settings().splits))
     rows = [row for task in experiment.tasks(whole) if (row := store.find(task))]
-    report.files += write_results(experiment, rows, out)
+    write_results(experiment, rows, out)
 
 
-def write_results(experiment: Experiment, rows: Sequence[Row], out: Path) -> list[Path]:
-    """The table that the page is written from, and the pictures."""
-    table = out / "paper" / f"{experiment.name}.csv"
+def write_results(experiment: Experiment, rows: Sequence[Row], out: Path) -> None:
+    """The table that the page is written from, and the pictures; those that are no longer drawn go away."""
     summary = list(rows) if experiment.summarise is None else experiment.summarise(rows)
-    write_table(table, summary)
-    files = [table]
-    figures = experiment.pictures(summary) if experiment.pictures else {}
+    write_table(out / "paper" / f"{experiment.name}.csv", experiment.table_columns, summary)
+    figures = experiment.pictures(summary) if experiment.pictures and summary else {}
     for name in experiment.drawn:
-        paths = [out / "paper" / f"{name}.{kind}" for kind in ("png", "svg")]
+        path = out / "paper" / name
         if name in figures:
-            pictures.save(figures[name], out / "paper" / name)
-            files += paths
+            pictures.save(figures[name], path)
         else:
-            for path in paths:
-                path.unlink(missing_ok=True)
-    return files
+            for kind in pictures.KINDS:
+                path.with_suffix(kind).unlink(missing_ok=True)
 
 
 def _read_tables(out: Path, screen: Screen) -> dict[str, list[Row]]:
     """The tables of all experiments; one that cannot be read is named and left out."""
     found: dict[str, list[Row]] = {}
     for name, experiment in EXPERIMENTS.items():
-        expected = experiment.summary or (*experiment.keys, *columns(experiment))
         try:
-            found[name] = read_table(out / "paper" / f"{name}.csv", expected)
+            found[name] = read_table(out / "paper" / f"{name}.csv", experiment.table_columns)
         except Damaged as error:
             screen.say(f"{error}: left out of the page; `topktree reproduce {name}` makes it again")
             found[name] = []

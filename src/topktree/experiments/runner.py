@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 
 from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Row, Settings, Task
 from .stopwatch import Stopwatch
-from .store import BOOKKEEPING, Store
+from .store import Store
 
 GRACE = 1.0  # seconds beyond the limit, before a run that is alone is killed
 
@@ -45,11 +45,6 @@ class Tally:
     failed: int
 
 
-def columns(experiment: Experiment) -> tuple[str, ...]:
-    """The result columns of the experiment's file."""
-    return experiment.results + tuple(name for name in BOOKKEEPING if name not in experiment.results)
-
-
 def make_runs(
     experiment: Experiment,
     tasks: Sequence[Task],
@@ -63,12 +58,17 @@ def make_runs(
     settings = replace(settings, time_limit=limit)
     pending = [task for task in tasks if not is_settled(store.find(task), limit)]
     progress.start(experiment.name, len(tasks), len(tasks) - len(pending))
-    stopped = [row for task in tasks if (row := store.find(task)) and row["status"] == TIMEOUT and task not in pending]
+    settled = [row for task in tasks if is_settled(row := store.find(task), limit) and row]
+    stopped = [row for row in settled if row["status"] == TIMEOUT]
     with Stopwatch(GRACE, memory_cap()) as stopwatch:
         try:
-            for _, wave in groupby(sorted(pending, key=experiment.effort), key=experiment.effort):
-                results = _alone if experiment.alone else _in_parallel
-                for row in results(experiment, list(wave), settings, stopped, stopwatch, jobs):
+            for _, group in groupby(sorted(pending, key=experiment.effort), key=experiment.effort):
+                wave = list(group)
+                if experiment.alone:
+                    rows = _alone(experiment, wave, settings, stopped, stopwatch)
+                else:
+                    rows = _in_parallel(experiment, wave, settings, stopped, jobs)
+                for row in rows:
                     store.add(row)
                     progress.advance(row)
                     if row["status"] == TIMEOUT:
@@ -108,12 +108,7 @@ def is_settled(row: Row | None, limit: float) -> bool:
 
 
 def _in_parallel(
-    experiment: Experiment,
-    tasks: Sequence[Task],
-    settings: Settings,
-    stopped: list[Row],
-    _: Stopwatch,
-    jobs: int | None,
+    experiment: Experiment, tasks: Sequence[Task], settings: Settings, stopped: Sequence[Row], jobs: int | None
 ) -> Iterator[Row]:
     """The rows of tasks of equal effort, as they come."""
     assert experiment.run is not None
@@ -130,14 +125,9 @@ def _in_parallel(
 
 
 def _alone(
-    experiment: Experiment,
-    tasks: Sequence[Task],
-    settings: Settings,
-    stopped: list[Row],
-    stopwatch: Stopwatch,
-    _: int | None,
+    experiment: Experiment, tasks: Sequence[Task], settings: Settings, stopped: Sequence[Row], stopwatch: Stopwatch
 ) -> Iterator[Row]:
-    """The rows of tasks of equal effort, one after the other."""
+    """The rows of tasks of equal effort, one after the other; `stopped` grows meanwhile."""
     assert experiment.alone is not None
     for task in tasks:
         if any(experiment.is_hopeless(task, row) for row in stopped):
@@ -156,6 +146,5 @@ def _caught(run: Callable[[Task, Settings], Row], task: Task, settings: Settings
 
 def _complete(experiment: Experiment, task: Task, result: Row, settings: Settings) -> Row:
     """All columns of a row; what a run does not say is empty."""
-    row: Row = {name: task[name] for name in experiment.keys}
-    row |= dict.fromkeys(columns(experiment)) | {"status": FINISHED, "limit": settings.time_limit} | result
-    return row
+    known = {**task, "status": FINISHED, "limit": settings.time_limit, **result}
+    return {name: known.get(name) for name in experiment.run_columns}

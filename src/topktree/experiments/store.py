@@ -1,6 +1,7 @@
 """The CSV file of an experiment's runs: read, mended, added to.
 
-In: a path, the names of key and result columns. Out: the rows by their keys; a line is written as soon as a run ends.
+In: a path, the names of its columns and which of them are keys. Out: the rows by their keys; a line is written as
+soon as a run ends.
 The one idea: the file is its own log. A line that is not whole (a kill, a full disk, an editor) costs that one run, and
 what was there is kept beside it.
 """
@@ -16,11 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Row, Task, Value
+from .experiment import BOOKKEEPING, FAILED, FINISHED, SKIPPED, TIMEOUT, Row, Task, Value
 
 Key = tuple[str, ...]
 
-BOOKKEEPING = ("status", "limit", "message")  # columns that every file has
 STATUSES = {FINISHED, TIMEOUT, SKIPPED, FAILED}
 
 
@@ -57,11 +57,11 @@ def as_value(text: str) -> Value:
 class Store:
     """The runs of one experiment, in memory and on disk."""
 
-    def __init__(self, path: Path, keys: Sequence[str], results: Sequence[str]) -> None:
+    def __init__(self, path: Path, keys: Sequence[str], columns: Sequence[str]) -> None:
         self.path = path
         self.keys = tuple(keys)
-        self.results = tuple(name for name in results if name not in BOOKKEEPING)
-        self.columns = (*keys, *results)
+        self.columns = tuple(columns)
+        self.results = tuple(name for name in columns if name not in (*keys, *BOOKKEEPING))
         self.rows: dict[Key, Row] = {}
         self.damage = ""  # what was wrong with the file, in words
         self._stream: TextIO | None = None
@@ -203,12 +203,12 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> list[Row]:
     return [{name: as_value(text) for name, text in zip(header, line, strict=True)} for line in lines]
 
 
-def write_table(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows of equal columns, whole or not at all."""
+def write_table(path: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    """Write a file, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = path.with_name(f"{path.name}.tmp")
     with whole.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(rows[0])
-        writer.writerows([as_text(value) for value in row.values()] for row in rows)
+        writer.writerow(columns)
+        writer.writerows([as_text(row[name]) for name in columns] for row in rows)
     os.replace(whole, path)
