@@ -223,9 +223,7 @@ def test_a_killed_command_goes_on_where_it_was(path):
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    slow = Experiment(
-        "slow", ("n",), ("square",), lambda settings: [], run=lambda task, settings: {"square": -1}
-    )
+    slow = Experiment("slow", ("n",), ("square",), lambda settings: [], run=lambda task, settings: {"square": -1})
     store = Store(path, slow.keys, slow.run_columns)
     kept = len(store.rows)
     assert 5 <= kept < 200
