@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -442,3 +443,25 @@ def test_values_that_are_no_numbers_are_damage(tmp_path):
     result = reproduce(tmp_path, "fig4", *SMALL)
     assert "2 lines are damaged" in result.output
     assert "2 made now" in result.output
+
+
+def test_a_theory_run_that_fails_is_left_out_of_the_page(tmp_path, monkeypatch):
+    lemma = EXPERIMENTS["lemma"]
+
+    def run(task, settings):
+        if task["dataset"] == "monks-1":
+            raise ArithmeticError("no")
+        return lemma.run(task, settings)
+
+    monkeypatch.setitem(EXPERIMENTS, "lemma", replace(lemma, run=run))
+    result = reproduce(tmp_path, "lemma", "--max-depth", "2")
+    assert result.exit_code == 1
+    assert "1 failed (see runs/lemma.csv)" in result.output
+    assert {row["dataset"] for row in read_table(tmp_path / "paper" / "lemma.csv")} == {
+        "tic-tac-toe",
+        "monks-2",
+        "monks-3",
+        "balance-scale",
+        "parity",
+    }
+    assert "5 of 5 search spaces" in (tmp_path / "paper.md").read_text()
