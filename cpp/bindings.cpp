@@ -86,6 +86,14 @@ std::function<void(const topk::Progress&)> wrap_poll(const nb::object& progress)
     };
 }
 
+nb::list to_list(const std::vector<topk::Step>& trace) {
+    nb::list steps;
+    for (const topk::Step& step : trace) {
+        steps.append(nb::make_tuple(step.seconds, step.k, step.cost));
+    }
+    return steps;
+}
+
 nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
     const std::size_t n_nodes = solution.column.size();
     const topk::Statistics& s = solution.statistics;
@@ -98,6 +106,7 @@ nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
     statistics["k_reached"] = s.k_reached;
     statistics["n_threads"] = s.threads;
     statistics["kernel"] = s.kernel;
+    statistics["trace"] = to_list(s.trace);
     nb::dict result;
     result["column"] = to_numpy(std::move(solution.column));
     result["false_child"] = to_numpy(std::move(solution.false_child));
@@ -109,6 +118,14 @@ nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
     result["complete"] = solution.complete;
     result["statistics"] = statistics;
     return result;
+}
+
+// Shows a tree on the way to the best one.
+std::function<void(const topk::Solution&)> wrap_on_tree(const nb::object& on_tree, std::size_t n_classes) {
+    return [on_tree, n_classes](const topk::Solution& solution) {
+        const nb::gil_scoped_acquire gil;
+        on_tree(to_dict(topk::Solution(solution), n_classes));
+    };
 }
 
 topk::Arrange parse_arrange(const std::string& name) {
@@ -139,10 +156,11 @@ void set_rows(const Rows& rows, std::size_t n_columns, topk::Data& data) {
 nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
                const std::optional<Array<std::int64_t, 1>>& row_weight, const Array<std::int64_t, 1>& class_weight,
                std::vector<std::int32_t> k, const std::string& criterion, const nb::object& user_score,
-               double weight_unit, std::int64_t min_rows, std::int64_t min_weight, std::int64_t cost_scale,
-               std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
+               double weight_unit, std::int64_t min_rows, std::int64_t min_weight, bool distinct_splits,
+               std::int64_t cost_scale, std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
                const std::string& arrange, std::size_t max_keyed_rows, std::size_t large_node_bytes,
-               double threads_after, std::string kernel, double time_limit, const nb::object& progress) {
+               double threads_after, std::string kernel, double time_limit, std::int64_t known_cost,
+               const nb::object& progress, const nb::object& on_tree) {
     topk::Data data;
     set_rows(rows, n_columns, data);
     data.classes = view(classes);
@@ -160,6 +178,7 @@ nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t
     options.user_weight_unit = weight_unit;
     options.min_rows = min_rows;
     options.min_weight = min_weight;
+    options.distinct_splits = distinct_splits;
     options.cost_scale = cost_scale;
     options.leaf_penalty = leaf_penalty;
     options.threads = threads;
@@ -172,7 +191,11 @@ nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t
     options.threads_after = threads_after;
     options.kernel = std::move(kernel);
     options.time_limit = time_limit;
+    options.known_cost = known_cost;
     options.poll = wrap_poll(progress);
+    if (!on_tree.is_none()) {
+        options.on_tree = wrap_on_tree(on_tree, class_weight.size());
+    }
     topk::Solution solution;
     {
         const nb::gil_scoped_release no_gil;
@@ -277,9 +300,11 @@ std::vector<std::string> kernels() {
 NB_MODULE(_core, m) {
     using namespace nb::literals;
     m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "row_weight"_a.none(), "class_weight"_a,
-          "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a, "cost_scale"_a,
+          "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a,
+          "distinct_splits"_a, "cost_scale"_a,
           "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a,
-          "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a, "kernel"_a, "time_limit"_a, "progress"_a.none());
+          "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a, "kernel"_a, "time_limit"_a, "known_cost"_a, "progress"_a.none(),
+          "on_tree"_a.none());
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);

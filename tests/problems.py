@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from topktree import _engine, _reference
 from topktree._problem import Objective, make_objective
 
-STATISTICS = {"seconds", "nodes", "pruned", "cache_hits", "cache_bytes", "k_reached", "n_threads", "kernel"}
+STATISTICS = {"seconds", "nodes", "pruned", "cache_hits", "cache_bytes", "k_reached", "n_threads", "kernel", "trace"}
 
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
 
@@ -51,6 +51,7 @@ def make_problem(
     leaf_penalty: float | str = 0.0,
     class_weight: np.ndarray | str | None = None,
     sample_weight: np.ndarray | None = None,
+    distinct_splits: bool = False,
 ) -> Problem:
     objective = make_objective(
         classes,
@@ -62,6 +63,7 @@ def make_problem(
         leaf_penalty=leaf_penalty,
         class_weight=class_weight,
         sample_weight=sample_weight,
+        distinct_splits=distinct_splits,
     )
     return Problem(columns, classes, objective)
 
@@ -189,6 +191,7 @@ def problems(
         leaf_penalty=draw(st.sampled_from([0.0, 0.0, 0.001, 0.05, 1 / 3, "tie"])),
         class_weight=class_weight,
         sample_weight=sample_weight,
+        distinct_splits=draw(st.booleans()),
     )
 
 
@@ -214,6 +217,7 @@ def hard_problem(seed: int) -> Problem:
         leaf_penalty=penalties[rng.integers(5)],
         class_weight="balanced" if rng.random() < 0.2 else None,
         sample_weight=weights[rng.integers(5)],
+        distinct_splits=bool(rng.integers(2)),
     )
 
 
@@ -236,6 +240,7 @@ def random_parameters(rng: np.random.Generator, classes: np.ndarray) -> dict[str
         "leaf_penalty": penalties[rng.integers(len(penalties))],
         "class_weight": class_weights[rng.integers(len(class_weights))],
         "sample_weight": sample_weights[rng.integers(len(sample_weights))],
+        "distinct_splits": bool(rng.integers(2)),
     }
 
 

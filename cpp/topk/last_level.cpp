@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "candidates.hpp"
+
 namespace topk {
 namespace {
 
@@ -196,7 +198,8 @@ const Counts<Count>& LastLevel<Count>::child_counts(const Node<Count>& node, int
 
 // Usually a column with the fewest errors of all is among the k best, which takes one pass over the keys to see.
 template <class Count>
-Count LastLevel<Count>::best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest, Ticker& ticker) {
+Count LastLevel<Count>::best_of_k(const Node<Count>& node, const Split<Count>& split_on, int i, std::size_t k,
+                                  Count fewest, Ticker& ticker) {
     const std::size_t n_padded = node.matrix->n_columns;
     std::int64_t* keys = keys_.ensure(n_padded);
     const Counts<Count>& counts = child_counts(node, i);
@@ -211,6 +214,15 @@ Count LastLevel<Count>::best_of_k(const Node<Count>& node, int i, std::size_t k,
             }
             ++tests;
         }
+    }
+    if (distinct_) {
+        const RowSet rows = {*node.matrix, node.subset, true, split_on.column, (i == 0) == split_on.small_side};
+        best_distinct_keys(keys, n_columns_, k, counts, rows, scorer_.is_symmetric(), sorted_keys_);
+        Count best = std::numeric_limits<Count>::max();
+        for (const std::int64_t key : sorted_keys_) {
+            best = std::min(best, errors[key_column(key)]);
+        }
+        return best;
     }
     sorted_keys_.assign(keys, keys + n_columns_);
     const std::size_t n = std::min(k, sorted_keys_.size());

@@ -28,8 +28,8 @@ struct SideLimits {
 template <class Count>
 class LastLevel {
   public:
-    LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, std::size_t n_columns)
-        : kernels_(kernels), scorer_(scorer), limits_(limits), n_columns_(n_columns) {}
+    LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, bool distinct, std::size_t n_columns)
+        : kernels_(kernels), scorer_(scorer), limits_(limits), distinct_(distinct), n_columns_(n_columns) {}
 
     // Errors of the node itself with the best of all columns; numeric max if it cannot be split. Not with track_rows.
     Count fewest_errors(const Node<Count>& node);
@@ -49,7 +49,8 @@ class LastLevel {
     void count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter, Count fewest[2]);
 
     // Errors of child i with the best of its k best-scoring columns, given fewest[i].
-    Count best_of_k(const Node<Count>& node, int i, std::size_t k, Count fewest, Ticker& ticker);
+    Count best_of_k(const Node<Count>& node, const Split<Count>& split_on, int i, std::size_t k, Count fewest,
+                    Ticker& ticker);
 
     // Counts of the smaller child, per class of the node; null for the classes it does not have.
     std::span<const Count* const> small_rows() const { return small_rows_; }
@@ -65,6 +66,7 @@ class LastLevel {
     const Kernels& kernels_;
     const Scorer& scorer_;
     const SideLimits limits_;
+    const bool distinct_;  // columns that split the rows alike count as one
     const std::size_t n_columns_;
 
     Subset small_;

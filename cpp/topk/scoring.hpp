@@ -35,6 +35,9 @@ class Scorer {
     // What a call of keys() costs, in the units of Ticker::tick. The user's function may take any time.
     std::size_t work(std::size_t n_classes) const;
 
+    // Whether columns that split the rows alike score alike.
+    bool is_symmetric() const { return options_.criterion != Criterion::user; }
+
     // Fills keys[0 .. padded columns): kNoKey for columns that cannot be candidates.
     void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
     void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;

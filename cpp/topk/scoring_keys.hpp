@@ -27,6 +27,8 @@ static inline std::int64_t pack_key(std::int64_t score, std::size_t column) {
     return (score << kColumnBits) | (kMaxColumns - static_cast<std::int64_t>(column));
 }
 
+static inline std::int64_t key_score(std::int64_t key) { return key >> kColumnBits; }
+
 static inline std::int32_t key_column(std::int64_t key) {
     return static_cast<std::int32_t>(kMaxColumns - (key & kMaxColumns));
 }

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "bit_matrix.hpp"
+#include "candidates.hpp"
 #include "incumbent.hpp"
 #include "kernels.hpp"
 #include "literal_keys.hpp"
@@ -96,7 +97,10 @@ class Search {
 
     bool is_long_search() const;
     void build_root(Space& space);
+    std::int64_t known_budget() const { return options_.known_cost < 0 ? kInfinity : options_.known_cost + 1; }
     std::unique_ptr<TreeNode> search_pass(Space& space, std::int32_t k, std::int64_t budget);
+    std::unique_ptr<TreeNode> search(Space& space, std::int64_t budget);
+    void report_tree(const TreeNode& tree, Space& space);
     std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
     std::unique_ptr<TreeNode> read_tree(Space& space, int level, const Node<Count>& node, std::int64_t budget);
     std::unique_ptr<TreeNode> leaf_node(const Space& space, const Node<Count>& node) const;
@@ -114,7 +118,7 @@ class Search {
     std::int64_t split_cost_last(Space& space, int level, Family<Count>& family, int rank, std::int64_t budget);
 
     void score(Space& space, const Counts<Count>& counts, std::int64_t* keys) const;
-    void rank_candidates(Space& space, int level, const Counts<Count>& counts) const;
+    void rank_candidates(Space& space, int level, const Node<Count>& node) const;
     bool worth_compacting(int level, const Node<Count>& node) const;
     void grow_children(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
                        Node<Count> child[2]);
@@ -123,7 +127,7 @@ class Search {
 
     void count_nodes(Space& space, std::int64_t n);
     std::unique_ptr<Space> make_space() {
-        return std::make_unique<Space>(monitor_, kernels_, data_, scorer_, limits_, k_.size());
+        return std::make_unique<Space>(monitor_, kernels_, data_, scorer_, limits_, options_);
     }
     void report_cost(std::int64_t cost);
     std::unique_ptr<Space> take_space();
@@ -147,6 +151,7 @@ class Search {
     std::vector<std::unique_ptr<Space>> spaces_;  // not in use
     std::int32_t k_pass_ = 1;                     // widest k of the current pass
     std::int32_t k_reached_ = 0;                  // of the last one that was finished
+    std::vector<Step> trace_;
     std::atomic<std::int64_t> nodes_ = 0;
     std::atomic<std::int64_t> best_cost_ = -1;  // at the root; -1: none yet
 };
@@ -216,8 +221,8 @@ void Search<Count>::build_root(Space& space) {
     count_node(root_, space.counter, limits_.track_rows);
 }
 
-// One pass for the k asked for; with a time limit, passes of k = 1, 2, 4, ... first, so that there is always a complete
-// tree to return. The greedy pass is not subject to the limit.
+// One pass for the k asked for; with a time limit or a caller who wants to see trees, passes of k = 1, 2, 4, ... first,
+// so that there is always a complete tree to return. The greedy pass is not subject to the limit.
 template <class Count>
 Solution Search<Count>::run() {
     const std::unique_ptr<Space> own_space = make_space();
@@ -226,15 +231,16 @@ Solution Search<Count>::run() {
     try {
         build_root(space);
         const std::int32_t widest = k_.empty() ? 1 : *std::max_element(k_.begin(), k_.end());
-        std::int32_t k = options_.time_limit > 0 ? 1 : widest;
-        best = search_pass(space, k, kInfinity);
+        std::int32_t k = options_.time_limit > 0 || options_.on_tree ? 1 : widest;
+        best = search_pass(space, k, k < widest ? kInfinity : known_budget());
         if (options_.time_limit > 0) {
             monitor_.set_time_limit(options_.time_limit);
         }
         while (k < widest) {
             k = k > widest / 2 ? widest : 2 * k;
             // The budget lets through trees of the cost already known: the tree of a wider k may differ from it.
-            best = search_pass(space, k, best->cost + 1);
+            const std::int64_t budget = best->cost + 1;
+            best = search_pass(space, k, k < widest ? budget : std::min(budget, known_budget()));
         }
         return finish(*best, space, true);
     } catch (const Stopped&) {
@@ -254,10 +260,28 @@ std::unique_ptr<TreeNode> Search<Count>::search_pass(Space& space, std::int32_t 
         cache_->clear();  // what is known holds for the narrower search only
     }
     const bool greedy = std::all_of(k_.begin(), k_.end(), [](std::int32_t width) { return width == 1; });
-    auto tree = greedy ? greedy_tree(space, 0, root_) : read_tree(space, 0, root_, budget);
-    report_cost(tree->cost);
+    auto tree = greedy ? greedy_tree(space, 0, root_) : search(space, budget);
     k_reached_ = k;
+    report_tree(*tree, space);
     return tree;
+}
+
+// The budget is above the cost of some tree, if the caller was right about the cost he knows.
+template <class Count>
+std::unique_ptr<TreeNode> Search<Count>::search(Space& space, std::int64_t budget) {
+    auto tree = read_tree(space, 0, root_, budget);
+    return tree->cost < budget ? std::move(tree) : read_tree(space, 0, root_, kInfinity);
+}
+
+// The tree of a pass: for the trace, and for the caller if it is better than those before.
+template <class Count>
+void Search<Count>::report_tree(const TreeNode& tree, Space& space) {
+    report_cost(tree.cost);
+    const bool better = trace_.empty() || tree.cost < trace_.back().cost;
+    trace_.push_back({monitor_.seconds(), k_reached_, tree.cost});
+    if (better && options_.on_tree) {
+        options_.on_tree(finish(tree, space, false));
+    }
 }
 
 template <class Count>
@@ -385,20 +409,18 @@ void Search<Count>::score(Space& space, const Counts<Count>& counts, std::int64_
 
 // The k best columns of a node, best first, into the level's candidates.
 template <class Count>
-void Search<Count>::rank_candidates(Space& space, int level, const Counts<Count>& counts) const {
+void Search<Count>::rank_candidates(Space& space, int level, const Node<Count>& node) const {
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
     std::int64_t* keys = buffers.keys.ensure(matrix_.n_columns);
-    score(space, counts, keys);
+    score(space, node.counts, keys);
     std::vector<std::int64_t>& sorted = buffers.sorted_keys;
-    sorted.clear();
-    std::copy_if(keys, keys + data_.n_columns, std::back_inserter(sorted), [](std::int64_t key) { return key >= 0; });
     const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
-    if (k < sorted.size()) {
-        std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(k), sorted.end(),
-                         std::greater<>());
-        sorted.resize(k);
+    if (options_.distinct_splits && !all_columns(level)) {
+        const RowSet rows = {*node.matrix, node.subset};
+        best_distinct_keys(keys, data_.n_columns, k, node.counts, rows, scorer_.is_symmetric(), sorted);
+    } else {  // all columns: those that are passed over would lose their ties anyway
+        best_keys(keys, data_.n_columns, k, sorted);
     }
-    std::sort(sorted.begin(), sorted.end(), std::greater<>());
     buffers.candidates.clear();
     for (const std::int64_t key : sorted) {
         buffers.candidates.push_back(key_column(key));
@@ -410,7 +432,7 @@ template <class Count>
 Result Search<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
     count_nodes(space, 1);
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
-    rank_candidates(space, level, node.counts);
+    rank_candidates(space, level, node);
     Result best = {leaf_cost(node.whole.errors()), kLeaf, true};
     for (const std::int32_t column : buffers.candidates) {
         const Split<Count> split_on(node.counts, column);
@@ -448,7 +470,7 @@ Result Search<Count>::solve_node(Space& space, int level, const Node<Count>& nod
     }
     count_nodes(space, 1);
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
-    rank_candidates(space, level, node.counts);
+    rank_candidates(space, level, node);
     const std::int64_t shallower = deepens(level) ? shallower_cost(space, level, node) : kInfinity;
     Incumbent incumbent(std::min({leaf, budget, shallower + 1}), may_be_parallel(level));
     if (worth_compacting(level, node)) {
@@ -697,7 +719,7 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, Family<Coun
     for (int i = 0; i < 2 && cost[0] + cost[1] < budget; ++i) {
         if (!exact[i]) {
             const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level) + 1]);
-            const Count errors = space.last.best_of_k(node, i, k, fewest[i], space.ticker);
+            const Count errors = space.last.best_of_k(node, split_on, i, k, fewest[i], space.ticker);
             cost[i] = std::min(leaf[i], leaf_cost(errors) + options_.leaf_penalty);
         }
     }
@@ -723,6 +745,7 @@ Solution Search<Count>::finish(const TreeNode& tree, Space& space, bool complete
     statistics.k_reached = k_reached_;
     statistics.threads = pool_ ? pool_->size() : 1;
     statistics.kernel = kernels_.name;
+    statistics.trace = trace_;
     return solution;
 }
 

@@ -43,6 +43,8 @@ struct Progress {
     std::int64_t cost = 0;  // of the best tree so far; -1: none yet
 };
 
+struct Solution;
+
 struct Options {
     std::vector<std::int32_t> k;  // candidates per level, root first; its size is the depth
     Criterion criterion = Criterion::entropy;
@@ -50,6 +52,7 @@ struct Options {
     double user_weight_unit = 1;  // counts are multiplied by this before user_score sees them
     std::int64_t min_rows = 1;    // on each side of a split
     std::int64_t min_weight = 1;  // likewise
+    bool distinct_splits = false;  // columns that split a node's rows alike count as one candidate
     std::int64_t cost_scale = 1;  // cost of a unit of misclassified weight
     std::int64_t leaf_penalty = 0;
     int threads = 1;
@@ -65,8 +68,21 @@ struct Options {
     std::size_t large_node_bytes = std::size_t{1} << 20;
     std::string kernel;     // "" = the best one for this machine
     double time_limit = 0;  // seconds; 0 = none
+    // Cost of some tree that the search can find, known beforehand: it need not look for dearer ones. -1: none is known.
+    // One that is too low costs time, but not the right tree.
+    std::int64_t known_cost = -1;
     // Called about every 20 ms by the thread that called solve(); throws to end the search.
     std::function<void(const Progress&)> poll;
+    // Called by that thread with every tree that is better than those before it. If it is there, the search widens k
+    // step by step, as with a time limit.
+    std::function<void(const Solution&)> on_tree;
+};
+
+// One pass of a search that widens k.
+struct Step {
+    double seconds = 0;
+    std::int32_t k = 0;
+    std::int64_t cost = 0;  // of the best tree for this k
 };
 
 struct Statistics {
@@ -78,6 +94,7 @@ struct Statistics {
     std::int32_t k_reached = 0;  // the widest k whose search finished
     int threads = 1;
     std::string kernel;
+    std::vector<Step> trace;
 };
 
 // The tree in preorder, false side first. Leaves have column -1 and children -1.

@@ -70,11 +70,11 @@ struct Family {
 template <class Count>
 struct Workspace {
     Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, const Scorer& scorer, SideLimits limits,
-              std::size_t depth)
+              const Options& options)
         : ticker(monitor),
           counter(kernels, data.class_weight, ticker),
-          levels(depth + 1),
-          last(kernels, scorer, limits, data.n_columns) {}
+          levels(options.k.size() + 1),
+          last(kernels, scorer, limits, options.distinct_splits, data.n_columns) {}
 
     Ticker ticker;
     Counter<Count> counter;

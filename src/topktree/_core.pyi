@@ -15,6 +15,7 @@ class Statistics(TypedDict):
     k_reached: int
     n_threads: int
     kernel: str
+    trace: list[tuple[float, int, int]]  # seconds, k, cost
 
 class Solution(TypedDict):
     column: NDArray[np.int32]  # (n_nodes,), preorder, false side first; -1: leaf
@@ -40,6 +41,7 @@ def solve(
     weight_unit: float,
     min_rows: int,
     min_weight: int,
+    distinct_splits: bool,
     cost_scale: int,
     leaf_penalty: int,
     threads: int,
@@ -52,7 +54,9 @@ def solve(
     threads_after: float,
     kernel: str,
     time_limit: float,
+    known_cost: int,
     progress: Callable[[float, int, int, int], None] | None,
+    on_tree: Callable[[Solution], None] | None,
 ) -> Solution: ...
 def pack_booleans(values: NDArray[np.uint8]) -> NDArray[np.uint64] | None: ...
 def pack_features(

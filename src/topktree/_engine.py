@@ -61,7 +61,9 @@ class SearchOptions:
     threads_after: float = 0.002  # seconds: starting them takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
+    known_cost: int | None = None  # of some tree that the search can find: it need not look for dearer ones
     progress: Progress | None = None
+    on_tree: Callable[[Solution], None] | None = None  # gets every tree that is better than those before it
 
 
 def solve(
@@ -73,7 +75,7 @@ def solve(
 ) -> Solution:
     """The Top-k tree of the rows: packed (n, ceil(n_columns / 64)) or bytes (n, n_columns)."""
     options = options or SearchOptions()
-    criterion = objective.criterion
+    criterion, on_tree = objective.criterion, options.on_tree
     result = _core.solve(
         rows=rows,
         n_columns=n_columns,
@@ -86,6 +88,7 @@ def solve(
         weight_unit=objective.weight_unit,
         min_rows=objective.min_samples_leaf,
         min_weight=objective.min_weight_leaf,
+        distinct_splits=objective.distinct_splits,
         cost_scale=objective.cost_scale,
         leaf_penalty=objective.leaf_penalty,
         threads=options.threads,
@@ -98,7 +101,9 @@ def solve(
         threads_after=options.threads_after,
         kernel=options.kernel,
         time_limit=options.time_limit or 0.0,
+        known_cost=-1 if options.known_cost is None else options.known_cost,
         progress=options.progress,
+        on_tree=(lambda result: on_tree(Solution(**result))) if on_tree else None,
     )
     return Solution(**result)
 

@@ -52,6 +52,7 @@ class Objective:
     weight_unit: float  # what an integer weight of 1 is in the user's weights
     cost_scale: int
     leaf_penalty: int
+    distinct_splits: bool = False  # columns that split a node's rows alike count as one candidate
     leaves_break_ties: bool = False  # the penalty only decides between trees of equal errors
 
     def user_cost(self, cost: int) -> int | float:
@@ -143,6 +144,7 @@ def make_objective(
     leaf_penalty: float | str,
     class_weight: FloatArray | str | None,
     sample_weight: FloatArray | None,
+    distinct_splits: bool = False,
 ) -> Objective:
     """Build the `Objective`; arguments are validated by the caller, and all weights are positive."""
     row_weight, unit = None, 1.0
@@ -175,6 +177,7 @@ def make_objective(
         weight_unit=weight_unit,
         cost_scale=cost_scale,
         leaf_penalty=penalty,
+        distinct_splits=distinct_splits,
         leaves_break_ties=leaf_penalty == "tie",
     )
 

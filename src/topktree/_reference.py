@@ -69,7 +69,7 @@ def _best(columns: NDArray[np.bool_], class_weights: IntArray, level: int, objec
 def candidates(
     columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float
 ) -> IntArray:
-    """The first k admissible columns by score, equal scores by lower index."""
+    """The first k admissible columns by score, equal scores by lower index; one of each kind if splits are distinct."""
     n_true = np.count_nonzero(columns, axis=0)
     smaller_side = np.minimum(n_true, len(columns) - n_true)
     right = columns.astype(np.int64).T @ class_weights
@@ -79,8 +79,17 @@ def candidates(
         (smaller_side >= objective.min_samples_leaf) & (smaller_weight >= objective.min_weight_leaf)
     )
     scores = np.asarray(column_scores(left, right, objective, unit))[admissible]
-    order = np.lexsort((admissible, -scores))
-    return admissible[order[: objective.k[level]]]
+    ranked = admissible[np.lexsort((admissible, -scores))]
+    if objective.distinct_splits:
+        ranked = first_of_each_kind(columns, ranked)
+    return ranked[: objective.k[level]]
+
+
+def first_of_each_kind(columns: NDArray[np.bool_], ranked: IntArray) -> IntArray:
+    """The columns, without those that divide the rows into the same two parts as an earlier one."""
+    from_first_row = columns[:, ranked] ^ columns[0, ranked]  # the same for a column and its complement
+    _, first = np.unique(from_first_row, axis=1, return_index=True)
+    return ranked[np.sort(first)]
 
 
 def column_scores(left: IntArray, right: IntArray, objective: Objective, unit: float) -> IntArray | FloatArray:

@@ -78,10 +78,22 @@ class Reference {
         scorer_.keys(counts, n_columns, keys.data());
         std::sort(keys.begin(), keys.end(), std::greater<>());
         std::vector<std::int32_t> columns;
-        for (std::size_t i = 0; i < std::min(k, keys.size()) && keys[i] != topk::kNoKey; ++i) {
-            columns.push_back(topk::key_column(keys[i]));
+        for (std::size_t i = 0; i < keys.size() && columns.size() < k && keys[i] != topk::kNoKey; ++i) {
+            const std::int32_t column = topk::key_column(keys[i]);
+            const auto is_alike = [&](std::int32_t other) { return split_alike(rows, column, other); };
+            if (!options_.distinct_splits || std::none_of(columns.begin(), columns.end(), is_alike)) {
+                columns.push_back(column);
+            }
         }
         return columns;
+    }
+
+    // Whether the columns are equal or opposite on these rows.
+    bool split_alike(const std::vector<std::size_t>& rows, std::int32_t a, std::int32_t b) const {
+        const auto differ = [&](std::size_t i) {
+            return problem_.rows[i][static_cast<std::size_t>(a)] != problem_.rows[i][static_cast<std::size_t>(b)];
+        };
+        return std::none_of(rows.begin(), rows.end(), differ) || std::all_of(rows.begin(), rows.end(), differ);
     }
 
     Tree best(const std::vector<std::size_t>& rows, std::size_t level) const {

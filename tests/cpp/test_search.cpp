@@ -77,6 +77,7 @@ void random_objective(Random& random, const Problem& problem, Options& options) 
     options.min_rows = random.chance(0.7) ? 1 : random.pick({2, 5, 1000});
     const std::int64_t total = problem.total_weight();
     options.min_weight = random.chance(0.8) ? 1 : random.pick({1 + total / 30, 1 + total / 5, total + 1});
+    options.distinct_splits = random.chance(0.5);
     using Costs = std::pair<std::int64_t, std::int64_t>;
     std::tie(options.cost_scale, options.leaf_penalty) =
         random.pick<Costs>({{1, 0}, {1, 0}, {1, 0}, {1000, 1}, {1, 1 + total / 100}, {3, total / 20}});
@@ -104,7 +105,7 @@ std::string describe(std::uint64_t seed, const Problem& problem, const Options& 
     }
     out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight()
         << ", min_rows " << options.min_rows << ", min_weight " << options.min_weight << ", penalty "
-        << options.leaf_penalty << ", kernel " << options.kernel << ", threads " << options.threads << ", cache "
+        << options.leaf_penalty << ", distinct " << options.distinct_splits << ", kernel " << options.kernel << ", threads " << options.threads << ", cache "
         << options.use_cache << ' ' << options.cache_bytes << ", arrange " << static_cast<int>(options.arrange)
         << ", keyed " << options.max_keyed_rows << ", bounds " << options.use_bounds << ", time limit "
         << options.time_limit;
