@@ -31,10 +31,10 @@ class Interruptible:
         if self._cancelled:
             raise Cancelled
 
-    def call(self, function: Callable[..., T], *args: Any) -> T:
-        """function(*args). NumPy looks at signals only between its calls; the main thread, waiting, does at once."""
+    def call(self, function: Callable[..., T], *args: Any, **keywords: Any) -> T:
+        """The function's result. NumPy looks at signals only between its calls; the main thread, waiting, at once."""
         if not self._in_thread:
-            return function(*args)
+            return function(*args, **keywords)
         results: list[T] = []
         errors: list[BaseException] = []
         config = get_config()  # scikit-learn has one per thread
@@ -42,7 +42,7 @@ class Interruptible:
         def work() -> None:
             try:
                 with config_context(**config):
-                    results.append(function(*args))
+                    results.append(function(*args, **keywords))
             except BaseException as error:
                 errors.append(error)
 

@@ -11,38 +11,39 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, Self
 
 import joblib
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.pipeline import Pipeline
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from . import _engine, _parameters, export
+from . import _engine, _parameters
 from ._interruptible import Interruptible
-from ._problem import FloatArray, IntArray, Objective, ScoreFunction, make_objective, threshold_weights
+from ._problem import FloatArray, Objective, ScoreFunction, make_objective, threshold_weights
 from ._progress import ProgressLine
 from .binarizer import EQUALS, IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .charts import plot_trace
+from .fitted_tree import FittedTree
 from .labels import number_labels, read_labels, read_weights
 from .model_file import PathLike, read_model, write_model
 from .plot import plot_tree
-from .sklearn_tree import to_sklearn
 from .table import BOOLEAN, Feature, Table, encode, learn_features, read_table
 from .thresholds import Target, half, quantile_thresholds
 from .tree import TREE_UNDEFINED, Tree, node_impurity
+
+# The status of a tree that a search has found on its way.
+PARTIAL = "partial"
 
 # More threads than this only cost memory.
 MAX_THREADS = max(8, 4 * joblib.cpu_count())
 
 
-class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
+class TopKTreeClassifier(FittedTree):
     """Decision tree classifier that tries the k best splits at every node and keeps the most accurate tree.
 
     The tree has the lowest training cost among all trees of the given depth that split every node on one of its `k`
@@ -66,6 +67,9 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     leaf_penalty : float or "tie", default=0.0
         Cost of a leaf as a fraction of the training weight. "tie": among the trees with the fewest errors, one with
         the fewest leaves.
+    distinct_splits : bool, default=False
+        Count columns that divide the rows of a node into the same two parts as one candidate: copies, complements and
+        thresholds with no rows between them do not fill the k places.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes. "balanced" makes all classes weigh the same, `sample_weight` included.
     max_thresholds : int or None, default=32
@@ -76,7 +80,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         type; None: none; otherwise a list of names, of indices, or of one bool per feature.
     time_limit : float or None, default=None
         Seconds for the whole of `fit`. The search widens k step by step and returns the best complete tree when time is
-        up; the greedy tree is always finished, so on large data a limit that is too short for it is exceeded.
+        up; the greedy tree is always finished, so on large data a limit that is too short for it is exceeded. With
+        `k="all"`: better and better trees until one is proved optimal or time is up.
     memory_limit : int or None, default=None
         Bytes for the cache of solved subproblems; None means 1 GiB. Less memory takes more time, for the same tree.
     n_jobs : int or None, default=None
@@ -106,7 +111,8 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
     status_ : str
         "optimal" (k = "all", finished), "complete" (Top-k search finished) or "time_limit".
     search_ : dict
-        seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel.
+        seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel; and trace: for every k that the
+        search went through a dict of seconds, k and the cost of its tree. `plot_search` draws it.
 
     Notes
     -----
@@ -123,6 +129,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         criterion: str | ScoreFunction = "entropy",
         min_samples_leaf: int = 1,
         leaf_penalty: float | str = 0.0,
+        distinct_splits: bool = False,
         class_weight: str | dict[Any, float] | None = None,
         max_thresholds: int | None = 32,
         categorical_features: Any = "from_dtype",
@@ -137,6 +144,7 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self.criterion = criterion
         self.min_samples_leaf = min_samples_leaf
         self.leaf_penalty = leaf_penalty
+        self.distinct_splits = distinct_splits
         self.class_weight = class_weight
         self.max_thresholds = max_thresholds
         self.categorical_features = categorical_features
@@ -146,92 +154,39 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the tree. An error or Ctrl-C leaves an earlier fit as it was."""
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callable[[TopKTreeClassifier], Any] | None = None,
+    ) -> Self:
+        """Find the tree. An error or Ctrl-C leaves an earlier fit as it was.
+
+        `callback` is called with a fitted classifier, of `status_` "partial", for every tree that is better than those
+        before it, while the search widens k from 1 to the k asked for. What it returns is ignored, what it raises ends
+        the fit, and its time counts towards `time_limit`.
+        """
         start = time.perf_counter()
         self._check_parameters()
+        if callback is not None and not callable(callback):
+            raise ValueError(f"callback must be a callable or None, got {callback!r}")
         with _restored_on_error(self):
-            work = Interruptible(self._n_values(X))
-            labels = work.call(read_labels, self, y)
-            table = self._read(X, work)
-            training = work.call(self._validate, table, labels, sample_weight)
-            rows, columns = work.call(self._binarize, training, work.check)
-            objective = work.call(self._objective, training, len(columns))
-            solution = self._search(rows, columns, training, objective, start)
-            self._store(training, columns, objective, solution)
-            self.train_errors_ = solution.n_wrong + work.call(self._errors_without_weight, training)
+            data = self._prepare(X, y, sample_weight)
+            self._grow(data, self._objective(data), self._search_options(start), callback)
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The heaviest class of each row's leaf; ties go to the first class."""
-        check_is_fitted(self)
-        leaf_class = self.classes_[np.argmax(self.tree_.value, axis=1)]
-        return np.asarray(leaf_class[self.apply(X)])
-
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Class shares of the training weight in each row's leaf."""
-        check_is_fitted(self)
-        shares = self.tree_.value / self.tree_.value.sum(axis=1, keepdims=True)
-        return np.asarray(shares[self.apply(X)])
-
-    def apply(self, X: ArrayLike) -> IntArray:
-        """Index of the leaf that each row ends up in."""
-        check_is_fitted(self)
-        return self.tree_.apply(encode(read_table(self, X, reset=False), self.features_))
-
-    def decision_path(self, X: ArrayLike) -> scipy.sparse.csr_matrix:
-        """CSR matrix (n, node_count): 1 where a row passes through a node."""
-        check_is_fitted(self)
-        return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64))[self.apply(X)]
-
-    def get_depth(self) -> int:
-        """Splits on the longest path."""
-        check_is_fitted(self)
-        return self.tree_.max_depth
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
-    def to_sklearn(self) -> DecisionTreeClassifier | Pipeline:
-        """A fitted scikit-learn object with the same predictions and probabilities for every input.
-
-        A `DecisionTreeClassifier` if all features are numbers or booleans without missing values, and of a size that
-        scikit-learn's float32 can tell apart; else a `Pipeline` whose last step is one.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return to_sklearn(self.tree_, self.features_, self.classes_, str(self.criterion), names)
-
-    def export_text(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """The tree as indented text, with confidence and counts in the leaves."""
-        return export.export_text(self._model(feature_names, class_names))
-
-    def export_rules(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """One line per leaf: conditions, class, confidence and counts."""
-        return export.export_rules(self._model(feature_names, class_names))
-
-    def export_dot(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """The tree in the language of Graphviz."""
-        return export.export_dot(self._model(feature_names, class_names))
-
-    def export_sql(self, table: str | Sequence[str] | None = None, feature_names: ArrayLike | None = None) -> str:
-        """`SELECT CASE ... END AS prediction FROM table`; without a table, the CASE expression alone.
-
-        NULL is a missing value. A table in a schema is given as a sequence of names.
-        """
-        return export.export_sql(self._model(feature_names, None), table)
-
-    def export_dict(self) -> dict[str, Any]:
-        """Features, classes and nodes as plain Python objects."""
-        return export.export_dict(self._model(None, None))
 
     def plot(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
     ) -> Any:
         """Draw the tree with matplotlib, on `ax` or a new figure; returns the Axes."""
         return plot_tree(self._model(feature_names, class_names), ax)
+
+    def plot_search(self, ax: Any = None) -> Any:
+        """Draw how the cost fell as the search widened k, over the seconds it took; returns the Axes."""
+        check_is_fitted(self)
+        return plot_trace(self.search_.get("trace", []), self.status_, ax)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted classifier to a JSON file, which `topktree.load` reads.
@@ -252,21 +207,6 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         }
         write_model(path, content, self.classes_)
 
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the total decrease of weighted impurity."""
-        check_is_fitted(self)
-        return self.tree_.feature_importances(self.n_features_in_)
-
-    def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> export.Model:
-        check_is_fitted(self)
-        return export.make_model(self.tree_, self.features_, self.classes_, feature_names, class_names)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def _check_parameters(self, criterion_is_lost: bool = False) -> None:
         _parameters.check_max_depth(self.max_depth)
         _parameters.check_k(self.k, self.max_depth)
@@ -275,12 +215,24 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         _parameters.check_int("min_samples_leaf", self.min_samples_leaf, 1)
         _parameters.check_min_weight_fraction_leaf(self.min_weight_fraction_leaf)
         _parameters.check_leaf_penalty(self.leaf_penalty)
+        _parameters.check_bool("distinct_splits", self.distinct_splits)
         _parameters.check_class_weight(self.class_weight)
         _parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
         _parameters.check_time_limit(self.time_limit)
         _parameters.check_int("memory_limit", self.memory_limit, 0, or_none=True)
         _parameters.check_n_jobs(self.n_jobs)
         _parameters.check_int("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+
+    def _prepare(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: NDArray[Any] | None = None
+    ) -> TrainingData:
+        """Validated and binarized; all that a search needs of the data. `classes`: of which `y` may have only some."""
+        work = Interruptible(self._n_values(X))
+        labels = work.call(read_labels, self, y)
+        table = self._read(X, work)
+        training = work.call(self._validate, table, labels, sample_weight, classes)
+        rows, columns = work.call(self._binarize, training, work.check)
+        return TrainingData(training, rows, columns, work)
 
     def _n_values(self, X: ArrayLike) -> int:
         """About how many values there are to be handled, thresholds included."""
@@ -300,16 +252,20 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
                 setattr(self, name, getattr(copied, name))
         return table
 
-    def _validate(self, table: Table, labels: NDArray[Any], sample_weight: ArrayLike | None) -> _Training:
+    def _validate(
+        self, table: Table, labels: NDArray[Any], sample_weight: ArrayLike | None, known: NDArray[Any] | None
+    ) -> _Training:
         """The rows that have weight, classes as indices."""
         classes, indices = number_labels(labels, table.n_rows)
+        if known is not None:
+            classes, indices = known, np.searchsorted(known, classes).astype(np.int32)[indices]
         row_weights = read_weights(sample_weight, table.n_rows)
         class_weights = _class_weights(self.class_weight, classes, labels)
         has_weight = None if row_weights is None else row_weights > 0
         if isinstance(class_weights, np.ndarray):
             has_weight = (class_weights[indices] > 0) & (True if has_weight is None else has_weight)
             class_weights = np.where(class_weights > 0, class_weights, 1.0)  # of classes without rows
-        present = np.arange(len(classes)) if has_weight is None else np.unique(indices[has_weight])
+        present = np.unique(indices if has_weight is None else indices[has_weight])
         if len(present) < 2:
             found = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
             raise ValueError(
@@ -341,47 +297,74 @@ class TopKTreeClassifier(ClassifierMixin, BaseEstimator):
         columns = columns.take(~find_redundant(encoded, columns))
         return pack(encoded, columns), columns
 
-    def _objective(self, training: _Training, n_columns: int) -> Objective:
+    def _objective(self, data: TrainingData) -> Objective:
+        training = data.training
         # A path has at most one split per column and one row fewer at every split.
-        depth = min(self.max_depth, n_columns, training.table.n_rows - 1)
-        return make_objective(
+        depth = min(self.max_depth, len(data.columns), training.table.n_rows - 1)
+        return data.work.call(
+            make_objective,
             training.y,
             len(training.classes),
-            k=_parameters.candidates_per_level(self.k, depth, n_columns),
+            k=_parameters.candidates_per_level(self.k, depth, len(data.columns)),
             criterion=self.criterion,
             min_samples_leaf=min(int(self.min_samples_leaf), training.table.n_rows),
             min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
             leaf_penalty=self.leaf_penalty,
             class_weight=training.class_weight,
             sample_weight=training.sample_weight,
+            distinct_splits=bool(self.distinct_splits),
         )
 
-    def _search(
-        self, rows: _engine.Rows, columns: Columns, training: _Training, objective: Objective, start: float
-    ) -> _engine.Solution:
-        progress = ProgressLine(objective.user_cost) if self.verbose else None
+    def _search_options(self, start: float) -> _engine.SearchOptions:
+        """What the parameters say of how to search; `start` is when the fit began."""
         cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
-        options = _engine.SearchOptions(
+        return _engine.SearchOptions(
             threads=min(joblib.effective_n_jobs(self.n_jobs), MAX_THREADS),
             cache_bytes=min(cache_bytes, 2**62),
             time_limit=None if self.time_limit is None else max(self.time_limit - (time.perf_counter() - start), 1e-9),
-            progress=progress,
         )
-        try:
-            return _engine.solve(rows, len(columns), training.y, objective, options)
-        finally:
-            if progress:
-                progress.close()
 
-    def _store(self, training: _Training, columns: Columns, objective: Objective, solution: _engine.Solution) -> None:
+    def _grow(
+        self,
+        data: TrainingData,
+        objective: Objective,
+        options: _engine.SearchOptions,
+        callback: Callable[[TopKTreeClassifier], Any] | None = None,
+    ) -> int:
+        """Search, and become the tree that is found. Returns its cost in the objective's own units."""
+        line = ProgressLine(objective.user_cost) if self.verbose else None
+
+        def show(solution: _engine.Solution) -> None:
+            partial = copy(self)
+            partial._store(data, objective, solution)
+            partial.status_ = PARTIAL
+            if callback is not None:
+                callback(partial)
+
+        options = replace(options, progress=line or options.progress, on_tree=show if callback else None)
+        try:
+            solution = _engine.solve(data.rows, len(data.columns), data.training.y, objective, options)
+        finally:
+            if line:
+                line.close()
+        self._store(data, objective, solution)
+        return solution.cost
+
+    def _store(self, data: TrainingData, objective: Objective, solution: _engine.Solution) -> None:
+        training = data.training
         criterion = self.criterion if isinstance(self.criterion, str) else "entropy"
         searched_all = all(entry == "all" for entry in _parameters.k_per_level(self.k, max(self.max_depth, 1)))
         self.classes_ = training.classes
         self.features_ = training.features
-        self.tree_ = make_tree(solution, columns, training.features, objective.weight_unit, criterion)
+        self.tree_ = make_tree(solution, data.columns, training.features, objective.weight_unit, criterion)
         self.cost_ = objective.user_cost(solution.cost)
         self.status_ = ("optimal" if searched_all else "complete") if solution.complete else "time_limit"
-        self.search_ = dict(solution.statistics)
+        trace = [
+            {"seconds": seconds, "k": k, "cost": objective.user_cost(cost)}
+            for seconds, k, cost in solution.statistics["trace"]
+        ]
+        self.search_: dict[str, Any] = {**solution.statistics, "trace": trace}
+        self.train_errors_ = solution.n_wrong + data.work.call(self._errors_without_weight, training)
 
     def _errors_without_weight(self, training: _Training) -> int:
         """Rows of weight zero, left out of the fit, that the tree gets wrong."""
@@ -432,6 +415,16 @@ class _Training:
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None
     left_out: tuple[Table, NDArray[np.int32]] | None  # rows without weight, and their classes
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Training data that is ready to be searched, whatever the k, the depth and the penalty."""
+
+    training: _Training
+    rows: _engine.Rows
+    columns: Columns
+    work: Interruptible
 
 
 def _class_weights(

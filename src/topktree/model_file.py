@@ -27,7 +27,7 @@ from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
 
 FORMAT = "topktree-classifier"
 VERSION = 1
-STATUSES = ("optimal", "complete", "time_limit")
+STATUSES = ("optimal", "complete", "time_limit", "partial")
 
 # What the labels of a file can be; "str" are as long as the longest.
 CLASS_TYPES = ("str", "bool", "object", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))

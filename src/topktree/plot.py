@@ -130,7 +130,7 @@ class _Layout:
 
 def plot_tree(model: Model, ax: Axes | None = None) -> Axes:
     """Draw the tree into `ax`, or into a new figure that fits it."""
-    _require_matplotlib()
+    require_matplotlib()
     ruler = _make_ruler()
     colours = class_colours(model)
     layouts = [_lay_out(model, style, colours, ruler) for style in STYLES]
@@ -177,7 +177,8 @@ def _ends(text: str, kept: int) -> str:
     return text[: kept - tail] + ELLIPSIS + text[len(text) - tail :]
 
 
-def _require_matplotlib() -> None:
+def require_matplotlib() -> None:
+    """Say how to get it, if it is not there."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

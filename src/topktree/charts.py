@@ -1,0 +1,107 @@
+"""Curves, drawn with matplotlib: what a search did, what a choice was made from, errors against leaves.
+
+In: numbers from a fitted estimator. Out: the Axes that they are drawn on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._problem import FloatArray, IntArray
+from .plot import require_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, which most people can tell apart, without the yellow that is too pale for a line.
+LINE_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#999999", "#000000")
+MARKERS = "osD^vP*X"
+
+
+def plot_trace(trace: Sequence[Mapping[str, Any]], status: str, ax: Axes | None = None) -> Axes:
+    """The cost of the best tree over the seconds of the search; every k that was finished is a point."""
+    if not trace:
+        raise ValueError("search_ has no trace: the model was saved by a version that did not keep one")
+    ax = _axes(ax)
+    seconds = [max(step["seconds"], 1e-6) for step in trace]
+    costs = [step["cost"] for step in trace]
+    ax.step(seconds, costs, where="post", color=LINE_COLOURS[0], marker="o", markersize=5)
+    if len(trace) > 1 and seconds[-1] > 20 * seconds[0]:
+        ax.set_xscale("log")
+    last = None
+    for second, cost, step in zip(seconds, costs, trace, strict=True):
+        if cost != last or step is trace[-1]:  # in between there is nothing to see but points
+            _label(ax, f"k = {step['k']}", second, cost)
+        last = cost
+    ax.margins(x=0.12, y=0.15)
+    ax.set_xlabel("seconds")
+    ax.set_ylabel("training cost")
+    ax.set_title({"optimal": "proved optimal", "time_limit": "stopped by the time limit"}.get(status, "complete"))
+    return ax
+
+
+def plot_choice(
+    depths: Sequence[int],
+    lines: Mapping[str, tuple[FloatArray, FloatArray]],
+    chosen: tuple[str, int],
+    threshold: float | None,
+    ylabel: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """A line per k over the depths, (scores, standard errors); NaN where there is none. `chosen`: line and depth."""
+    ax = _axes(ax)
+    shift = np.linspace(-0.12, 0.12, len(lines)) if len(lines) > 1 else np.zeros(1)
+    for i, (name, (scores, errors)) in enumerate(lines.items()):
+        style: dict[str, Any] = {"color": LINE_COLOURS[i % len(LINE_COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+        x = np.arange(len(depths)) + shift[i]
+        ax.errorbar(x, scores, yerr=errors, label=name, capsize=2, linewidth=1.3, markersize=5, **style)
+        if name == chosen[0]:
+            at = depths.index(chosen[1])
+            ring: dict[str, Any] = {
+                "s": 190,
+                "facecolors": "none",
+                "edgecolors": "black",
+                "linewidths": 1.6,
+                "zorder": 5,
+            }
+            ax.scatter([x[at]], [scores[at]], label="chosen", **ring)
+    if threshold is not None:
+        ax.axhline(threshold, color="black", linewidth=0.8, linestyle=":", label="best less one standard error")
+    ax.set_xticks(range(len(depths)), [str(depth) for depth in depths])
+    ax.set_xlabel("max_depth")
+    ax.set_ylabel(ylabel)
+    ax.legend(fontsize="small", loc="best")
+    return ax
+
+
+def plot_frontier(n_leaves: IntArray, errors: FloatArray, penalties: FloatArray, ax: Axes | None = None) -> Axes:
+    """The weight of the errors against the number of leaves, each tree with the penalty that gives it."""
+    ax = _axes(ax)
+    from matplotlib.ticker import MaxNLocator
+
+    ax.plot(n_leaves, errors, color=LINE_COLOURS[0], marker="o", markersize=5, linewidth=1.3)
+    for leaves, error, penalty in zip(n_leaves, errors, penalties, strict=True):
+        _label(ax, f"{penalty:.2g}", leaves, error)
+    ax.margins(0.1)
+    ax.set_xlabel("leaves")
+    ax.set_ylabel("training errors (weight)")
+    ax.set_title("labels: leaf_penalty", fontsize="medium")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
+def _label(ax: Axes, text: str, x: float, y: float) -> None:
+    ax.annotate(text, (x, y), xytext=(5, 5), textcoords="offset points", fontsize="small")
+
+
+def _axes(ax: Axes | None) -> Axes:
+    """Those given, or new ones on a figure of their own."""
+    require_matplotlib()
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
