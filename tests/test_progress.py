@@ -9,9 +9,9 @@ def test_shows_the_state():
     stream = io.StringIO()
     line = ProgressLine(lambda cost: cost / 2, stream)
     line(1.25, 4, 1234567, 7)
-    assert stream.getvalue() == "\rtopktree: 1.2 s, k = 4, 1,234,567 nodes, best cost 3.5   "
+    assert stream.getvalue() == "\rtopktree: 1.2 s, k = 4, 1,234,567 nodes, best cost 3.5"
     line.close()
-    assert stream.getvalue().endswith("3.5   \n")
+    assert stream.getvalue().endswith("3.5\n")
 
 
 def test_says_when_there_is_no_tree_yet():

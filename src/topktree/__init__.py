@@ -5,7 +5,8 @@ from importlib.metadata import version
 from . import datasets, hard
 from .binarizer import Binarizer
 from .classifier import TopKTreeClassifier, load
+from .classifier_cv import TopKTreeClassifierCV
 
 __version__ = version("topktree")
 
-__all__ = ["Binarizer", "TopKTreeClassifier", "__version__", "datasets", "hard", "load"]
+__all__ = ["Binarizer", "TopKTreeClassifier", "TopKTreeClassifierCV", "__version__", "datasets", "hard", "load"]

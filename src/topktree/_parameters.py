@@ -111,6 +111,11 @@ def check_time_limit(time_limit: Any) -> None:
         raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {time_limit!r}")
 
 
+def check_verbose(verbose: Any) -> None:
+    """An int >= 0, or a bool."""
+    check_int("verbose", int(verbose) if isinstance(verbose, bool) else verbose, 0)
+
+
 def check_n_jobs(n_jobs: Any) -> None:
     """None or a non-zero int, as joblib counts."""
     if n_jobs is not None and (not is_int(n_jobs) or n_jobs == 0):

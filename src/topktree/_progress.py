@@ -1,36 +1,66 @@
-"""The line that `verbose=1` shows while a search runs."""
+"""The line that `verbose=1` shows while a search, or a grid of them, runs."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TextIO
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
 
 
-class ProgressLine:
-    """A callback for the engine: rewrites one line of `stream` a few times a second."""
+class _Line:
+    """One line of `stream` that is written again a few times a second."""
+
+    def __init__(self, stream: TextIO | None = None, seconds_between: float = 0.2) -> None:
+        self._stream = stream or sys.stderr
+        self._seconds_between = seconds_between
+        self._last = 0.0
+        self._width = 0
+
+    def show(self, seconds: float, text: str, always: bool = False) -> None:
+        """Write the line, unless it was written a moment ago."""
+        if not always and seconds - self._last < self._seconds_between:
+            return
+        self._last = seconds
+        line = f"topktree: {seconds:.1f} s, {text}"
+        self._stream.write(f"\r{line:<{self._width}}")
+        self._stream.flush()
+        self._width = len(line)
+
+    def close(self) -> None:
+        """End the line, if there is one."""
+        if self._width:
+            self._stream.write("\n")
+            self._stream.flush()
+
+
+class GridLine(_Line):
+    """For a grid of fits: how many are done, and the last one."""
+
+    def __init__(self, n_fits: int, stream: TextIO | None = None, seconds_between: float = 0.2) -> None:
+        super().__init__(stream, seconds_between)
+        self._n_fits = n_fits
+        self._n_done = 0
+        self._start = time.monotonic()
+
+    def __call__(self, params: Mapping[str, Any], score: float) -> None:
+        """One fit more."""
+        self._n_done += 1
+        last = ", ".join(f"{name} = {value}" for name, value in params.items())
+        text = f"{self._n_done} of {self._n_fits} fits; last: {last}, score {score:.4f}"
+        self.show(time.monotonic() - self._start, text, always=self._n_done == self._n_fits)
+
+
+class ProgressLine(_Line):
+    """A callback for the engine."""
 
     def __init__(
         self, user_cost: Callable[[int], float], stream: TextIO | None = None, seconds_between: float = 0.2
     ) -> None:
+        super().__init__(stream, seconds_between)
         self._user_cost = user_cost
-        self._stream = stream or sys.stderr
-        self._seconds_between = seconds_between
-        self._last = 0.0
-        self._shown = False
 
     def __call__(self, seconds: float, k: int, nodes: int, cost: int) -> None:
-        """Show the state, unless it was shown a moment ago."""
-        if seconds - self._last < self._seconds_between:
-            return
-        self._last = seconds
+        """Show the state."""
         best = "none yet" if cost < 0 else f"{self._user_cost(cost):g}"
-        self._stream.write(f"\rtopktree: {seconds:.1f} s, k = {k}, {nodes:,} nodes, best cost {best}   ")
-        self._stream.flush()
-        self._shown = True
-
-    def close(self) -> None:
-        """End the line, if there is one."""
-        if self._shown:
-            self._stream.write("\n")
-            self._stream.flush()
+        self.show(seconds, f"k = {k}, {nodes:,} nodes, best cost {best}")

@@ -73,7 +73,9 @@ def plot_choice(
     ax.set_xticks(range(len(depths)), [str(depth) for depth in depths])
     ax.set_xlabel("max_depth")
     ax.set_ylabel(ylabel)
-    ax.legend(fontsize="small", loc="best")
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda i: labels[i] not in lines)  # the lines first
+    ax.legend([handles[i] for i in order], [labels[i] for i in order], fontsize="small", loc="best")
     return ax
 
 

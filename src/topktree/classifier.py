@@ -172,7 +172,7 @@ class TopKTreeClassifier(FittedTree):
         self._check_parameters()
         if callback is not None and not callable(callback):
             raise ValueError(f"callback must be a callable or None, got {callback!r}")
-        with _restored_on_error(self):
+        with restored_on_error(self):
             data = self._prepare(X, y, sample_weight)
             self._grow(data, self._objective(data), self._search_options(start), callback)
         return self
@@ -221,7 +221,7 @@ class TopKTreeClassifier(FittedTree):
         _parameters.check_time_limit(self.time_limit)
         _parameters.check_int("memory_limit", self.memory_limit, 0, or_none=True)
         _parameters.check_n_jobs(self.n_jobs)
-        _parameters.check_int("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+        _parameters.check_verbose(self.verbose)
 
     def _prepare(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: NDArray[Any] | None = None
@@ -437,7 +437,7 @@ def _class_weights(
 
 
 @contextmanager
-def _restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
+def restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
     """Whatever goes wrong inside, the estimator's attributes are those from before."""
     before = vars(estimator).copy()
     try:

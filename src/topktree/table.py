@@ -93,6 +93,15 @@ def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     return Table(names, tuple(_raw_column(array[:, i], names[i]) for i in range(len(names))), None, len(array))
 
 
+def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Those rows of what the user gave, of the same kind as it."""
+    if not _is_frame(X):
+        return np.asarray(_as_array(X))[rows]
+    if nw.dependencies.is_pandas_like_dataframe(X):
+        return X.iloc[rows]
+    return nw.from_native(X, eager_only=True)[rows].to_native()
+
+
 def learn_features(table: Table, categorical_features: Any, feature_names: Sequence[str] | None) -> tuple[Feature, ...]:
     """The features of training data."""
     is_category = check_categorical_features(categorical_features, len(table.names), feature_names)

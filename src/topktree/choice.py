@@ -1,0 +1,92 @@
+"""Which candidate of a grid is chosen, given what cross-validation says of each.
+
+In: scores per candidate and fold, leaves, parameters. Out: the index of a candidate.
+The one idea: scores of few folds are noisy, so a simpler tree whose score is within one standard error of the best is
+preferred to it ("1se", after Breiman et al.'s trees).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ._parameters import candidates_per_level
+from ._problem import FloatArray
+
+BEST, ONE_SE = "best", "1se"
+RULES = (BEST, ONE_SE)
+
+# Means of the same scores in another order may differ in their last bits: such candidates tie.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point of the grid."""
+
+    k: Any
+    max_depth: int
+    leaf_penalty: float | str
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """As `set_params` takes them."""
+        return asdict(self)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Candidates per level, "all" being more than any number."""
+        return candidates_per_level(self.k, self.max_depth, 2**31)
+
+    @property
+    def size(self) -> tuple[Any, ...]:
+        """What makes a candidate simple, beside its leaves: depth, then k, then a higher penalty."""
+        penalty = math.inf if isinstance(self.leaf_penalty, str) else -self.leaf_penalty
+        return self.max_depth, self.widths, penalty
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of all candidates; NaN in a mean: it has no score in some fold that others have one in."""
+
+    mean: FloatArray
+    standard_error: FloatArray
+    n_leaves: FloatArray  # means over the folds
+
+
+def summarise(scores: FloatArray, n_leaves: FloatArray) -> Scores:
+    """Means over the folds (the columns) in which any candidate has a score."""
+    usable = ~np.isnan(scores).all(axis=0)
+    scores, n_leaves = scores[:, usable], n_leaves[:, usable]
+    n_folds = scores.shape[1]
+    if n_folds == 0:
+        nothing = np.full(len(scores), np.nan)
+        return Scores(nothing, nothing, nothing)
+    spread = scores.std(axis=1, ddof=1) / math.sqrt(n_folds) if n_folds > 1 else np.zeros(len(scores))
+    return Scores(scores.mean(axis=1), spread, n_leaves.mean(axis=1))
+
+
+def best(candidates: Sequence[Candidate], scores: Scores) -> int:
+    """The highest mean score; of several, the simplest."""
+    return _simplest(candidates, scores, float(np.nanmax(scores.mean)))
+
+
+def threshold(candidates: Sequence[Candidate], scores: Scores, rule: str) -> float:
+    """The lowest mean score that may be chosen."""
+    top = best(candidates, scores)
+    allowance = float(scores.standard_error[top]) if rule == ONE_SE else 0.0
+    return float(scores.mean[top]) - allowance
+
+
+def choose(candidates: Sequence[Candidate], scores: Scores, rule: str) -> int:
+    """The simplest of the candidates whose score is high enough: fewest leaves, then depth, then k."""
+    return _simplest(candidates, scores, threshold(candidates, scores, rule))
+
+
+def _simplest(candidates: Sequence[Candidate], scores: Scores, lowest: float) -> int:
+    allowed = np.flatnonzero(scores.mean >= lowest - ROUNDING)  # NaN is not
+    return min((int(i) for i in allowed), key=lambda i: (round(float(scores.n_leaves[i]), 9), candidates[i].size))

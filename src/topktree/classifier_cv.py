@@ -1,0 +1,371 @@
+"""`TopKTreeClassifierCV`: the tree whose k, depth and leaf penalty cross-validation chooses.
+
+In: a table and class labels, as for `TopKTreeClassifier`, and a grid. Out: the chosen tree, behind the same interface,
+and what it was chosen from.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
+from itertools import product
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from . import _parameters
+from ._problem import FloatArray, IntArray, ScoreFunction
+from ._progress import GridLine
+from .charts import plot_choice
+from .choice import ONE_SE, RULES, Candidate, best, choose, threshold
+from .classifier import TopKTreeClassifier, TrainingData, restored_on_error
+from .cross_validation import (
+    COMPLETE,
+    FAILED,
+    TIME_LIMIT,
+    Fold,
+    Limits,
+    Outcome,
+    Results,
+    Scoring,
+    evaluate,
+    make_fold,
+    tabulate,
+)
+from .fitted_tree import FittedTree
+from .labels import number_labels, read_labels, read_weights
+from .model_file import PathLike
+
+
+class TopKTreeClassifierCV(FittedTree):
+    """Decision tree classifier that chooses k, depth and leaf penalty by cross-validation.
+
+    Every combination is fitted to the training rows of every fold, and the chosen one to all rows. By default that is
+    not the combination of the highest score but the simplest tree whose score is within one standard error of it: small
+    differences between scores of a few folds are chance.
+
+    Parameters
+    ----------
+    ks : sequence, default=(1, 2, 4, 8, 16)
+        Values of k: ints, "all", or sequences of these with one entry per level.
+    max_depths : sequence of int, default=(2, 3, 4, 5, 6)
+    leaf_penalties : sequence of float or "tie", default=(0.0,)
+    cv : int, splitter or iterable, default=5
+        Number of stratified folds, of rows in random order; or one of scikit-learn's splitters, or pairs of arrays of
+        training and test rows.
+    rule : {"1se", "best"}, default="1se"
+        "best": the highest mean score. "1se": of the combinations whose mean score is at least that, less one standard
+        error of it, the one with the fewest leaves (their mean over the folds); then the smaller depth, then the
+        smaller k. It never gives a tree with more leaves than "best" does.
+    scoring : str, callable or None, default=None
+        A scorer of scikit-learn's, or the name of one. None: accuracy. Rows have their weights in it if it takes any.
+    random_state : int, RandomState instance or None, default=0
+        Order of the rows for an int `cv`. The same number gives the same folds and so the same choice.
+    time_limit : float or None, default=None
+        Seconds for everything. When they are used up, the choice is made from the combinations that were finished in
+        every fold, small k first, and a warning says so; the simplest of them is always finished.
+    n_jobs : int or None, default=None
+        Fits at the same time, in threads (or as joblib's active backend has it); None means 1, -1 all cores. Threads
+        that are left over help within the fits.
+    verbose : int, default=0
+        1 shows a line of progress on stderr.
+    criterion, min_samples_leaf, distinct_splits, class_weight, max_thresholds, categorical_features, memory_limit, \
+min_weight_fraction_leaf
+        As in `TopKTreeClassifier`, for every fit.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        k, max_depth and leaf_penalty of the choice.
+    best_estimator_ : TopKTreeClassifier
+        Fitted with them to all rows. All that it offers is offered here too; `plot_tree` draws its tree.
+    best_index_ : int
+        Of the choice, in `cv_results_`.
+    best_score_ : float
+        Mean score of the choice.
+    cv_results_ : dict
+        As scikit-learn's `GridSearchCV` has it, and beside that se_test_score (standard error), mean_n_leaves,
+        std_n_leaves, mean_depth, seconds (of all folds) and status ("complete", "time_limit" or "failed"). Folds are
+        binarized once, before: that is not part of the times.
+    n_splits_ : int
+        Number of folds.
+    status_ : str
+        That of `best_estimator_`, or "time_limit" if some of the grid was not finished.
+    search_ : dict
+        Of `best_estimator_`.
+    """
+
+    def __init__(
+        self,
+        ks: Sequence[Any] = (1, 2, 4, 8, 16),
+        max_depths: Sequence[int] = (2, 3, 4, 5, 6),
+        leaf_penalties: Sequence[float | str] = (0.0,),
+        cv: Any = 5,
+        rule: str = ONE_SE,
+        scoring: Any = None,
+        random_state: Any = 0,
+        criterion: str | ScoreFunction = "entropy",
+        min_samples_leaf: int = 1,
+        distinct_splits: bool = False,
+        class_weight: str | dict[Any, float] | None = None,
+        max_thresholds: int | None = 32,
+        categorical_features: Any = "from_dtype",
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        min_weight_fraction_leaf: float = 0.0,
+    ) -> None:
+        self.ks = ks
+        self.max_depths = max_depths
+        self.leaf_penalties = leaf_penalties
+        self.cv = cv
+        self.rule = rule
+        self.scoring = scoring
+        self.random_state = random_state
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.distinct_splits = distinct_splits
+        self.class_weight = class_weight
+        self.max_thresholds = max_thresholds
+        self.categorical_features = categorical_features
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
+    ) -> Self:
+        """Try the grid, choose, and fit the choice to all rows. `groups` is for a `cv` that keeps groups together."""
+        start = time.monotonic()
+        candidates = self._candidates()
+        tree = self._tree(candidates)
+        scoring = self._scoring()
+        limits = Limits(math.inf if self.time_limit is None else start + self.time_limit)
+        with restored_on_error(self):
+            data = tree._prepare(X, y, sample_weight)
+            labels = read_labels(tree, y)
+            weights = read_weights(sample_weight, len(labels))
+            splits = self._splits(labels, groups)
+            folds = self._folds(tree, X, labels, weights, data.training.classes, splits)
+            outcomes = self._evaluate(folds, candidates, scoring, limits)
+            results = tabulate(candidates, len(folds), outcomes)
+            self._report(candidates, folds, outcomes, results)
+            self._choose(candidates, results, tree, data, limits)
+        return self
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """By `scoring`, which is accuracy unless it says otherwise."""
+        check_is_fitted(self)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return self._scoring()(self, X, y, weights)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scores against the depth, a line per k, with their standard errors; returns the Axes.
+
+        Of several leaf penalties, those of the chosen one are drawn. A ring marks the choice.
+        """
+        check_is_fitted(self)
+        results, chosen = self.cv_results_, self.best_params_
+        depths = sorted(set(results["param_max_depth"]))
+        lines: dict[str, tuple[FloatArray, FloatArray]] = {}
+        for i, params in enumerate(results["params"]):
+            if params["leaf_penalty"] == chosen["leaf_penalty"]:
+                empty = (np.full(len(depths), np.nan), np.full(len(depths), np.nan))
+                mean, error = lines.setdefault(_k_name(params["k"]), empty)
+                at = depths.index(params["max_depth"])
+                mean[at], error[at] = results["mean_test_score"][i], results["se_test_score"][i]
+        lowest = self.threshold_ if self.rule == ONE_SE else None
+        ylabel = f"{self._scoring().name} ({self.n_splits_} folds)"
+        return plot_choice(depths, lines, (_k_name(chosen["k"]), chosen["max_depth"]), lowest, ylabel, ax)
+
+    def plot_tree(
+        self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
+    ) -> Any:
+        """Draw the chosen tree; returns the Axes."""
+        check_is_fitted(self)
+        return self.best_estimator_.plot(ax, feature_names=feature_names, class_names=class_names)
+
+    def plot_search(self, ax: Any = None) -> Any:
+        """Draw the search of the chosen tree; returns the Axes."""
+        check_is_fitted(self)
+        return self.best_estimator_.plot_search(ax)
+
+    def save(self, path: PathLike) -> None:
+        """Write the chosen tree to a JSON file; `topktree.load` makes it a `TopKTreeClassifier`."""
+        check_is_fitted(self)
+        self.best_estimator_.save(path)
+
+    def _candidates(self) -> list[Candidate]:
+        """The grid, checked."""
+        _parameters.check_choice("rule", self.rule, RULES)
+        _parameters.check_time_limit(self.time_limit)
+        _parameters.check_n_jobs(self.n_jobs)
+        depths = _values("max_depths", self.max_depths, _parameters.check_max_depth)
+        penalties = _values("leaf_penalties", self.leaf_penalties, _parameters.check_leaf_penalty)
+        ks = _values("ks", self.ks, lambda k: _parameters.check_k(k, max(depths)))
+        return [Candidate(k, depth, penalty) for k, depth, penalty in product(ks, depths, penalties)]
+
+    def _tree(self, candidates: Sequence[Candidate]) -> TopKTreeClassifier:
+        """What all fits have in common."""
+        own = self.get_params(deep=False)
+        shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
+        tree = TopKTreeClassifier(**shared | candidates[0].params | {"time_limit": None, "verbose": 0})
+        tree._check_parameters()
+        _parameters.check_verbose(self.verbose)
+        return tree
+
+    def _scoring(self) -> Scoring:
+        allowed = "the name of a scikit-learn scorer, a callable or None"
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ValueError(f"scoring must be {allowed}, got {self.scoring!r}")
+        return Scoring(self.scoring)
+
+    def _splits(self, y: NDArray[Any], groups: ArrayLike | None) -> list[tuple[IntArray, IntArray]]:
+        cv = self.cv
+        if isinstance(cv, bool) or not (_parameters.is_int(cv) or hasattr(cv, "split") or isinstance(cv, Iterable)):
+            raise ValueError(f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}")
+        if _parameters.is_int(cv):
+            _parameters.check_int("cv", cv, 2)
+            y = number_labels(y, len(y))[1]  # scikit-learn does not take every label that we do
+            most = int(np.bincount(y).max())
+            if cv > most:
+                raise ValueError(f"cv must be at most {most}, the number of rows of the largest class, got {cv}")
+            cv = StratifiedKFold(int(cv), shuffle=True, random_state=self.random_state)
+        parts = check_cv(cv, y, classifier=True).split(np.empty(len(y)), y, groups)
+        splits = [_as_rows(part, len(y)) for part in parts]
+        if not splits:
+            raise ValueError(f"cv must give at least one split, got {self.cv!r}")
+        return splits
+
+    def _folds(
+        self,
+        tree: TopKTreeClassifier,
+        X: ArrayLike,
+        y: NDArray[Any],
+        weights: FloatArray | None,
+        classes: NDArray[Any],
+        splits: Sequence[tuple[IntArray, IntArray]],
+    ) -> list[Fold]:
+        calls = (joblib.delayed(make_fold)(tree, X, y, weights, classes, rows) for rows in splits)
+        return list(joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
+
+    def _evaluate(
+        self, folds: Sequence[Fold], candidates: Sequence[Candidate], scoring: Scoring, limits: Limits
+    ) -> list[Outcome]:
+        line = GridLine(len(folds) * len(candidates)) if self.verbose else None
+
+        def show(outcome: Outcome) -> None:
+            if line:
+                line(candidates[outcome.candidate].params, outcome.score)
+
+        try:
+            return evaluate(folds, candidates, scoring, limits, self.n_jobs, show)
+        finally:
+            if line:
+                line.close()
+
+    def _report(
+        self, candidates: Sequence[Candidate], folds: Sequence[Fold], outcomes: Sequence[Outcome], results: Results
+    ) -> None:
+        """Say what failed and what was not finished; nothing to choose from is an error."""
+        errors = [f"fold {i}: {fold.error}" for i, fold in enumerate(folds) if fold.error]
+        failed = [outcome for outcome in outcomes if outcome.status == FAILED]
+        errors += [f"{candidates[o.candidate].params} in fold {o.fold}: {o.error}" for o in failed[:1]]
+        if np.isnan(results.scores.mean).all():
+            raise ValueError(f"none of the {len(candidates)} candidates has a score in every fold. {'; '.join(errors)}")
+        left_out = sum(fold.data is None for fold in folds)
+        if left_out:
+            warnings.warn(f"{left_out} of {len(folds)} folds left out: {errors[0]}", FitFailedWarning, stacklevel=3)
+        if failed:
+            text = f"{len(failed)} of {len(outcomes)} fits failed; their candidates are not chosen. {errors[-1]}"
+            warnings.warn(text, FitFailedWarning, stacklevel=3)
+        late = results.status.count(TIME_LIMIT)
+        if late:
+            text = (
+                f"time_limit={self.time_limit} s came before the end: the choice is among the "
+                f"{results.status.count(COMPLETE)} of {len(candidates)} candidates that were finished"
+            )
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+
+    def _choose(
+        self,
+        candidates: Sequence[Candidate],
+        results: Results,
+        tree: TopKTreeClassifier,
+        data: TrainingData,
+        limits: Limits,
+    ) -> None:
+        chosen = choose(candidates, results.scores, self.rule)
+        top = best(candidates, results.scores)
+        fitted = _refit(tree, candidates[chosen], data, limits, self.n_jobs)
+        if chosen != top and not limits.is_over():
+            # Leaves in the folds are one thing, leaves in the tree of all rows another.
+            rival = _refit(tree, candidates[top], data, limits, self.n_jobs)
+            if rival.get_n_leaves() < fitted.get_n_leaves():
+                chosen, fitted = top, rival
+        self.best_index_ = chosen
+        self.best_params_ = candidates[chosen].params
+        self.best_score_ = float(results.scores.mean[chosen])
+        self.threshold_ = threshold(candidates, results.scores, self.rule)
+        self.best_estimator_ = fitted
+        self.cv_results_ = results.table
+        self.n_splits_ = sum(name.endswith("_test_score") and name.startswith("split") for name in results.table)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        learnt = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+        self.__dict__.update(learnt)
+        if TIME_LIMIT in results.status:
+            self.status_ = TIME_LIMIT
+
+
+def _values(name: str, values: Any, check: Any) -> list[Any]:
+    """A grid's values of one parameter, each once."""
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or len(values) == 0:
+        raise ValueError(f"{name} must be a sequence of at least one value, got {values!r}")
+    found: list[Any] = []
+    for value in values:
+        plain = value.item() if isinstance(value, np.generic) else value
+        try:
+            check(plain)
+        except ValueError as error:
+            raise ValueError(f"{name} has a value that cannot be: {error}") from None
+        plain = tuple(plain) if isinstance(plain, list | np.ndarray) else plain
+        if plain not in found:
+            found.append(plain)
+    return found
+
+
+def _as_rows(split: Any, n_rows: int) -> tuple[IntArray, IntArray]:
+    """Training and test rows of a split as indices."""
+    try:
+        train, test = (np.arange(n_rows)[np.asarray(part)] for part in split)
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"cv must give pairs of training and test rows of {n_rows} rows: {error}") from None
+    return train, test
+
+
+def _refit(
+    tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, limits: Limits, n_jobs: int | None
+) -> TopKTreeClassifier:
+    """The candidate fitted to all rows, in the time that is left."""
+    fitted: TopKTreeClassifier = copy(tree).set_params(**candidate.params)
+    options = fitted._search_options(time.perf_counter())
+    if limits.deadline < math.inf:
+        options = replace(options, time_limit=max(limits.deadline - time.monotonic(), 1e-9))
+    fitted._grow(data, fitted._objective(data), options)
+    return fitted
+
+
+def _k_name(k: Any) -> str:
+    return f"k = {k}" if not isinstance(k, tuple) else f"k = {', '.join(map(str, k))}"
