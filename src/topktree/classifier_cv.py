@@ -158,7 +158,7 @@ min_weight_fraction_leaf
             labels = read_labels(tree, y)
             weights = read_weights(sample_weight, len(labels))
             splits = self._splits(labels, groups)
-            folds = self._folds(tree, X, labels, weights, data.training.classes, splits)
+            folds = self._folds(tree, X, labels, weights, data.training.classes, splits, scoring)
             outcomes = self._evaluate(folds, candidates, scoring, limits)
             results = tabulate(candidates, len(folds), outcomes)
             self._report(candidates, folds, outcomes, results)
@@ -168,8 +168,10 @@ min_weight_fraction_leaf
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """By `scoring`, which is accuracy unless it says otherwise."""
         check_is_fitted(self)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return self._scoring()(self, X, y, weights)
+        scoring = self._scoring()
+        if scoring.is_accuracy:
+            return float(super().score(X, y, sample_weight))
+        return scoring(self, X, y, None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores against the depth, a line per k, with their standard errors; returns the Axes.
@@ -257,8 +259,9 @@ min_weight_fraction_leaf
         weights: FloatArray | None,
         classes: NDArray[Any],
         splits: Sequence[tuple[IntArray, IntArray]],
+        scoring: Scoring,
     ) -> list[Fold]:
-        calls = (joblib.delayed(make_fold)(tree, X, y, weights, classes, rows) for rows in splits)
+        calls = (joblib.delayed(make_fold)(tree, X, y, weights, classes, rows, scoring) for rows in splits)
         return list(joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
 
     def _evaluate(

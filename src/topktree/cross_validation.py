@@ -25,13 +25,13 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
-from sklearn.metrics import accuracy_score, get_scorer
+from sklearn.metrics import get_scorer
 
 from ._interruptible import Cancelled
 from ._problem import FloatArray, IntArray
 from .choice import Candidate, Scores, summarise
 from .classifier import TopKTreeClassifier, TrainingData
-from .table import take_rows
+from .table import encode, read_table, take_rows
 
 COMPLETE, TIME_LIMIT, FAILED = "complete", "time_limit", "failed"
 
@@ -45,7 +45,7 @@ class Fold:
 
     tree: TopKTreeClassifier
     data: TrainingData | None
-    X_test: Any
+    X_test: Any  # encoded if they are scored by accuracy, else as the user gave them
     y_test: NDArray[Any]
     weights: FloatArray | None
     error: str = ""
@@ -104,16 +104,26 @@ class Scoring:
         function = getattr(self._scorer, "_score_func", self._scorer)
         self._is_weighted = function is not None and _takes_weights(function)
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike, weights: FloatArray | None) -> float:
+    @property
+    def is_accuracy(self) -> bool:
+        """Whether nothing else was asked for."""
+        return self._scorer is None
+
+    def __call__(self, tree: Any, X: Any, y: ArrayLike, weights: FloatArray | None) -> float:
         """Higher is better."""
-        if self._scorer is None:
-            return float(accuracy_score(y, estimator.predict(X), sample_weight=weights))
         keywords = {"sample_weight": weights} if weights is not None and self._is_weighted else {}
-        score = self._scorer(estimator, X, y, **keywords)
+        score = self._scorer(tree, X, y, **keywords)
         try:
             return float(score)
         except (TypeError, ValueError):
             raise ValueError(f"scoring must return a number, got {score!r}") from None
+
+    def of_fold(self, tree: TopKTreeClassifier, fold: Fold) -> float:
+        """Score on the fold's other rows."""
+        if not self.is_accuracy:
+            return self(tree, fold.X_test, fold.y_test, fold.weights)
+        leaf_class = tree.classes_[np.argmax(tree.tree_.value, axis=1)]
+        return float(np.average(leaf_class[tree.tree_.apply(fold.X_test)] == fold.y_test, weights=fold.weights))
 
 
 def _takes_weights(function: Callable[..., Any]) -> bool:
@@ -130,19 +140,22 @@ def make_fold(
     weights: FloatArray | None,
     classes: NDArray[Any],
     rows: tuple[IntArray, IntArray],
+    scoring: Scoring,
 ) -> Fold:
     """Binarize the training rows; all classes stay known, whether the fold has rows of them or not."""
     train, test = rows
     tree = copy(tree)
-    weights_of = [None if weights is None else weights[part] for part in rows]
-    held_out = (take_rows(X, test), y[test], weights_of[1])
+    train_weights, test_weights = (None if weights is None else weights[part] for part in rows)
+    X_test = take_rows(X, test)
     try:
-        if weights_of[1] is not None and not weights_of[1].any():
-            raise ValueError("none of its rows to score on has weight")
-        data = tree._prepare(take_rows(X, train), y[train], weights_of[0], classes)
+        if len(test) == 0 or (test_weights is not None and not test_weights.any()):
+            raise ValueError("it has no rows with weight to score on")
+        data = tree._prepare(take_rows(X, train), y[train], train_weights, classes)
+        if scoring.is_accuracy:
+            X_test = encode(read_table(tree, X_test, reset=False), data.training.features)
     except ValueError as error:
-        return Fold(tree, None, *held_out, error=str(error))
-    return Fold(tree, data, *held_out)
+        return Fold(tree, None, X_test, y[test], test_weights, error=str(error))
+    return Fold(tree, data, X_test, y[test], test_weights)
 
 
 def evaluate(
@@ -234,7 +247,7 @@ def fit_and_score(
         )
         cost = tree._grow(fold.data, tree._objective(fold.data), options)
         fitted = time.perf_counter()
-        score = scoring(tree, fold.X_test, fold.y_test, fold.weights)
+        score = scoring.of_fold(tree, fold)
         if math.isnan(score):
             raise ValueError("the score is NaN")
     except OutOfTime:
