@@ -79,6 +79,7 @@ class Experiment:
     summary: tuple[str, ...] = ()  # its columns; none: those of the runs
     pictures: Callable[[Sequence[Row]], dict[str, Figure]] | None = None  # of the summary, by file name
     drawn: tuple[str, ...] = ()  # all file names that there can be
+    folder: str = "paper"  # of tables and pictures
 
     @property
     def run_columns(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .. import datasets
-from . import beyond, fig2, fig3, fig4, fig6, pictures, theory
+from . import beyond, choosing, fig2, fig3, fig4, fig6, pictures, theory
 from .experiment import Experiment, Row, Settings, Task
 from .page import write_page
 from .runner import Progress, Tally, is_settled, make_runs
@@ -33,6 +33,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         beyond.CRITERIA_COMPARED,
         fig3.EXPERIMENT,
         fig6.EXPERIMENT,
+        choosing.CHOOSING,
     )
 }
 PARTS = {"theorem3": ("theorem3", "theorem3-frontier")}  # what is asked for by one name
@@ -64,7 +65,7 @@ def reproduce(
     Runs go through joblib, but for those that are timed: within `joblib.parallel_config(backend="dask")`, or any other
     backend of joblib's, and with `jobs` left to it, they go to that cluster.
     """
-    for folder in ("runs", "paper"):
+    for folder in {"runs", *(experiment.folder for experiment in EXPERIMENTS.values())}:
         (out / folder).mkdir(parents=True, exist_ok=True)
     report = Report()
     with locked(out / "runs"):
@@ -108,10 +109,10 @@ def _one(
 def write_results(experiment: Experiment, rows: Sequence[Row], out: Path) -> None:
     """The table that the page is written from, and the pictures; those that are no longer drawn go away."""
     summary = list(rows) if experiment.summarise is None else experiment.summarise(rows)
-    write_table(out / "paper" / f"{experiment.name}.csv", experiment.table_columns, summary)
+    write_table(out / experiment.folder / f"{experiment.name}.csv", experiment.table_columns, summary)
     figures = experiment.pictures(summary) if experiment.pictures and summary else {}
     for name in experiment.drawn:
-        path = out / "paper" / name
+        path = out / experiment.folder / name
         if name in figures:
             pictures.save(figures[name], path)
         else:
@@ -124,7 +125,7 @@ def _read_tables(out: Path, screen: Screen) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for name, experiment in EXPERIMENTS.items():
         try:
-            found[name] = read_table(out / "paper" / f"{name}.csv", experiment.table_columns)
+            found[name] = read_table(out / experiment.folder / f"{name}.csv", experiment.table_columns)
         except Damaged as error:
             screen.say(f"{error}: left out of the page; `topktree reproduce {name}` makes it again")
             found[name] = []

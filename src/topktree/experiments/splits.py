@@ -1,7 +1,8 @@
 """The paper's datasets as its authors cut them: columns, order of the rows, training and test parts.
 
-In: the name of a dataset, whose columns ("paper": the authors'; "default": those of a Binarizer as it is), a seed.
-Out: Boolean X, and y, of training and test rows.
+In: the name of a dataset, whose columns ("paper": the authors'; "default": those of a Binarizer as it is; "raw": the
+data as they are), a seed.
+Out: X, Boolean unless raw, and y, of training and test rows.
 The one idea: thresholds of the "paper" columns come from all rows, before any split, as the authors do it; ours from
 the training rows alone.
 """
@@ -21,7 +22,7 @@ from .. import datasets
 from ..binarizer import Binarizer
 from .experiment import Settings
 
-PAPER_COLUMNS, DEFAULT_COLUMNS = "paper", "default"
+PAPER_COLUMNS, DEFAULT_COLUMNS, RAW = "paper", "default", "raw"
 FICO = "fico-1000"
 REPAIRED = "dry-bean-repaired"
 WITHOUT_ANSWER = "electrical-grid-stability-without-stab"
@@ -42,6 +43,7 @@ class Problem:
     X: Array
     y: Array
     n_train: int | None  # the first rows, where the split is fixed
+    categorical: bool = False
 
 
 def names() -> list[str]:
@@ -71,6 +73,11 @@ def file_name(name: str) -> str:
     return VARIANTS[name] if name == WITHOUT_ANSWER else name
 
 
+def is_categorical(name: str, data_home: str | None) -> bool:
+    """Whether all features of a dataset are categories; they are numbers otherwise."""
+    return problem(name, RAW, data_home).categorical
+
+
 @cache
 def problem(name: str, columns: str, data_home: str | None) -> Problem:
     """The whole of a dataset; kept, since many runs of a process need it."""
@@ -91,7 +98,7 @@ def problem(name: str, columns: str, data_home: str | None) -> Problem:
         order = np.arange(len(X))
         np.random.RandomState(4).shuffle(order)
         X, y = X[order], y[order]
-    return Problem(X, np.unique(y, return_inverse=True)[1], n_train)
+    return Problem(X, np.unique(y, return_inverse=True)[1], n_train, bunch.kind == "categorical")
 
 
 @lru_cache(maxsize=4)  # runs of the same split follow each other
