@@ -690,3 +690,75 @@ def test_the_core_refuses(changes: dict[str, Any], message: str) -> None:
     assert _engine.solve(**engine_arguments()).cost == 0
     with pytest.raises(ValueError, match=message):
         _engine.solve(**engine_arguments(**changes))
+
+
+@some
+@given(problems(max_rows=100, max_depth=4), switches, st.sampled_from([-3, -1, 0, 1, 50]))
+def test_a_known_cost_changes_nothing_right_or_wrong(problem: Problem, options: dict, off: int) -> None:
+    plain = problem.engine()
+    known = max(plain.cost + off, 0)
+    assert_identical(problem.engine(**options, known_cost=known), plain)
+
+
+def test_a_known_cost_saves_work() -> None:
+    nodes = {"plain": 0, "bounded": 0}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        columns = rng.random((300, 20)) < 0.5
+        problem = make_problem(columns, rng.integers(2, size=300).astype(np.int32), k=(6,) * 5)
+        plain = problem.engine()
+        nodes["plain"] += plain.statistics["nodes"]
+        nodes["bounded"] += problem.engine(known_cost=plain.cost).statistics["nodes"]
+    assert nodes["bounded"] < nodes["plain"]
+
+
+@some
+@given(problems(max_depth=4), switches)
+def test_trees_on_the_way(problem: Problem, options: dict) -> None:
+    seen: list[_engine.Solution] = []
+    solution = problem.engine(**options, on_tree=seen.append)
+    assert_identical(solution, problem.engine(**options))
+    trace = solution.statistics["trace"]
+    costs = [cost for _, _, cost in trace]
+    assert costs == sorted(costs, reverse=True)
+    assert [s.cost for s in seen] == sorted(set(costs), reverse=True)
+    assert costs[-1] == solution.cost
+    assert trace[-1][1] == solution.statistics["k_reached"]
+    for _, k, cost in trace:
+        assert with_k(problem, tuple(min(k, width) for width in problem.objective.k)).engine().cost == cost
+    for s in seen:
+        assert_describes(s, problem)
+
+
+def test_what_the_caller_of_the_trees_raises_ends_the_search() -> None:
+    def stop(solution: _engine.Solution) -> None:
+        raise KeyError("enough")
+
+    rng = np.random.default_rng(0)
+    problem = make_problem(rng.random((50, 8)) < 0.5, rng.integers(2, size=50).astype(np.int32), k=(4, 4))
+    with pytest.raises(KeyError, match="enough"):
+        problem.engine(on_tree=stop)
+
+
+@some
+@given(problems(criteria=CRITERIA), switches)
+def test_distinct_splits_of_all_columns_change_nothing(problem: Problem, options: dict) -> None:
+    every = with_k(problem, (problem.columns.shape[1],) * problem.objective.depth)
+    trees = [
+        replace(every, objective=replace(every.objective, distinct_splits=distinct)).engine(**options)
+        for distinct in (False, True)
+    ]
+    assert_identical(*trees)
+
+
+@some
+@given(seeds, st.integers(1, 3), switches)
+def test_copies_of_columns_are_no_choices(seed: int, k: int, options: dict) -> None:
+    """With distinct splits, copies and complements behind the columns leave the tree as it is."""
+    rng = np.random.default_rng(seed)
+    columns = rng.random((60, 6)) < rng.choice([0.2, 0.5], size=6)
+    classes = random_classes(rng, columns, 2)
+    more = np.hstack([columns, ~columns, columns[:, ::-1]])
+    alone = make_problem(columns, classes, k=(k,) * 3, distinct_splits=True).engine(**options)
+    among = make_problem(more, classes, k=(k,) * 3, distinct_splits=True).engine(**options)
+    assert_identical(among, alone)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._problem import FloatArray, IntArray
 from .plot import require_matplotlib
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which most people can tell apart, without the yellow that is too pale for a line.
 LINE_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#999999", "#000000")
 MARKERS = "osD^vP*X"
+# Of small print, in points, with some space around it.
+LETTER_WIDTH = 5.5
+LINE_HEIGHT = 12.0
 
 
 def plot_trace(trace: Sequence[Mapping[str, Any]], status: str, ax: Axes | None = None) -> Axes:
@@ -79,20 +83,34 @@ def plot_choice(
     return ax
 
 
-def plot_frontier(n_leaves: IntArray, errors: FloatArray, penalties: FloatArray, ax: Axes | None = None) -> Axes:
-    """The weight of the errors against the number of leaves, each tree with the penalty that gives it."""
+def plot_frontier(n_leaves: IntArray, errors: NDArray[Any], penalties: FloatArray, ax: Axes | None = None) -> Axes:
+    """The errors against the number of leaves, trees with the penalty that gives them where there is room for it."""
     ax = _axes(ax)
     from matplotlib.ticker import MaxNLocator
 
-    ax.plot(n_leaves, errors, color=LINE_COLOURS[0], marker="o", markersize=5, linewidth=1.3)
-    for leaves, error, penalty in zip(n_leaves, errors, penalties, strict=True):
-        _label(ax, f"{penalty:.2g}", leaves, error)
-    ax.margins(0.1)
+    ax.plot(n_leaves, errors, color=LINE_COLOURS[0], marker="o", markersize=5, linewidth=1.3, clip_on=False)
+    ax.margins(x=0.12, y=0.1)
+    ax.set_ylim(bottom=0)
+    texts = [str(penalty) for penalty in penalties.tolist()]  # all digits: a rounded one may give another tree
+    for i in _with_room(ax, n_leaves, errors, texts):
+        _label(ax, texts[i], n_leaves[i], errors[i])
     ax.set_xlabel("leaves")
-    ax.set_ylabel("training errors (weight)")
+    ax.set_ylabel("training errors" if errors.dtype.kind == "i" else "weight of the training errors")
     ax.set_title("labels: leaf_penalty", fontsize="medium")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     return ax
+
+
+def _with_room(ax: Axes, x: NDArray[Any], y: NDArray[Any], texts: Sequence[str]) -> list[int]:
+    """Points that can be labelled with no label on another: the ends, then the others in order."""
+    points = ax.transData.transform(np.column_stack([x, y])) * 72 / ax.figure.dpi
+    chosen: list[int] = []
+    for i in (0, len(texts) - 1, *range(1, len(texts) - 1)):
+        across, up = np.abs(points[chosen] - points[i]).T
+        widths = np.array([LETTER_WIDTH * max(len(texts[i]), len(texts[j])) for j in chosen])
+        if np.all((across > widths) | (up > LINE_HEIGHT)):
+            chosen.append(i)
+    return chosen
 
 
 def _label(ax: Axes, text: str, x: float, y: float) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Self
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +31,7 @@ from .charts import plot_trace
 from .fitted_tree import FittedTree
 from .labels import number_labels, read_labels, read_weights
 from .model_file import PathLike, read_model, write_model
+from .penalty_path import LeafPenaltyPath, find_path
 from .plot import plot_tree
 from .table import BOOLEAN, Feature, Table, encode, learn_features, read_table
 from .thresholds import Target, half, quantile_thresholds
@@ -176,6 +177,18 @@ class TopKTreeClassifier(FittedTree):
             data = self._prepare(X, y, sample_weight)
             self._grow(data, self._objective(data), self._search_options(start), callback)
         return self
+
+    def leaf_penalty_path(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LeafPenaltyPath:
+        """All trees that some `leaf_penalty` prefers, from the one with the fewest errors to the single leaf.
+
+        Each is what `fit` gives with the penalty listed beside it. The classifier itself stays as it is, and its own
+        `leaf_penalty` and `verbose` are ignored. `time_limit` is for the whole call: when time is up, the path has the
+        trees known by then. The tree with the fewest errors is always found, however long that takes.
+        """
+        start = time.perf_counter()
+        classifier = clone(self).set_params(leaf_penalty=0.0)
+        classifier._check_parameters()
+        return find_path(classifier, classifier._prepare(X, y, sample_weight), start)
 
     def plot(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None

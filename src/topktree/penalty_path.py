@@ -1,0 +1,252 @@
+"""The leaf-penalty path: every tree that some `leaf_penalty` prefers, from one call.
+
+In: training data that is ready to be searched. Out: a `LeafPenaltyPath`. Its one idea: the trees that Top-k chooses
+from do not depend on the penalty, so those that some penalty prefers are the corners of the lower left hull of (leaves,
+errors). A search at the penalty at which two of them cost the same finds a cheaper tree between them or proves that
+there is none. Penalties are fractions of integers, and costs integers: nothing is rounded.
+
+The tree of a corner is not searched again for the penalty in the table: a search returns the same one wherever it
+returns one of these leaves and errors. Say that it returns T at p, and that no other leaves and errors are cheapest at
+q. Trees with T's leaves and errors are cheapest at both. At q the search takes the first candidate of the root that has
+such a tree; at p it takes the first that has any cheapest tree, and as that was T, it is the same candidate. So on down
+the two parts of T.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _engine
+from ._problem import COST_BITS, FloatArray, IntArray, Objective
+from .charts import plot_frontier
+
+if TYPE_CHECKING:
+    from .classifier import TopKTreeClassifier, TrainingData
+
+# As many digits as tell all float64 apart.
+MAX_DIGITS = 17
+
+
+@dataclass(frozen=True, eq=False)
+class LeafPenaltyPath:
+    """The trees that some `leaf_penalty` prefers, by rising penalty: leaves fall strictly, errors rise strictly.
+
+    All arrays have one entry per tree. `estimators[i]` is what `fit` with `leaf_penalty=leaf_penalties[i]` gives.
+    """
+
+    leaf_penalties: FloatArray  # a number of few digits from the range of penalties that prefer the tree
+    n_leaves: IntArray
+    depths: IntArray
+    errors: NDArray[Any]  # misclassified training weight: int64 without weights, else float64
+    train_accuracies: FloatArray  # share of the training weight that is not misclassified
+    estimators: list[TopKTreeClassifier] = field(repr=False)
+    complete: bool  # False: there may be more; time was up, or no penalty that `fit` can hold gives a tree
+
+    def __len__(self) -> int:
+        return len(self.estimators)
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """The numbers by name, as `pandas.DataFrame` takes them."""
+        return {
+            "leaf_penalty": self.leaf_penalties,
+            "n_leaves": self.n_leaves,
+            "depth": self.depths,
+            "errors": self.errors,
+            "train_accuracy": self.train_accuracies,
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw errors against leaves with matplotlib, on `ax` or a new figure; returns the Axes."""
+        return plot_frontier(self.n_leaves, self.errors, self.leaf_penalties, ax)
+
+    def __str__(self) -> str:
+        # Penalties have all their digits: a copy of what is printed gives the same tree.
+        formats = {"leaf_penalty": "{!r}", "errors": "{:.6g}", "train_accuracy": "{:.4f}"}
+        if self.errors.dtype.kind == "i":
+            formats["errors"] = "{}"
+        columns = [
+            [name, *(formats.get(name, "{}").format(value) for value in values.tolist())]
+            for name, values in self.table().items()
+        ]
+        widths = [max(map(len, column)) for column in columns]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            for row in zip(*columns, strict=True)
+        ]
+        return "\n".join(lines if self.complete else [*lines, "not complete: there may be more trees between these"])
+
+
+def find_path(classifier: TopKTreeClassifier, data: TrainingData, start: float) -> LeafPenaltyPath:
+    """The path of a classifier that has no penalty, over its own data; `start` is when the time limit began to run."""
+    base = classifier._objective(data)
+    deadline = None if classifier.time_limit is None else start + classifier.time_limit
+    options = replace(classifier._search_options(start), time_limit=None)
+    trees, complete = _Search(data, base, options, deadline).frontier()
+    estimators, kept = [], []
+    for tree in reversed(trees):
+        estimator = _fitted(classifier, data, tree)
+        if estimator is None:
+            complete = False
+        else:
+            estimators.append(estimator)
+            kept.append(tree)
+    total = int(kept[0].solution.class_weight[0].sum())
+    return LeafPenaltyPath(
+        leaf_penalties=np.array([estimator.leaf_penalty for estimator in estimators], dtype=np.float64),
+        n_leaves=np.array([tree.leaves for tree in kept], dtype=np.int64),
+        depths=np.array([estimator.get_depth() for estimator in estimators], dtype=np.int64),
+        errors=np.array([base.user_cost(tree.errors) for tree in kept]),
+        train_accuracies=np.array([(total - tree.errors) / total for tree in kept]),
+        estimators=estimators,
+        complete=complete,
+    )
+
+
+class _TimeIsUp(Exception):
+    """What a search ends with that runs into the time limit."""
+
+
+@dataclass(eq=False)
+class _Tree:
+    """A tree, and the penalties from `low` to `high`, in integer weight, at which it is known to be a cheapest one."""
+
+    solution: _engine.Solution
+    low: Fraction
+    high: Fraction
+
+    def __post_init__(self) -> None:
+        weights = self.solution.class_weight[self.solution.column == -1]
+        self.leaves = len(weights)
+        self.errors = int(weights.sum() - weights.max(axis=1).sum())
+
+    def cost(self, objective: Objective) -> int:
+        return objective.cost_scale * self.errors + objective.leaf_penalty * self.leaves
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Finds the frontier, from the objective without a penalty."""
+
+    data: TrainingData
+    base: Objective
+    options: _engine.SearchOptions
+    deadline: float | None  # of time.perf_counter()
+
+    def frontier(self) -> tuple[list[_Tree], bool]:
+        """The corners by rising leaves, and whether these are all. The two ends are always found."""
+        few, many = self._ends()
+        if many.leaves == 1:
+            return [few], True
+        trees, todo, complete = [few, many], [(few, many)], True
+        try:
+            while todo:
+                left, right = todo.pop()
+                between = self._between(left, right)
+                if between is not None:
+                    trees.append(between)
+                    # The left pair is next: its penalty is higher, which makes the search shorter and the trees small.
+                    todo += [(between, right), (left, between)]
+        except _TimeIsUp:
+            complete = False
+        # One that is cheapest at a single penalty is on an edge, or time was up before more was known of it.
+        corners = [tree for tree in trees if tree.low < tree.high]
+        return sorted(corners, key=lambda tree: tree.leaves), complete
+
+    def _ends(self) -> tuple[_Tree, _Tree]:
+        """The single leaf, and the tree with the fewest errors and of those the fewest leaves."""
+        leaf = _Tree(self._solve(replace(self.base, k=())), Fraction(0), Fraction(0))
+        leaf.high = Fraction(int(leaf.solution.class_weight[0].sum()))
+        scale = self._tie_scale(int(leaf.high))
+        best = _Tree(self._solve(_at(self.base, Fraction(1, scale))), Fraction(0), Fraction(0))
+        best.high = Fraction(1, best.leaves)  # fewer leaves cannot make up for an error
+        leaf.low = Fraction(leaf.errors - best.errors)  # no second leaf can be worth more
+        return leaf, best
+
+    def _tie_scale(self, total: int) -> int:
+        """What an error must cost where a leaf costs 1, for the errors to come first: the leaves of one best tree.
+
+        All other searches of the path have smaller scales. How many leaves a tree can have is known without a search.
+        """
+        max_leaves = min(1 << min(self.base.depth, 60), len(self.data.training.y))
+        scale = max_leaves + 1
+        if scale * total >= 2**COST_BITS:
+            scale = _Tree(self._solve(self.base), Fraction(0), Fraction(0)).leaves
+        if scale * total >= 2**COST_BITS:
+            raise ValueError(f"leaf_penalty_path needs smaller weights or max_depth, got a total of {total}")
+        return scale
+
+    def _between(self, left: _Tree, right: _Tree) -> _Tree | None:
+        """A tree that is cheaper than both where they cost the same. None: they are neighbours, and now know it."""
+        penalty = Fraction(left.errors - right.errors, right.leaves - left.leaves)
+        objective = _at(self.base, penalty)
+        known_cost = left.cost(objective)
+        solution = self._solve_in_time(objective, known_cost)
+        if solution.cost < known_cost:
+            return _Tree(solution, penalty, penalty)
+        left.low = right.high = penalty
+        return None
+
+    def _solve_in_time(self, objective: Objective, known_cost: int) -> _engine.Solution:
+        def check_time(*_: Any) -> None:
+            if self.deadline is not None and time.perf_counter() > self.deadline:
+                raise _TimeIsUp
+
+        check_time()  # the engine asks only every 20 ms
+        # Not the engine's own limit, under which it would begin with narrower searches.
+        return self._solve(objective, replace(self.options, known_cost=known_cost, progress=check_time))
+
+    def _solve(self, objective: Objective, options: _engine.SearchOptions | None = None) -> _engine.Solution:
+        data = self.data
+        return _engine.solve(data.rows, len(data.columns), data.training.y, objective, options or self.options)
+
+
+def _at(base: Objective, penalty: Fraction) -> Objective:
+    """The objective with a penalty in integer weight."""
+    return replace(base, cost_scale=penalty.denominator, leaf_penalty=penalty.numerator)
+
+
+def _fitted(classifier: TopKTreeClassifier, data: TrainingData, tree: _Tree) -> TopKTreeClassifier | None:
+    """The classifier that `fit` would make of a penalty that gives the tree.
+
+    None if there is no such penalty: `fit` rounds it, and the range may be narrower than that.
+    """
+    estimator = copy(classifier)
+    high = tree.high
+    if tree.leaves == 1 and tree.low > 0:  # not far above what gives two leaves, with room for a rounded number
+        high = min(high, 2 * tree.low + 1)
+    total = int(tree.solution.class_weight[0].sum())
+    for penalty in _plain_numbers(tree.low / total, high / total):
+        estimator.leaf_penalty = penalty
+        objective = estimator._objective(data)
+        if tree.low < Fraction(objective.leaf_penalty, objective.cost_scale) < high:
+            estimator._store(data, objective, _recosted(tree, objective))
+            return estimator
+    return None
+
+
+def _plain_numbers(low: Fraction, high: Fraction) -> Iterator[float]:
+    """Numbers strictly between, those of fewer digits first; the last one is in the middle.
+
+    If any number between survives being rounded to some unit, so does the middle: it is the nearest to all of them.
+    """
+    middle = float((low + high) / 2)
+    for digits in range(1, MAX_DIGITS + 1):
+        number = float(f"{middle:.{digits}g}")
+        if low < Fraction(number) < high:
+            yield number
+
+
+def _recosted(tree: _Tree, objective: Objective) -> _engine.Solution:
+    """The solution as if it had been found under another objective."""
+    cost = tree.cost(objective)
+    statistics = copy(tree.solution.statistics)
+    statistics["trace"] = [(seconds, k, cost) for seconds, k, _ in statistics["trace"]]
+    return replace(tree.solution, cost=cost, statistics=statistics)
