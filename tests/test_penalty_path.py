@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 
 from topktree import TopKTreeClassifier, _problem, _reference, penalty_path
+from topktree.training import prepare
 from topktree.tree import Tree
 
 OPTIONS = (
@@ -74,7 +75,7 @@ def expected_path(classifier, columns, y, weight):
     """The corners by brute force, errors in the user's weights."""
     classifier = clone(classifier).set_params(leaf_penalty=0.0)
     kept = np.ones(len(y), dtype=bool) if weight is None else weight > 0
-    objective = classifier._objective(classifier._prepare(columns, y, weight))
+    objective = classifier._objective(prepare(classifier, columns, y, weight))
     _, classes = np.unique(y[kept], return_inverse=True)
     class_weights = np.eye(objective.n_classes, dtype=np.int64)[classes] * objective.class_weight
     if objective.row_weight is not None:

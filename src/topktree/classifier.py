@@ -6,35 +6,34 @@ interface.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass, replace
+from copy import copy, deepcopy
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Self
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from . import _engine, _parameters
-from ._interruptible import Interruptible
-from ._problem import FloatArray, Objective, ScoreFunction, make_objective, threshold_weights
+from . import _engine, _parameters, pruning
+from ._problem import Objective, ScoreFunction, make_objective
 from ._progress import ProgressLine
-from .binarizer import EQUALS, IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .binarizer import EQUALS, IS_MISSING, Columns
 from .charts import plot_trace
 from .fitted_tree import FittedTree
-from .labels import number_labels, read_labels, read_weights
+from .labels import known_classes, read_labels, read_weights
 from .model_file import PathLike, read_model, write_model
 from .penalty_path import LeafPenaltyPath, find_path
 from .plot import plot_tree
-from .table import BOOLEAN, Feature, Table, encode, learn_features, read_table
-from .thresholds import Target, half, quantile_thresholds
+from .table import BOOLEAN, Feature, encode
+from .thresholds import half
+from .training import Training, TrainingData, prepare
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # The status of a tree that a search has found on its way.
@@ -107,13 +106,15 @@ class TopKTreeClassifier(FittedTree):
         The tree as flat arrays, named as scikit-learn names them.
     cost_ : int or float
         Training cost: weight of the misclassified rows plus the leaf penalties. An int without weights and penalty.
-    train_errors_ : int
-        Training rows that are misclassified.
+    train_errors_ : int or None
+        Training rows that are misclassified. None for some trees that `prune` gives.
     status_ : str
         "optimal" (k = "all", finished), "complete" (Top-k search finished) or "time_limit".
     search_ : dict
         seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel; and trace: for every k that the
         search went through a dict of seconds, k and the cost of its tree. `plot_search` draws it.
+    pruned_alpha_ : float
+        Only of what `prune` gives: the penalty per leaf, a fraction of the training weight, that leaves this tree.
 
     Notes
     -----
@@ -174,7 +175,7 @@ class TopKTreeClassifier(FittedTree):
         if callback is not None and not callable(callback):
             raise ValueError(f"callback must be a callable or None, got {callback!r}")
         with restored_on_error(self):
-            data = self._prepare(X, y, sample_weight)
+            data = prepare(self, X, y, sample_weight)
             self._grow(data, self._objective(data), self._search_options(start), callback)
         return self
 
@@ -188,7 +189,7 @@ class TopKTreeClassifier(FittedTree):
         start = time.perf_counter()
         classifier = clone(self).set_params(leaf_penalty=0.0)
         classifier._check_parameters()
-        return find_path(classifier, classifier._prepare(X, y, sample_weight), start)
+        return find_path(classifier, prepare(classifier, X, y, sample_weight), start)
 
     def plot(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
@@ -200,6 +201,57 @@ class TopKTreeClassifier(FittedTree):
         """Draw how the cost fell as the search widened k, over the seconds it took; returns the Axes."""
         check_is_fitted(self)
         return plot_trace(self.search_.get("trace", []), self.status_, ax)
+
+    def pruning_path(self) -> Bunch:
+        """What minimal cost-complexity pruning makes of the tree, from the largest subtree to the root alone.
+
+        Arrays with an entry per subtree, as of scikit-learn's `cost_complexity_pruning_path`: `ccp_alphas`, the penalty
+        per leaf from which on it is the best one, a fraction of the training weight as `leaf_penalty` is; `errors`, the
+        fraction of the training weight that it misclassifies, where scikit-learn has impurities; and `n_leaves`. The
+        first is the smallest subtree with the errors of the tree itself.
+        """
+        check_is_fitted(self)
+        return Bunch(**pruning.describe_sequence(self.tree_))
+
+    def prune(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, rule: str = "best"
+    ) -> TopKTreeClassifier:
+        """A new classifier whose tree is the subtree on the `pruning_path` that does best on these rows.
+
+        The rows should be others than those of `fit`. `rule`: "best" takes the subtree with the least weight of errors,
+        the smallest one if several have it; "1se" the smallest one whose error rate is within one standard error of
+        that. Rows of a class that training did not have are errors of every subtree.
+
+        The result has a `cost_` and `train_errors_` of its own, a `pruned_alpha_`, and the `status_` and `search_` of
+        the search for the tree that was pruned. Where splits were removed `train_errors_` counts the rows that had
+        weight in `fit`, or is None if the tree does not tell: it holds the weights of the classes at its nodes, and
+        the numbers of rows only follow from these if every row weighs 1.
+        """
+        check_is_fitted(self)
+        _parameters.check_choice("rule", rule, pruning.RULES)
+        tree, alpha = pruning.choose_subtree(self.tree_, self._validation_rows(X, y, sample_weight), rule)
+        return self._with_subtree(tree, alpha)
+
+    def _validation_rows(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> pruning.ValidationRows:
+        leaves = self.apply(X)
+        labels = read_labels(copy(self), y)  # a copy: scikit-learn's check of y makes it forget the feature names
+        weights = read_weights(sample_weight, len(leaves))
+        if weights is None:
+            weights = np.ones(len(leaves))
+        if not weights.any():  # not every version of scikit-learn refuses them
+            raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
+        return pruning.ValidationRows(leaves, known_classes(labels, self.classes_, len(leaves)), weights)
+
+    def _with_subtree(self, tree: Tree, alpha: float) -> TopKTreeClassifier:
+        """A copy with a subtree in place of the tree."""
+        result = copy(self)
+        result.tree_ = tree
+        result.pruned_alpha_ = alpha
+        result.search_ = deepcopy(self.search_)
+        if tree.node_count < self.tree_.node_count:
+            result.cost_ = pruning.pruned_cost(self.tree_, tree, self.cost_)
+            result.train_errors_ = pruning.pruned_train_errors(self.tree_, tree, self.train_errors_)
+        return result
 
     def save(self, path: PathLike) -> None:
         """Write the fitted classifier to a JSON file, which `topktree.load` reads.
@@ -218,6 +270,8 @@ class TopKTreeClassifier(FittedTree):
             "status": self.status_,
             "search": self.search_,
         }
+        if hasattr(self, "pruned_alpha_"):
+            content["pruned_alpha"] = self.pruned_alpha_
         write_model(path, content, self.classes_)
 
     def _check_parameters(self, criterion_is_lost: bool = False) -> None:
@@ -235,80 +289,6 @@ class TopKTreeClassifier(FittedTree):
         _parameters.check_int("memory_limit", self.memory_limit, 0, or_none=True)
         _parameters.check_n_jobs(self.n_jobs)
         _parameters.check_verbose(self.verbose)
-
-    def _prepare(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, classes: NDArray[Any] | None = None
-    ) -> TrainingData:
-        """Validated and binarized; all that a search needs of the data. `classes`: of which `y` may have only some."""
-        work = Interruptible(self._n_values(X))
-        labels = work.call(read_labels, self, y)
-        table = self._read(X, work)
-        training = work.call(self._validate, table, labels, sample_weight, classes)
-        rows, columns = work.call(self._binarize, training, work.check)
-        return TrainingData(training, rows, columns, work)
-
-    def _n_values(self, X: ArrayLike) -> int:
-        """About how many values there are to be handled, thresholds included."""
-        shape: tuple[Any, ...] = getattr(X, "shape", ())
-        if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
-            return 0
-        n_thresholds = min(shape[0], 1000) if self.max_thresholds is None else self.max_thresholds
-        return int(math.prod(shape) * max(1, n_thresholds / 32))
-
-    def _read(self, X: ArrayLike, work: Interruptible) -> Table:
-        """The table. What it sets on the estimator it sets on a copy first: after Ctrl-C it may still be at work."""
-        copied = copy(self)
-        table = work.call(lambda: read_table(copied, X, reset=True))
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(copied, name):
-                setattr(self, name, getattr(copied, name))
-        return table
-
-    def _validate(
-        self, table: Table, labels: NDArray[Any], sample_weight: ArrayLike | None, known: NDArray[Any] | None
-    ) -> _Training:
-        """The rows that have weight, classes as indices."""
-        classes, indices = number_labels(labels, table.n_rows)
-        if known is not None:
-            classes, indices = known, np.searchsorted(known, classes).astype(np.int32)[indices]
-        row_weights = read_weights(sample_weight, table.n_rows)
-        class_weights = _class_weights(self.class_weight, classes, labels)
-        has_weight = None if row_weights is None else row_weights > 0
-        if isinstance(class_weights, np.ndarray):
-            has_weight = (class_weights[indices] > 0) & (True if has_weight is None else has_weight)
-            class_weights = np.where(class_weights > 0, class_weights, 1.0)  # of classes without rows
-        present = np.unique(indices if has_weight is None else indices[has_weight])
-        if len(present) < 2:
-            found = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
-            raise ValueError(
-                "y must have rows of at least two classes with weight (sample_weight times class_weight), "
-                f"got {len(present)} class: {found}"
-            )
-        left_out = None
-        if has_weight is not None and not has_weight.all():
-            left_out = table.take(~has_weight), indices[~has_weight]
-            table, indices = table.take(has_weight), indices[has_weight]
-            row_weights = None if row_weights is None else row_weights[has_weight]
-        features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
-        return _Training(table, features, indices, classes, row_weights, class_weights, left_out)
-
-    def _binarize(self, training: _Training, check: Callable[[], None]) -> tuple[_engine.Rows, Columns]:
-        """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is. `check` may raise, to end it early."""
-        encoded = encode(training.table, training.features)
-        if (binary := pack_binary(encoded, training.features)) is not None:
-            return binary
-        encoded = by_feature(encoded, training.features)
-        target = Target(training.y, len(training.classes))
-        weights = threshold_weights(training.y, training.class_weight, training.sample_weight)
-
-        def thresholds(f: int) -> FloatArray:
-            check()
-            return quantile_thresholds(encoded[f], self.max_thresholds, weights, target)
-
-        columns = make_columns(training.features, thresholds)
-        columns = columns.take(~find_redundant(encoded, columns))
-        return pack(encoded, columns), columns
 
     def _objective(self, data: TrainingData) -> Objective:
         training = data.training
@@ -377,9 +357,11 @@ class TopKTreeClassifier(FittedTree):
             for seconds, k, cost in solution.statistics["trace"]
         ]
         self.search_: dict[str, Any] = {**solution.statistics, "trace": trace}
-        self.train_errors_ = solution.n_wrong + data.work.call(self._errors_without_weight, training)
+        if hasattr(self, "pruned_alpha_"):  # of an earlier tree
+            del self.pruned_alpha_
+        self.train_errors_: int | None = solution.n_wrong + data.work.call(self._errors_without_weight, training)
 
-    def _errors_without_weight(self, training: _Training) -> int:
+    def _errors_without_weight(self, training: Training) -> int:
         """Rows of weight zero, left out of the fit, that the tree gets wrong."""
         if training.left_out is None:
             return 0
@@ -414,39 +396,9 @@ def load(path: PathLike) -> TopKTreeClassifier:
     classifier.train_errors_ = saved.train_errors
     classifier.status_ = saved.status
     classifier.search_ = saved.search
+    if saved.pruned_alpha is not None:
+        classifier.pruned_alpha_ = saved.pruned_alpha
     return classifier
-
-
-@dataclass(frozen=True)
-class _Training:
-    """Validated training data: only rows with weight, the others beside them."""
-
-    table: Table
-    features: tuple[Feature, ...]
-    y: NDArray[np.int32]
-    classes: NDArray[Any]
-    sample_weight: FloatArray | None
-    class_weight: FloatArray | str | None
-    left_out: tuple[Table, NDArray[np.int32]] | None  # rows without weight, and their classes
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Training data that is ready to be searched, whatever the k, the depth and the penalty."""
-
-    training: _Training
-    rows: _engine.Rows
-    columns: Columns
-    work: Interruptible
-
-
-def _class_weights(
-    class_weight: str | dict[Any, float] | None, classes: NDArray[Any], labels: NDArray[Any]
-) -> FloatArray | str | None:
-    """A dict as one weight per class; None and "balanced" as they are."""
-    if isinstance(class_weight, dict):
-        return np.asarray(compute_class_weight(class_weight, classes=classes, y=labels), dtype=np.float64)
-    return class_weight
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from ._problem import FloatArray, IntArray, ScoreFunction
 from ._progress import GridLine
 from .charts import plot_choice
 from .choice import ONE_SE, RULES, Candidate, best, choose, threshold
-from .classifier import TopKTreeClassifier, TrainingData, restored_on_error
+from .classifier import TopKTreeClassifier, restored_on_error
 from .cross_validation import (
     COMPLETE,
     FAILED,
@@ -44,6 +44,7 @@ from .cross_validation import (
 from .fitted_tree import FittedTree
 from .labels import number_labels, read_labels, read_weights
 from .model_file import PathLike
+from .training import TrainingData, prepare
 
 
 class TopKTreeClassifierCV(FittedTree):
@@ -154,7 +155,7 @@ min_weight_fraction_leaf
         scoring = self._scoring()
         limits = Limits(math.inf if self.time_limit is None else start + self.time_limit)
         with restored_on_error(self):
-            data = tree._prepare(X, y, sample_weight)
+            data = prepare(tree, X, y, sample_weight)
             labels = read_labels(tree, y)
             weights = read_weights(sample_weight, len(labels))
             splits = self._splits(labels, groups)

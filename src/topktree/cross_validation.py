@@ -30,8 +30,9 @@ from sklearn.metrics import get_scorer
 from ._interruptible import Cancelled
 from ._problem import FloatArray, IntArray
 from .choice import Candidate, Scores, summarise
-from .classifier import TopKTreeClassifier, TrainingData
+from .classifier import TopKTreeClassifier
 from .table import encode, read_table, take_rows
+from .training import TrainingData, prepare
 
 COMPLETE, TIME_LIMIT, FAILED = "complete", "time_limit", "failed"
 
@@ -150,7 +151,7 @@ def make_fold(
     try:
         if len(test) == 0 or (test_weights is not None and not test_weights.any()):
             raise ValueError("it has no rows with weight to score on")
-        data = tree._prepare(take_rows(X, train), y[train], train_weights, classes)
+        data = prepare(tree, take_rows(X, train), y[train], train_weights, classes)
         if scoring.is_accuracy:
             X_test = encode(read_table(tree, X_test, reset=False), data.training.features)
     except ValueError as error:

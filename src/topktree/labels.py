@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
-from ._problem import PART, FloatArray
+from ._problem import PART, FloatArray, IntArray
 from .table import is_missing
 
 
@@ -48,6 +48,18 @@ def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDAr
     except TypeError as error:
         raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
     return classes, indices.astype(np.int32)
+
+
+def known_classes(labels: NDArray[Any], classes: NDArray[Any], n_rows: int) -> IntArray:
+    """The index of each row's label among the classes of a fitted tree, their number for a label that is not there."""
+    if len(labels) != n_rows:
+        raise ValueError(f"y must have a label for each of the {n_rows} rows of X, got {len(labels)}")
+    distinct, indices = number_labels(labels, n_rows)
+    number = {label: i for i, label in enumerate(classes.tolist())}
+    known = np.array([number.get(label, len(classes)) for label in distinct.tolist()], dtype=np.int64)
+    if np.all(known == len(classes)):  # labels of another type, rather than rows of other classes only
+        raise ValueError(f"y must have labels that training had, such as {classes.tolist()[0]!r}, got none of them")
+    return known[indices]
 
 
 def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]] | None:

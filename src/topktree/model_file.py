@@ -46,9 +46,10 @@ class SavedModel:
     classes: NDArray[Any]
     tree: Tree
     cost: int | float
-    train_errors: int
+    train_errors: int | None
     status: str
     search: dict[str, Any]
+    pruned_alpha: float | None  # None: as the search left it
 
 
 class _Bad(Exception):
@@ -109,10 +110,15 @@ def _parse(raw: bytes) -> SavedModel:
     errors: Any = payload.get("train_errors")
     cost: Any = payload.get("cost")
     _require(status in STATUSES, f'"status" must be one of {", ".join(STATUSES)}')
-    _require(_is_int(errors) and errors >= 0, '"train_errors" must be a whole number')
+    alpha: Any = payload.get("pruned_alpha")
+    good_alpha = "pruned_alpha" not in payload or (_is_number(alpha) and alpha >= 0)
+    _require(good_alpha, '"pruned_alpha" must be a number from 0 on')
+    unknown = alpha is not None and errors is None  # a pruned tree may not know its own
+    _require(unknown or (_is_int(errors) and errors >= 0), '"train_errors" must be a whole number')
     _require(_is_number(cost), '"cost" must be a number')
     tree = _tree(_get(payload, "nodes", list), features, classes)
-    return SavedModel(parameters, features, names, classes, tree, cost, errors, status, _get(payload, "search", dict))
+    search = _get(payload, "search", dict)
+    return SavedModel(parameters, features, names, classes, tree, cost, errors, status, search, alpha)
 
 
 def _features(entries: list[Any]) -> tuple[Feature, ...]:

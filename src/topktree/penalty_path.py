@@ -29,7 +29,8 @@ from ._problem import COST_BITS, FloatArray, IntArray, Objective
 from .charts import plot_frontier
 
 if TYPE_CHECKING:
-    from .classifier import TopKTreeClassifier, TrainingData
+    from .classifier import TopKTreeClassifier
+    from .training import TrainingData
 
 # As many digits as tell all float64 apart.
 MAX_DIGITS = 17

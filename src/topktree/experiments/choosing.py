@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from ..classifier import TopKTreeClassifier
 from ..classifier_cv import TopKTreeClassifierCV
 from ..cross_validation import COMPLETE
+from ..training import prepare
 from .experiment import Experiment, Row, Settings, Task, its_dataset
 from .splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
 
@@ -89,7 +90,7 @@ def _cells(cv: TopKTreeClassifierCV, parts: Parts) -> Iterator[dict[str, Any]]:
     X_train, X_test, y_train, y_test = parts
     results = cv.cv_results_
     tree = copy(cv.best_estimator_)
-    data = tree._prepare(X_train, y_train, None)
+    data = prepare(tree, X_train, y_train, None)
     for i, params in enumerate(results["params"]):
         if results["status"][i] != COMPLETE:
             continue
@@ -102,7 +103,7 @@ def _cells(cv: TopKTreeClassifierCV, parts: Parts) -> Iterator[dict[str, Any]]:
             "fold_leaves": float(results["mean_n_leaves"][i]),
             "fold_seconds": round(float(results["seconds"][i]), 4),
             "seconds": round(time.perf_counter() - start, 4),
-            "train_errors": int(fitted.train_errors_),
+            "train_errors": fitted.train_errors_,
             "test_errors": int(np.count_nonzero(fitted.predict(X_test) != y_test)),
             "leaves": fitted.get_n_leaves(),
         }

@@ -64,7 +64,7 @@ def timed_fit(dataset: str, k: int | str, depth: int, data_home: str | None) -> 
         "rows": X.shape[0],
         "columns": X.shape[1],
         "seconds": round(median(seconds), 6),
-        "errors": int(tree.train_errors_),
+        "errors": tree.train_errors_,
         "leaves": int(tree.get_n_leaves()),
         "nodes": tree.search_["nodes"],
     }

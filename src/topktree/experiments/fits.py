@@ -73,7 +73,7 @@ def run(task: Task, settings: Settings) -> Row:
     return {
         "status": TIMEOUT if tree.status_ == "time_limit" else FINISHED,
         "train_rows": len(X_train),
-        "train_errors": int(tree.train_errors_),
+        "train_errors": tree.train_errors_,
         "test_rows": len(X_test),
         "test_errors": int(np.count_nonzero(tree.predict(X_test) != y_test)),
         "leaves": int(tree.get_n_leaves()),

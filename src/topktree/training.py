@@ -1,0 +1,149 @@
+"""From the user's table to training data that can be searched: read, validate, binarize.
+
+In: a table, labels and weights, and an estimator that says how to read them (`class_weight`, `max_thresholds`,
+`categorical_features`). Out: `TrainingData`, for any number of searches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.class_weight import compute_class_weight
+
+from . import _engine
+from ._interruptible import Interruptible
+from ._problem import FloatArray, threshold_weights
+from .binarizer import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .labels import number_labels, read_labels, read_weights
+from .table import Feature, Table, encode, learn_features, read_table
+from .thresholds import Target, quantile_thresholds
+
+
+@dataclass(frozen=True)
+class Training:
+    """Validated training data: only rows with weight, the others beside them."""
+
+    table: Table
+    features: tuple[Feature, ...]
+    y: NDArray[np.int32]
+    classes: NDArray[Any]
+    sample_weight: FloatArray | None
+    class_weight: FloatArray | str | None
+    left_out: tuple[Table, NDArray[np.int32]] | None  # rows without weight, and their classes
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Training data that is ready to be searched, whatever the k, the depth and the penalty."""
+
+    training: Training
+    rows: _engine.Rows
+    columns: Columns
+    work: Interruptible
+
+
+def prepare(
+    estimator: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    classes: NDArray[Any] | None = None,
+) -> TrainingData:
+    """Validated and binarized; all that a search needs of the data. `classes`: of which `y` may have only some."""
+    work = Interruptible(_n_values(X, estimator.max_thresholds))
+    labels = work.call(read_labels, estimator, y)
+    table = _read(estimator, X, work)
+    training = work.call(_validate, estimator, table, labels, sample_weight, classes)
+    rows, columns = work.call(_binarize, training, estimator.max_thresholds, work.check)
+    return TrainingData(training, rows, columns, work)
+
+
+def _n_values(X: ArrayLike, max_thresholds: int | None) -> int:
+    """About how many values there are to be handled, thresholds included."""
+    shape: tuple[Any, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
+        return 0
+    n_thresholds = min(shape[0], 1000) if max_thresholds is None else max_thresholds
+    return int(math.prod(shape) * max(1, n_thresholds / 32))
+
+
+def _read(estimator: BaseEstimator, X: ArrayLike, work: Interruptible) -> Table:
+    """The table. What it sets on the estimator it sets on a copy first: after Ctrl-C it may still be at work."""
+    copied = copy(estimator)
+    table = work.call(lambda: read_table(copied, X, reset=True))
+    for name in ("n_features_in_", "feature_names_in_"):
+        estimator.__dict__.pop(name, None)
+        if hasattr(copied, name):
+            setattr(estimator, name, getattr(copied, name))
+    return table
+
+
+def _validate(
+    estimator: BaseEstimator,
+    table: Table,
+    labels: NDArray[Any],
+    sample_weight: ArrayLike | None,
+    known: NDArray[Any] | None,
+) -> Training:
+    """The rows that have weight, classes as indices."""
+    classes, indices = number_labels(labels, table.n_rows)
+    if known is not None:
+        classes, indices = known, np.searchsorted(known, classes).astype(np.int32)[indices]
+    row_weights = read_weights(sample_weight, table.n_rows)
+    class_weights = _class_weights(estimator.class_weight, classes, labels)
+    has_weight = None if row_weights is None else row_weights > 0
+    if isinstance(class_weights, np.ndarray):
+        has_weight = (class_weights[indices] > 0) & (True if has_weight is None else has_weight)
+        class_weights = np.where(class_weights > 0, class_weights, 1.0)  # of classes without rows
+    present = np.arange(len(classes))
+    if known is not None or has_weight is not None:
+        present = np.flatnonzero(np.bincount(indices if has_weight is None else indices[has_weight]))
+    if len(present) < 2:
+        found = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
+        raise ValueError(
+            "y must have rows of at least two classes with weight (sample_weight times class_weight), "
+            f"got {len(present)} class: {found}"
+        )
+    left_out = None
+    if has_weight is not None and not has_weight.all():
+        left_out = table.take(~has_weight), indices[~has_weight]
+        table, indices = table.take(has_weight), indices[has_weight]
+        row_weights = None if row_weights is None else row_weights[has_weight]
+    features = learn_features(table, estimator.categorical_features, getattr(estimator, "feature_names_in_", None))
+    return Training(table, features, indices, classes, row_weights, class_weights, left_out)
+
+
+def _binarize(
+    training: Training, max_thresholds: int | None, check: Callable[[], None]
+) -> tuple[_engine.Rows, Columns]:
+    """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is. `check` may raise, to end it early."""
+    encoded = encode(training.table, training.features)
+    if (binary := pack_binary(encoded, training.features)) is not None:
+        return binary
+    encoded = by_feature(encoded, training.features)
+    target = Target(training.y, len(training.classes))
+    weights = threshold_weights(training.y, training.class_weight, training.sample_weight)
+
+    def thresholds(f: int) -> FloatArray:
+        check()
+        return quantile_thresholds(encoded[f], max_thresholds, weights, target)
+
+    columns = make_columns(training.features, thresholds)
+    columns = columns.take(~find_redundant(encoded, columns))
+    return pack(encoded, columns), columns
+
+
+def _class_weights(
+    class_weight: str | dict[Any, float] | None, classes: NDArray[Any], labels: NDArray[Any]
+) -> FloatArray | str | None:
+    """A dict as one weight per class; None and "balanced" as they are."""
+    if isinstance(class_weight, dict):
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=labels), dtype=np.float64)
+    return class_weight
