@@ -326,7 +326,7 @@ def test_ctrl_c_is_heard_at_any_moment(shape, changes):
     assert seconds["worst"] < 1, seconds
 
 
-LINE = re.compile(r"\rtopktree: (\d+\.\d) s, k = (\d+), ([\d,]+) nodes, best cost (none yet|[\d.]+) +")
+LINE = re.compile(r"\rtopktree: (\d+\.\d) s, k = (\d+), ([\d,]+) nodes, best cost (none yet|[\d.]+) *")
 
 
 def test_the_line_is_live():

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from . import _parameters
@@ -155,8 +156,8 @@ min_weight_fraction_leaf
         scoring = self._scoring()
         limits = Limits(math.inf if self.time_limit is None else start + self.time_limit)
         with restored_on_error(self):
-            data = prepare(tree, X, y, sample_weight)
-            labels = read_labels(tree, y)
+            labels = read_labels(tree, y)  # before the table: it makes an estimator forget the names of features
+            data = prepare(tree, X, labels, sample_weight)
             weights = read_weights(sample_weight, len(labels))
             splits = self._splits(labels, groups)
             folds = self._folds(tree, X, labels, weights, data.training.classes, splits, scoring)
@@ -204,6 +205,18 @@ min_weight_fraction_leaf
         """Draw the search of the chosen tree; returns the Axes."""
         check_is_fitted(self)
         return self.best_estimator_.plot_search(ax)
+
+    def pruning_path(self) -> Bunch:
+        """Of the chosen tree: see `TopKTreeClassifier.pruning_path`."""
+        check_is_fitted(self)
+        return self.best_estimator_.pruning_path()
+
+    def prune(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, rule: str = "best"
+    ) -> TopKTreeClassifier:
+        """The chosen tree, pruned by these rows: see `TopKTreeClassifier.prune`."""
+        check_is_fitted(self)
+        return self.best_estimator_.prune(X, y, sample_weight, rule=rule)
 
     def save(self, path: PathLike) -> None:
         """Write the chosen tree to a JSON file; `topktree.load` makes it a `TopKTreeClassifier`."""

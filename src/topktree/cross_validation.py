@@ -273,7 +273,9 @@ def _results(calls: Iterator[Any], n_jobs: int | None, limits: Limits) -> Iterat
 def _threads_per_fit(n_jobs: int | None, n_fits: int) -> int:
     """Threads that are left for each fit when as many as possible run at once, on this machine."""
     backend, _ = get_active_backend(prefer="threads")
-    return max(1, joblib.effective_n_jobs(n_jobs) // max(n_fits, 1)) if backend.supports_sharedmem else 1
+    if not getattr(backend, "supports_sharedmem", False):  # other processes, or other machines
+        return 1
+    return max(1, joblib.effective_n_jobs(n_jobs) // max(n_fits, 1))
 
 
 @dataclass(frozen=True)
