@@ -70,6 +70,10 @@ class Search {
     std::int64_t leaf_cost(Count errors) const {
         return static_cast<std::int64_t>(errors) * options_.cost_scale + options_.leaf_penalty;
     }
+    // What every tree of a set costs at least: a leaf its errors, any other tree the conflicts and two leaves.
+    std::int64_t lowest_cost(Count errors, Count conflicts) const {
+        return std::min(leaf_cost(errors), leaf_cost(conflicts) + options_.leaf_penalty);
+    }
     Key subset_key(const BitMatrix& matrix, const Subset& subset) const {
         return matrix.has_keys ? kernels_.xor_keys(matrix.key_low.data(), matrix.key_high.data(), subset.list())
                                : Key();
@@ -464,7 +468,7 @@ bool Search<Count>::worth_compacting(int level, const Node<Count>& node) const {
 template <class Count>
 Result Search<Count>::solve_node(Space& space, int level, const Node<Count>& node, std::int64_t budget) {
     const std::int64_t leaf = leaf_cost(node.whole.errors());
-    const std::int64_t lower = leaf_cost(node.conflicts);
+    const std::int64_t lower = lowest_cost(node.whole.errors(), node.conflicts);
     if (node.counts.rows.size() < 2 || (options_.use_bounds && leaf <= lower)) {
         return {leaf, kLeaf, true};
     }
@@ -652,7 +656,8 @@ std::int64_t Search<Count>::split_cost(Space& space, int level, Family<Count>& f
     bool solved[2];
     for (int i = 0; i < 2; ++i) {
         const std::int64_t leaf = leaf_cost(split_on.side[i].errors());
-        cost[i] = std::max(leaf_cost(child[i].conflicts), family.lower(rank, (i == 0) == split_on.small_side));
+        cost[i] = std::max(lowest_cost(split_on.side[i].errors(), child[i].conflicts),
+                           family.lower(rank, (i == 0) == split_on.small_side));
         solved[i] = leaf <= cost[i];
         cost[i] = std::min(leaf, cost[i]);
         CacheEntry entry;
@@ -697,7 +702,7 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, Family<Coun
     std::int64_t cost[2];
     for (int i = 0; i < 2; ++i) {
         leaf[i] = leaf_cost(split_on.side[i].errors());
-        cost[i] = leaf_cost(conflicts[i]);
+        cost[i] = lowest_cost(split_on.side[i].errors(), conflicts[i]);
     }
     const bool leaves = cost[0] == leaf[0] && cost[1] == leaf[1];
     if (leaves || cost[0] + cost[1] >= budget) {

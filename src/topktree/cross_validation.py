@@ -275,7 +275,7 @@ def _threads_per_fit(n_jobs: int | None, n_fits: int) -> int:
     backend, _ = get_active_backend(prefer="threads")
     if not getattr(backend, "supports_sharedmem", False):  # other processes, or other machines
         return 1
-    return max(1, joblib.effective_n_jobs(n_jobs) // max(n_fits, 1))
+    return max(1, int(joblib.effective_n_jobs(n_jobs)) // max(n_fits, 1))
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,14 @@ split; all methods choose by the same five folds of it.
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
+from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -25,18 +28,21 @@ from ..classifier import TopKTreeClassifier
 from ..classifier_cv import TopKTreeClassifierCV
 from ..cross_validation import COMPLETE
 from ..training import prepare
-from .experiment import Experiment, Row, Settings, Task, its_dataset
+from .experiment import LIMIT, TIMEOUT, Experiment, Row, Settings, Task, its_dataset
 from .splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
+from .stopwatch import Stopwatch
 
 KEYS = ("dataset", "seed", "method")
 RESULTS = ("train_rows", "test_rows", "test_errors", "leaves", "depth", "k", "penalty", "cells", "seconds", "grid")
 
-TOPK, DISTINCT, PENALTY, SKLEARN = "topk", "topk-distinct", "topk-penalty", "scikit-learn"
-METHODS = (TOPK, DISTINCT, SKLEARN)
-KS, DEPTHS = (1, 2, 4, 8, 16), (2, 3, 4, 5, 6)
-PENALTIES = (0.0, 0.0005, 0.001, 0.002, 0.005)
-ALPHAS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
-FOLDS = 5
+TOPK, DISTINCT, PENALTY, SKLEARN, STREED = "topk", "topk-distinct", "topk-penalty", "scikit-learn", "pystreed"
+ROUNDS = {TOPK: 0, DISTINCT: 0, SKLEARN: 0, PENALTY: 1, STREED: 2}  # what matters most comes first
+KS, DEPTHS, FOLDS = (1, 2, 4, 8, 16), (2, 3, 4, 5, 6), 5
+WITH_PENALTY: dict[str, Any] = {"ks": (1, 4, 16), "max_depths": (4, 6), "leaf_penalties": (0.0005, 0.001, 0.002, 0.005)}
+ALPHAS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)  # of scikit-learn
+STREED_DEPTHS = (4, 3)  # the deepest that finishes counts
+
+Parts = tuple[Array, Array, Array, Array]
 
 
 def tasks(settings: Settings) -> list[Task]:
@@ -45,36 +51,37 @@ def tasks(settings: Settings) -> list[Task]:
         {"dataset": name, "seed": seed, "method": method}
         for name in chosen(settings, [*names(), FICO])
         for seed in seeds(name, settings)
-        for method in METHODS
+        for method in ROUNDS
+        if method != STREED or find_spec("pystreed")
     ]
 
 
 def run(task: Task, settings: Settings) -> Row:
     """Choose, fit, count errors."""
-    X_train, X_test, y_train, y_test = split(task["dataset"], RAW, task["seed"], settings.data_home)
-    row: Row = {"train_rows": len(X_train), "test_rows": len(X_test)}
+    parts = split(task["dataset"], RAW, task["seed"], settings.data_home)
     categorical = is_categorical(task["dataset"], settings.data_home)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rare classes, and of limits: the row says so
-        return row | _RUN[task["method"]]((X_train, X_test, y_train, y_test), categorical, settings.time_limit)
-
-
-Parts = tuple[Array, Array, Array, Array]
+        row = _RUN[task["method"]](parts, categorical, settings.time_limit)
+    return {"train_rows": len(parts[0]), "test_rows": len(parts[1]), **row}
 
 
 def _topk(parts: Parts, categorical: bool, limit: float | None, **parameters: Any) -> Row:
     X_train, X_test, y_train, y_test = parts
     categories = list(range(X_train.shape[1])) if categorical else None
-    grid = {"ks": KS, "max_depths": DEPTHS, "leaf_penalties": parameters.pop("leaf_penalties", (0.0,))}
     cv = TopKTreeClassifierCV(
-        **grid, cv=FOLDS, categorical_features=categories, time_limit=limit, n_jobs=1, **parameters
+        **{"ks": KS, "max_depths": DEPTHS} | parameters,
+        cv=FOLDS,
+        categorical_features=categories,
+        time_limit=limit,
+        n_jobs=1,
     )
     start = time.perf_counter()
     cv.fit(X_train, y_train)
     seconds = time.perf_counter() - start
     cells = list(_cells(cv, parts))
     return {
-        "test_errors": int(np.count_nonzero(cv.predict(X_test) != y_test)),
+        "test_errors": n_wrong(cv, X_test, y_test),
         "leaves": cv.get_n_leaves(),
         "depth": cv.best_params_["max_depth"],
         "k": cv.best_params_["k"],
@@ -83,6 +90,11 @@ def _topk(parts: Parts, categorical: bool, limit: float | None, **parameters: An
         "seconds": seconds,
         "grid": json.dumps(cells, separators=(",", ":")),
     }
+
+
+def n_wrong(model: Any, X: Array, y: Array) -> int:
+    """Rows that are misclassified."""
+    return int(np.count_nonzero(np.asarray(model.predict(X)) != y))
 
 
 def _cells(cv: TopKTreeClassifierCV, parts: Parts) -> Iterator[dict[str, Any]]:
@@ -104,7 +116,7 @@ def _cells(cv: TopKTreeClassifierCV, parts: Parts) -> Iterator[dict[str, Any]]:
             "fold_seconds": round(float(results["seconds"][i]), 4),
             "seconds": round(time.perf_counter() - start, 4),
             "train_errors": fitted.train_errors_,
-            "test_errors": int(np.count_nonzero(fitted.predict(X_test) != y_test)),
+            "test_errors": n_wrong(fitted, X_test, y_test),
             "leaves": fitted.get_n_leaves(),
         }
 
@@ -125,7 +137,7 @@ def _sklearn(parts: Parts, categorical: bool, limit: float | None) -> Row:
     seconds = time.perf_counter() - start
     fitted = search.best_estimator_[-1]
     return {
-        "test_errors": int(np.count_nonzero(search.predict(X_test) != y_test)),
+        "test_errors": n_wrong(search, X_test, y_test),
         "leaves": int(fitted.get_n_leaves()),
         "depth": search.best_params_[f"{name}__max_depth"],
         "penalty": search.best_params_[f"{name}__ccp_alpha"],
@@ -133,17 +145,60 @@ def _sklearn(parts: Parts, categorical: bool, limit: float | None) -> Row:
     }
 
 
+def _streed(parts: Parts, categorical: bool, limit: float | None) -> Row:
+    """Pystreed's optimal trees, its columns, its tuning. It may end the process it runs in: so it has one of its own."""
+    if categorical:
+        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=bool).fit(parts[0])
+        parts = (encoder.transform(parts[0]), encoder.transform(parts[1]), *parts[2:])
+    limit = LIMIT if limit is None else limit
+    with Stopwatch(grace=0.0) as stopwatch:
+        for depth in STREED_DEPTHS:
+            outcome = stopwatch.run(fit_streed, parts, depth, limit=limit / len(STREED_DEPTHS))
+            if outcome.status != TIMEOUT:
+                return {"status": outcome.status, "message": outcome.message, **(outcome.value or {})}
+    return {"status": TIMEOUT, "message": outcome.message}
+
+
+def fit_streed(parts: Parts, depth: int) -> Row:
+    """Without a limit of its own."""
+    X_train, X_test, y_train, y_test = parts
+    solver = importlib.import_module("pystreed").STreeDClassifier(
+        "accuracy", max_depth=depth, hyper_tune=True, time_limit=1e6
+    )
+    start = time.perf_counter()
+    solver.fit(X_train, y_train)
+    seconds = time.perf_counter() - start
+    leaves = int(solver.get_n_leaves())
+    return {"test_errors": n_wrong(solver, X_test, y_test), "leaves": leaves, "depth": depth, "seconds": seconds}
+
+
 _RUN: dict[str, Callable[..., Row]] = {
-    TOPK: lambda *of: _topk(*of),
-    DISTINCT: lambda *of: _topk(*of, distinct_splits=True),
-    PENALTY: lambda *of: _topk(*of, leaf_penalties=PENALTIES),
+    TOPK: _topk,
+    DISTINCT: partial(_topk, distinct_splits=True),
+    PENALTY: partial(_topk, **WITH_PENALTY),
     SKLEARN: _sklearn,
+    STREED: _streed,
 }
 
 
-def _effort(task: Task) -> tuple[int, ...]:
+def effort(task: Task) -> tuple[int, ...]:
     """Split by split, so that there is something of every dataset early."""
-    return (task["seed"],)
+    return ROUNDS[task["method"]], task["seed"]
 
 
-CHOOSING = Experiment("choosing", KEYS, RESULTS, tasks, run=run, effort=_effort, needs=its_dataset, folder="choosing")
+def is_hopeless(task: Task, stopped: Task) -> bool:
+    """The same method on another split of a dataset."""
+    return all(task[name] == stopped[name] for name in ("method", "dataset"))
+
+
+EXPERIMENT = Experiment(
+    "choosing",
+    KEYS,
+    RESULTS,
+    tasks,
+    run=run,
+    effort=effort,
+    is_hopeless=is_hopeless,
+    needs=its_dataset,
+    folder="choosing",
+)

@@ -33,7 +33,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         beyond.CRITERIA_COMPARED,
         fig3.EXPERIMENT,
         fig6.EXPERIMENT,
-        choosing.CHOOSING,
+        choosing.EXPERIMENT,
     )
 }
 PARTS = {"theorem3": ("theorem3", "theorem3-frontier")}  # what is asked for by one name
