@@ -28,7 +28,7 @@ from ..classifier import TopKTreeClassifier
 from ..classifier_cv import TopKTreeClassifierCV
 from ..cross_validation import COMPLETE
 from ..training import prepare
-from .experiment import LIMIT, TIMEOUT, Experiment, Row, Settings, Task, its_dataset
+from .experiment import LIMIT, TIMEOUT, Row, Settings, Task
 from .splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
 from .stopwatch import Stopwatch
 
@@ -146,7 +146,7 @@ def _sklearn(parts: Parts, categorical: bool, limit: float | None) -> Row:
 
 
 def _streed(parts: Parts, categorical: bool, limit: float | None) -> Row:
-    """Pystreed's optimal trees, its columns, its tuning. It may end the process it runs in: so it has one of its own."""
+    """Pystreed's optimal trees, its columns, its tuning; in a process of its own, which it may end."""
     if categorical:
         encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=bool).fit(parts[0])
         parts = (encoder.transform(parts[0]), encoder.transform(parts[1]), *parts[2:])
@@ -189,16 +189,3 @@ def effort(task: Task) -> tuple[int, ...]:
 def is_hopeless(task: Task, stopped: Task) -> bool:
     """The same method on another split of a dataset."""
     return all(task[name] == stopped[name] for name in ("method", "dataset"))
-
-
-EXPERIMENT = Experiment(
-    "choosing",
-    KEYS,
-    RESULTS,
-    tasks,
-    run=run,
-    effort=effort,
-    is_hopeless=is_hopeless,
-    needs=its_dataset,
-    folder="choosing",
-)

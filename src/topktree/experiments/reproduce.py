@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .. import datasets
-from . import beyond, choosing, fig2, fig3, fig4, fig6, pictures, theory
+from . import beyond, choosing_page, fig2, fig3, fig4, fig6, pictures, theory
 from .experiment import Experiment, Row, Settings, Task
 from .page import write_page
 from .runner import Progress, Tally, is_settled, make_runs
@@ -33,7 +33,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         beyond.CRITERIA_COMPARED,
         fig3.EXPERIMENT,
         fig6.EXPERIMENT,
-        choosing.EXPERIMENT,
+        choosing_page.EXPERIMENT,
     )
 }
 PARTS = {"theorem3": ("theorem3", "theorem3-frontier")}  # what is asked for by one name
@@ -71,7 +71,10 @@ def reproduce(
     with locked(out / "runs"):
         for part in dict.fromkeys(part for name in names for part in PARTS.get(name, (name,))):
             _one(EXPERIMENTS[part], settings, out, screen, report, jobs, resume)
-        write_page(out, _read_tables(out, screen))
+        found = _read_tables(out, screen)
+        write_page(out, found)
+        if found[choosing_page.EXPERIMENT.name]:
+            choosing_page.write_page(out, found[choosing_page.EXPERIMENT.name])
     return report
 
 
