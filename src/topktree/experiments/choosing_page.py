@@ -32,7 +32,7 @@ from .choosing import (
     run,
     tasks,
 )
-from .choosing_summary import FIXED, SUMMARY, complete_cells, summary
+from .choosing_summary import FIXED, SUMMARY, comparable, summary
 from .experiment import Experiment, Row, its_dataset
 from .splits import WITHOUT_ANSWER
 from .tables import is_clear, listed, markdown, mean, numbers, points, seconds, values, where
@@ -156,8 +156,10 @@ def _times(rows: Sequence[Row]) -> str:
 
 
 def fixed(rows: Sequence[Row]) -> str:
-    """Mean accuracy and leaves over all datasets, for each k and depth that all of them finished."""
-    done = complete_cells(rows)
+    """Mean accuracy and leaves over the datasets, for each k and depth that all of them finished."""
+    names, done = comparable(rows)
+    left_out = [name for name in values(rows, "dataset") if name not in names]
+    rows = where(rows, dataset=tuple(names))
     header = ("", *(f"depth {depth}" for depth in DEPTHS))
     body = []
     for k in KS:
@@ -171,8 +173,9 @@ def fixed(rows: Sequence[Row]) -> str:
         for method, rule, name in ((TOPK, "1se", '"1se"'), (TOPK, "best", '"best"'), (SKLEARN, "best", "scikit-learn"))
     ]
     text = (
-        "Test accuracy, and leaves in brackets, in the mean over the datasets; empty where the limit came first on "
-        f"some. Chosen on each split of each dataset: {', '.join(chosen)}.\n\n"
+        f"Test accuracy, and leaves in brackets, in the mean over {len(names)} datasets; empty where the limit came "
+        f"first on one of them. Left out, since it came first at smaller depths too: {listed(left_out) or 'none'}. "
+        f"Chosen on each split of each dataset: {', '.join(chosen)}.\n\n"
     )
     return text + markdown(header, body)
 
@@ -271,8 +274,9 @@ def what_was_run(rows: Sequence[Row]) -> str:
     splits = {name: max(numbers(where(rows, method=name), "splits"), default=0) for name in (TOPK, PENALTY, STREED)}
     lines = [
         f"{len(mine)} datasets, the paper's and variants of two of them, up to {splits[TOPK]} splits each (80 % "
-        "training rows; avila and ml-prove have one, fixed; FICO 100 test rows). Tables as they are: categories or numbers, "
-        f"thresholds from the training rows of each fold. All choose by {FOLDS} stratified folds of the training rows.",
+        "training rows; avila and ml-prove have one, fixed; FICO 100 test rows). Tables as they are: categories or "
+        f"numbers, thresholds from the training rows of each fold. All choose by {FOLDS} stratified folds of the "
+        "training rows.",
         f"* **Top-k**: k in {_list(KS)}, depth in {_list(DEPTHS)}. A time limit covers the whole choice: on "
         f"{len(cut)} datasets it came before the largest candidates on some splits ({listed(cut) if cut else 'none'}).",
         f"* **scikit-learn**: `DecisionTreeClassifier`, depth as above, `ccp_alpha` in {_list(ALPHAS)}, by "
@@ -337,11 +341,12 @@ def _draw_sizes(rows: Sequence[Row]) -> Any:
 
     figure = Figure(figsize=(7.0, 4.6), layout="constrained")
     ax = figure.add_subplot()
-    done = complete_cells(rows)
+    names, done = comparable(rows)
+    rows = where(rows, dataset=tuple(names))
     for i, k in enumerate(KS):
         cells = [where(rows, method=TOPK, rule=FIXED, k=k, depth=depth) for depth in DEPTHS if (k, depth) in done]
         style: dict[str, Any] = {"color": LINE_COLOURS[i], "marker": MARKERS[i], "markersize": 4, "linewidth": 1.2}
-        ax.plot(*_means_of(cells), label=f"k = {k}, depth 2 to 6", **style)
+        ax.plot(*_means_of(cells), label=f"k = {k}, depth 2 to {1 + len(cells)}", **style)
     for method, rule, name, marker in (
         (TOPK, "1se", 'chosen, "1se"', "*"),
         (TOPK, "best", 'chosen, "best"', "P"),

@@ -121,17 +121,14 @@ def _order(cell: tuple[Any, ...]) -> tuple[Any, ...]:
     return dataset, methods.index(method), (BEST, "1se", FIXED).index(rule), k or 0, depth or 0
 
 
-def complete_cells(rows: Sequence[Row]) -> list[tuple[int, int]]:
-    """(k, depth) of the grid that every dataset has as many splits of as it has of its choices."""
+def comparable(rows: Sequence[Row]) -> tuple[list[str], list[tuple[int, int]]]:
+    """Datasets with every k at all but the largest depth, on all their splits; (k, depth) that all of these have."""
     n_splits = {row["dataset"]: row["splits"] for row in rows if (row["method"], row["rule"]) == (TOPK, BEST)}
-    fixed = {
-        (row["dataset"], row["k"], row["depth"]): row["splits"]
+    cells = {
+        (row["dataset"], row["k"], row["depth"])
         for row in rows
-        if (row["method"], row["rule"]) == (TOPK, FIXED)
+        if (row["method"], row["rule"]) == (TOPK, FIXED) and row["splits"] == n_splits.get(row["dataset"])
     }
-    return [
-        (k, depth)
-        for k in KS
-        for depth in DEPTHS
-        if all(fixed.get((name, k, depth)) == n for name, n in n_splits.items())
-    ]
+    grid = [(k, depth) for k in KS for depth in DEPTHS]
+    datasets = [name for name in n_splits if all((name, *cell) in cells for cell in grid if cell[1] < DEPTHS[-1])]
+    return datasets, [cell for cell in grid if all((name, *cell) in cells for name in datasets)]
