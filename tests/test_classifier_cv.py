@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import pickle
 import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -432,6 +435,28 @@ def test_ctrl_c(n_jobs: int) -> None:
     assert not hasattr(cv, "best_params_")
     time.sleep(0.3)  # the threads end as soon as they look
     assert not any(thread.name.startswith("Thread-") and "worker" in thread.name for thread in threading.enumerate())
+
+
+SCRIPT = """
+import numpy as np
+from topktree import TopKTreeClassifierCV
+rng = np.random.default_rng(0)
+print("ready", flush=True)
+TopKTreeClassifierCV(ks=(1, 40), max_depths=(2, 8), n_jobs=2).fit(rng.random((3000, 60)) < 0.5, rng.integers(2, size=3000))
+"""
+
+
+def test_ctrl_c_ends_a_script_in_order() -> None:
+    """Without waiting for the threads, Python would end while they are in C++, and abort."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=30)[1]
+    assert process.returncode in (1, -signal.SIGINT)
+    assert errors.rstrip().endswith("KeyboardInterrupt")
 
 
 def test_an_error_leaves_an_earlier_fit_as_it_was() -> None:

@@ -43,3 +43,11 @@ def test_writes_to_stderr(capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
+
+
+def test_a_line_fits_a_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    ProgressLine(float, stream)(1.0, 2, 3_000_000, 4)
+    assert stream.getvalue() == "\rtopktree: 1.0 s, k = 2, 3,000"

@@ -1,5 +1,6 @@
 """The command `topktree`, also as `python -m topktree`."""
 
+import io
 import sys
 
 
@@ -14,6 +15,8 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(1)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a letter that the terminal has not is no reason to fail
     command(prog_name="topktree")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +24,8 @@ class _Line:
             return
         self._last = seconds
         line = f"topktree: {seconds:.1f} s, {text}"
+        if self._stream.isatty():  # what is wrapped cannot be written again
+            line = line[: shutil.get_terminal_size().columns - 1]
         self._stream.write(f"\r{line:<{self._width}}")
         self._stream.flush()
         self._width = len(line)

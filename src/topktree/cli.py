@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from . import __version__
+from .cli_choose import choose_command
 from .experiments.experiment import FINISHED, Row, Settings
 from .experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
 from .experiments.store import Busy
@@ -30,6 +31,9 @@ ALIASES = {"fico": "fico-1000"}  # the paper's FICO
 @click.version_option(__version__)
 def main() -> None:
     """Accurate decision trees small enough for a person to read."""
+
+
+main.add_command(choose_command)
 
 
 def _dataset_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:

@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import le
 from statistics import fmean
@@ -38,6 +38,9 @@ COMPLETE, TIME_LIMIT, FAILED = "complete", "time_limit", "failed"
 
 # What the fit to all rows may take, in fits to a fold: time for it is kept back.
 REFIT = 1.5
+
+# Seconds to wait for threads that are told to end; they look 50 times a second.
+PATIENCE = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +82,19 @@ class Limits:
     deadline: float = math.inf  # of time.monotonic
     longest: float = 0.0  # fit so far, in seconds
     cancelled: bool = False
+    at_work: list[None] = field(
+        default_factory=list
+    )  # an entry for every fit: lists change in one step, numbers do not
 
     def is_over(self, seconds: float = 0.0) -> bool:
         """Whether a fit that has taken so long must end, so that there is time to fit the choice to all rows."""
         return time.monotonic() + REFIT * max(seconds, self.longest) > self.deadline
+
+    def wait(self) -> None:
+        """Until the fits have seen that they are cancelled: Python must not end while a thread is in the engine."""
+        give_up = time.monotonic() + PATIENCE
+        while self.at_work and time.monotonic() < give_up:
+            time.sleep(0.005)
 
     def watch(self, must_finish: bool) -> Callable[[float, int, int, int], None]:
         """A callback for the engine."""
@@ -241,6 +253,7 @@ def fit_and_score(
         return Outcome(*place, TIME_LIMIT)
     assert fold.data is not None
     start = time.perf_counter()
+    limits.at_work.append(None)
     try:
         tree = copy(fold.tree).set_params(**candidate.params)
         options = replace(
@@ -257,6 +270,8 @@ def fit_and_score(
         raise
     except Exception as error:
         return Outcome(*place, FAILED, error=f"{type(error).__name__}: {error}")
+    finally:
+        limits.at_work.pop()
     seconds = (fitted - start, time.perf_counter() - fitted)
     return Outcome(*place, COMPLETE, score, tree.get_n_leaves(), tree.get_depth(), *seconds, cost=cost)
 
@@ -267,6 +282,7 @@ def _results(calls: Iterator[Any], n_jobs: int | None, limits: Limits) -> Iterat
         yield from joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")(calls)
     except BaseException:
         limits.cancelled = True
+        limits.wait()
         raise
 
 
