@@ -441,8 +441,9 @@ SCRIPT = """
 import numpy as np
 from topktree import TopKTreeClassifierCV
 rng = np.random.default_rng(0)
+X, y = rng.random((3000, 60)) < 0.5, rng.integers(2, size=3000)
 print("ready", flush=True)
-TopKTreeClassifierCV(ks=(1, 40), max_depths=(2, 8), n_jobs=2).fit(rng.random((3000, 60)) < 0.5, rng.integers(2, size=3000))
+TopKTreeClassifierCV(ks=(1, 40), max_depths=(2, 8), n_jobs=2).fit(X, y)
 """
 
 
