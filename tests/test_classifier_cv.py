@@ -152,8 +152,8 @@ def test_the_smaller_k_bounds_the_next_and_changes_nothing(monkeypatch: pytest.M
 
 def test_every_fold_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    prepare = topktree.cross_validation.prepare
-    monkeypatch.setattr(topktree.cross_validation, "prepare", lambda *args: calls.append(1) or prepare(*args))
+    prepare = topktree.folds.prepare
+    monkeypatch.setattr(topktree.folds, "prepare", lambda *args: calls.append(1) or prepare(*args))
     X, y = data()
     TopKTreeClassifierCV(**SMALL, cv=4).fit(X, y)
     assert len(calls) == 4
@@ -171,7 +171,7 @@ def test_the_same_seed_gives_the_same_choice() -> None:
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
-@pytest.mark.parametrize("backend", [None, "loky", "threading"])
+@pytest.mark.parametrize("backend", [None, "loky", "threading", "multiprocessing"])
 def test_jobs_change_nothing(n_jobs: int, backend: str | None) -> None:
     X, y = data(n_classes=3)
     alone = TopKTreeClassifierCV(**SMALL).fit(X, y)
@@ -248,6 +248,24 @@ def test_folds_of_every_kind(cv: Any, n_splits: int) -> None:
     assert fitted.score(X, y) > 0.6
 
 
+class ByTime:
+    """A splitter that looks at the table."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        order = np.argsort(X["a"].to_numpy())
+        yield order[:100], order[100:]
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        return 1
+
+
+def test_a_splitter_gets_the_table() -> None:
+    X, y = data()
+    cv = TopKTreeClassifierCV(**SMALL, cv=ByTime()).fit(pd.DataFrame(X, columns=list("abcde")), y)
+    order = np.argsort(X[:, 0])
+    assert cv.best_score_ == TopKTreeClassifierCV(**SMALL, cv=[(order[:100], order[100:])]).fit(X, y).best_score_
+
+
 def test_one_fold_has_no_standard_error_so_the_best_is_chosen() -> None:
     X, y = data()
     cv = TopKTreeClassifierCV(**SMALL, cv=PredefinedSplit([-1] * 150 + [0] * 50)).fit(X, y)
@@ -284,9 +302,7 @@ def test_a_fold_that_cannot_be_used_is_left_out() -> None:
     y = np.zeros(40, dtype=int)
     y[:3] = 1
     splits = [(np.arange(3, 40), np.arange(3)), (np.r_[0:2, 10:40], np.r_[2:10]), (np.r_[1:20], np.r_[0, 20:40])]
-    with pytest.warns(
-        FitFailedWarning, match=r"1 of 3 folds left out: fold 0: y must have rows of at least two classes"
-    ):
+    with pytest.warns(FitFailedWarning, match=r"1 of 3 folds left out, for .*fold 0: y must have rows of at least"):
         cv = TopKTreeClassifierCV(**SMALL, cv=splits).fit(X, y)
     assert np.isnan(cv.cv_results_["split0_test_score"]).all()
     assert np.isfinite(cv.cv_results_["mean_test_score"]).all()
@@ -324,11 +340,103 @@ def test_a_failing_scorer_is_reported() -> None:
     def scoring(tree: Any, X: Any, y: Any) -> float:
         return math.nan if tree.get_depth() > 1 else 1.0
 
-    with pytest.warns(FitFailedWarning, match="ValueError: the score is NaN"):
+    with pytest.warns(FitFailedWarning, match="ValueError: the score is nan"):
         cv = TopKTreeClassifierCV(**SMALL, scoring=scoring).fit(X, y)
     assert cv.best_params_["max_depth"] == 1
     with pytest.raises(ValueError, match=r"none of the 9 candidates.*scoring must return a number, got 'good'"):
         TopKTreeClassifierCV(**SMALL, scoring=lambda tree, X, y: "good").fit(X, y)
+
+
+@pytest.mark.parametrize("score", [math.inf, -math.inf, math.nan])
+def test_scores_that_are_not_finite_are_failures(score: float) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match=f"none of the 9 candidates.*ValueError: the score is {score}"):
+        TopKTreeClassifierCV(**SMALL, scoring=lambda tree, X, y: score).fit(X, y)
+
+
+def test_folds_that_cannot_be_scored_are_left_out() -> None:
+    """Four folds have no test row of the rare class, which the log loss does not take: one is left."""
+    X, y = data(n=90)
+    y[0] = 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cv = TopKTreeClassifierCV(**SMALL, scoring="neg_log_loss").fit(X, y)
+    texts = [str(warning.message) for warning in caught if warning.category is FitFailedWarning]
+    assert len(texts) == 1
+    assert texts[0].startswith("4 of 5 folds left out, for which no candidate has a score. fold ")
+    assert set(cv.cv_results_["status"]) == {"complete"}
+
+
+def test_an_error_names_the_limit_that_stopped_the_others() -> None:
+    X, y = data()
+
+    def scoring(tree: Any, X: Any, y: Any) -> float:
+        raise RuntimeError("no")
+
+    with pytest.raises(ValueError, match=r"none of the 9 candidates.*RuntimeError: no; time_limit=1e-09 s came before"):
+        TopKTreeClassifierCV(**SMALL, scoring=scoring, time_limit=1e-9, cv=[(range(100), range(100, 200))]).fit(X, y)
+
+
+def test_rows_without_weight_may_hold_anything() -> None:
+    X, y = data()
+    weights = np.ones(len(y))
+    weights[::6] = 0
+    odd = X.astype(object)
+    odd[::6, 1] = "junk"
+    kept = weights > 0
+    splits = [(np.arange(100), np.arange(100, 200)), (np.arange(100, 200), np.arange(100))]
+    cv = TopKTreeClassifierCV(**SMALL, cv=splits).fit(odd, y, weights)
+    place = np.cumsum(kept) - 1
+    fewer = [tuple(place[part[kept[part]]] for part in rows) for rows in splits]
+    assert cv.best_score_ == TopKTreeClassifierCV(**SMALL, cv=fewer).fit(X[kept], y[kept]).best_score_
+
+
+def test_which_features_are_categories_is_said_by_all_rows() -> None:
+    X, y = data()
+    odd = X.round(1).astype(object)
+    odd[5, 1] = "?"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cv = TopKTreeClassifierCV(**SMALL).fit(odd, y)
+    assert cv.features_[1].kind == "category"
+    assert cv.best_estimator_.categorical_features == "from_dtype"
+
+
+@pytest.mark.parametrize("kind", [object, "S", np.dtypes.StringDType()])
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+def test_labels_that_scikit_learn_does_not_score(kind: Any, scoring: str | None) -> None:
+    X, y = data()
+    cv = TopKTreeClassifierCV(**SMALL, scoring=scoring).fit(X, y.astype(kind))
+    assert cv.score(X, y.astype(kind)) == TopKTreeClassifierCV(**SMALL).fit(X, y).score(X, y)
+
+
+def test_a_last_fit_that_is_cut_off_is_said() -> None:
+    X, y = endless()
+    small = [(np.arange(60), np.arange(60, 120)), (np.arange(120, 180), np.arange(180, 240))]
+    with pytest.warns(ConvergenceWarning, match="time_limit=1 s came before the end of the last fit, to all rows"):
+        cv = TopKTreeClassifierCV(ks=(40,), max_depths=(6,), cv=small, time_limit=1).fit(X, y)
+    assert cv.status_ == "time_limit"
+    assert cv.cv_results_["status"].tolist() == ["complete"]
+
+
+def test_names_of_rows_are_warned_of_once() -> None:
+    X, y = data(n=2200)
+    table = pd.DataFrame({"id": [f"u{i}" for i in range(2200)], "x": X[:, 0]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        TopKTreeClassifierCV(ks=(1,), max_depths=(1,)).fit(table, y)
+    assert [str(w.message)[:40] for w in caught] == ["X has 2200 categories in 'id', in 2200 r"]
+
+
+def test_parameters_changed_after_the_fit_change_nothing() -> None:
+    X, y = data()
+    cv = TopKTreeClassifierCV(**SMALL).fit(X, y)
+    score = cv.score(X, y)
+    cv.set_params(scoring="neg_log_loss", rule="best")
+    assert cv.score(X, y) == score
+    ax = cv.plot()
+    assert ax.get_ylabel() == "accuracy (5 folds)"
+    assert "best less one standard error" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize(
@@ -353,10 +461,22 @@ def test_a_failing_scorer_is_reported() -> None:
         ({"cv": True}, "cv must be an int >= 2, a splitter or an iterable of splits, got True"),
         ({"cv": 2.5}, "cv must be an int >= 2, a splitter or an iterable of splits, got 2.5"),
         ({"cv": []}, "cv must give at least one split, got []"),
+        ({"cv": [1, 2]}, "cv must give pairs of training and test rows of 200 rows"),
+        ({"cv": [([0, 1], [2], [3])]}, "cv must give pairs of training and test rows of 200 rows"),
+        ({"cv": StratifiedKFold}, "cv must be an int >= 2, a splitter or an iterable of splits, got <class"),
+        ({"cv": {"a": 1}}, "cv must be an int >= 2, a splitter or an iterable of splits, got {'a': 1}"),
+        ({"cv": [(range(100), [])]}, "none of the 9 candidates has a score in every fold. fold 0: it has no rows with"),
+        ({"cv": GroupKFold(3)}, "The 'groups' parameter should not be None"),
+        ({"random_state": "abc"}, "random_state must be an int in [0, 2**32 - 1], a RandomState or None, got 'abc'"),
+        ({"random_state": -1}, "random_state must be an int in [0, 2**32 - 1], a RandomState or None, got -1"),
+        ({"ks": np.array(3)}, "ks must be a sequence of at least one value, got array(3)"),
         ({"cv": [([0, 1], [999])]}, "cv must give pairs of training and test rows of 200 rows"),
         ({"cv": 150}, "cv must be at most "),
         ({"scoring": 3}, "scoring must be the name of a scikit-learn scorer, a callable or None, got 3"),
-        ({"scoring": "best"}, "'best' is not a valid scoring value"),
+        (
+            {"scoring": "best"},
+            "scoring must be the name of a scikit-learn scorer, a callable or None, got 'best'; sklearn.metrics",
+        ),
         ({"time_limit": 0}, "time_limit must be a number of seconds > 0 or None, got 0"),
         ({"n_jobs": 0}, "n_jobs must be a non-zero int or None, got 0"),
         ({"verbose": -1}, "verbose must be an int >= 0, got -1"),
@@ -378,8 +498,10 @@ def test_grids_of_every_kind() -> None:
     )
     assert len(cv.cv_results_["params"]) == 2 * 3 * 2
     assert type(cv.best_params_["k"]) is int
-    mixed = TopKTreeClassifierCV(ks=("all", (4, 2, 1), [8, 8, 8], 3), max_depths=(3,), cv=2).fit(X, y)
-    assert mixed.cv_results_["param_k"].tolist() == ["all", (4, 2, 1), (8, 8, 8), 3]
+    ks = ("all", (4, 2, 1), [8, 8, 8], 3, np.array([1, 2, 3]), range(3, 6))
+    mixed = TopKTreeClassifierCV(ks=ks, max_depths=(3,), cv=2).fit(X, y)
+    assert mixed.cv_results_["param_k"].tolist() == ["all", (4, 2, 1), (8, 8, 8), 3, (1, 2, 3), (3, 4, 5)]
+    assert all(type(entry) is int for entry in mixed.cv_results_["param_k"][4])
     assert mixed.cv_results_["mean_test_score"].std() >= 0
 
 
@@ -488,7 +610,7 @@ def frame() -> tuple[pd.DataFrame, np.ndarray]:
     return table, np.where(y == 1, "yes", "no")
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "lists"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "repeated names", "lists"])
 def test_tables(kind: str) -> None:
     table, y = frame()
     X: Any = table
@@ -496,6 +618,8 @@ def test_tables(kind: str) -> None:
         X = pl.from_pandas(table)
     elif kind == "pyarrow":
         X = pl.from_pandas(table).to_arrow()
+    elif kind == "repeated names":
+        X = pl.from_pandas(table).to_arrow().rename_columns(["a", "a", "b", "b", "e", "colour"])
     elif kind == "lists":
         X, y = table[list("bcde")].to_numpy().tolist(), y.tolist()
     cv = TopKTreeClassifierCV(**SMALL).fit(X, y)
@@ -503,7 +627,7 @@ def test_tables(kind: str) -> None:
     assert list(cv.classes_) == ["no", "yes"]
     if kind != "lists":
         assert "colour" in cv.export_text()
-        assert list(cv.feature_names_in_) == [*"abcde", "colour"]
+        assert kind == "repeated names" or list(cv.feature_names_in_) == [*"abcde", "colour"]
 
 
 def test_everything_the_classifier_offers(tmp_path: Any) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sklearn import config_context, get_config
@@ -14,21 +18,58 @@ T = TypeVar("T")
 LARGE = 2_000_000
 
 
+# Seconds that Python, at its end, waits for threads that have been told to end.
+PATIENCE = 10.0
+
+_abandoned: list[threading.Thread] = []
+
+
 class Cancelled(Exception):
     """What the work ends with when nobody waits for it any more."""
+
+
+@dataclass
+class Stop:
+    """Tells work in other threads to end, and knows which threads are at it. In other processes it has no effect."""
+
+    cancelled: bool = False
+    at_work: list[threading.Thread] = field(default_factory=list)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """The current thread is at work."""
+        self.at_work.append(threading.current_thread())
+        try:
+            yield
+        finally:
+            self.at_work.remove(threading.current_thread())
+
+    def cancel(self) -> None:
+        """Do not wait for them now, but when Python ends."""
+        self.cancelled = True
+        _abandoned.extend(self.at_work)
+
+
+@atexit.register
+def _wait_for_abandoned() -> None:
+    """A thread that comes back from C++ when there is no Python any more aborts the process."""
+    deadline = time.monotonic() + PATIENCE
+    for thread in _abandoned:
+        if thread is not threading.current_thread():
+            thread.join(max(deadline - time.monotonic(), 0.0))
 
 
 class Interruptible:
     """Calls functions in a thread if there is much to do; `check` lets them end early after Ctrl-C."""
 
-    def __init__(self, n_values: int) -> None:
+    def __init__(self, n_values: int, stop: Stop | None = None) -> None:
         # Only the main thread gets to see Ctrl-C.
         self._in_thread = n_values >= LARGE and threading.current_thread() is threading.main_thread()
-        self._cancelled = False
+        self._stop = stop or Stop()
 
     def check(self) -> None:
         """Raise `Cancelled` after Ctrl-C."""
-        if self._cancelled:
+        if self._stop.cancelled:
             raise Cancelled
 
     def call(self, function: Callable[..., T], *args: Any, **keywords: Any) -> T:
@@ -41,7 +82,7 @@ class Interruptible:
 
         def work() -> None:
             try:
-                with config_context(**config):
+                with config_context(**config), self._stop.working():
                     results.append(function(*args, **keywords))
             except BaseException as error:
                 errors.append(error)
@@ -51,7 +92,7 @@ class Interruptible:
         try:
             thread.join()
         except BaseException:
-            self._cancelled = True
+            self._stop.cancel()
             raise
         if errors:
             raise errors[0]

@@ -23,7 +23,7 @@ from ._engine import PackedRows, Rows
 from ._problem import FloatArray, IntArray, threshold_weights
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
-from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table, unique_names
+from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table, unique_names, warn_of_names
 from .thresholds import Target, format_number, half, paper_thresholds, quantile_thresholds, threshold_texts
 
 # What a column asks of its feature.
@@ -119,6 +119,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
             table, weights, classes = _with_weight(table, weights, classes)
         target = None if classes is None else Target(classes[1].astype(np.int32), len(classes[0]))
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
+        warn_of_names(features, table.n_rows)
         encoded = by_feature(encode(table, features), features)
         columns = self._find_columns(encoded, features, weights, target)
         if self.drop_redundant and self.strategy != "paper":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which most people can tell apart, without the yellow that is too pale for a line.
 LINE_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#999999", "#000000")
 MARKERS = "osD^vP*X"
+TITLES = {"optimal": "proved optimal", "time_limit": "stopped by the time limit", "partial": "so far"}  # of a search
 # Of small print, in points, with some space around it.
 LETTER_WIDTH = 5.5
 LINE_HEIGHT = 12.0
@@ -43,7 +44,7 @@ def plot_trace(trace: Sequence[Mapping[str, Any]], status: str, ax: Axes | None 
     ax.margins(x=0.12, y=0.15)
     ax.set_xlabel("seconds")
     ax.set_ylabel("training cost")
-    ax.set_title({"optimal": "proved optimal", "time_limit": "stopped by the time limit"}.get(status, "complete"))
+    ax.set_title(TITLES.get(status, status))
     return ax
 
 

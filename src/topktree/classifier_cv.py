@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import product
@@ -17,34 +17,24 @@ from typing import Any, Self
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
-from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from . import _parameters
-from ._problem import FloatArray, IntArray, ScoreFunction
+from ._problem import FloatArray, ScoreFunction
 from ._progress import GridLine
 from .charts import plot_choice
 from .choice import ONE_SE, RULES, Candidate, best, choose, threshold
 from .classifier import TopKTreeClassifier, restored_on_error
-from .cross_validation import (
-    COMPLETE,
-    FAILED,
-    TIME_LIMIT,
-    Fold,
-    Limits,
-    Outcome,
-    Results,
-    Scoring,
-    evaluate,
-    make_fold,
-    tabulate,
-)
+from .cross_validation import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate, in_parallel
+from .cv_table import Results, tabulate
 from .fitted_tree import FittedTree
-from .labels import number_labels, read_labels, read_weights
+from .folds import Fold, fold_parameters, make_fold, read_splits
+from .labels import read_labels, read_weights
 from .model_file import PathLike
+from .scorers import Scoring
 from .training import TrainingData, prepare
 
 
@@ -89,11 +79,13 @@ min_weight_fraction_leaf
     best_params_ : dict
         k, max_depth and leaf_penalty of the choice.
     best_estimator_ : TopKTreeClassifier
-        Fitted with them to all rows. All that it offers is offered here too; `plot_tree` draws its tree.
+        Fitted with them to all rows. What a fitted classifier offers is offered here too; `plot_tree` draws its tree.
     best_index_ : int
         Of the choice, in `cv_results_`.
     best_score_ : float
         Mean score of the choice.
+    threshold_ : float or None
+        The lowest mean score that "1se" allows.
     cv_results_ : dict
         As scikit-learn's `GridSearchCV` has it, and beside that se_test_score (standard error), mean_n_leaves,
         std_n_leaves, mean_depth, seconds (of all folds) and status ("complete", "time_limit" or "failed"). Folds are
@@ -153,27 +145,32 @@ min_weight_fraction_leaf
         start = time.monotonic()
         candidates = self._candidates()
         tree = self._tree(candidates)
-        scoring = self._scoring()
-        limits = Limits(math.inf if self.time_limit is None else start + self.time_limit)
+        scoring = Scoring(self.scoring)
+        limits = Limits(deadline=math.inf if self.time_limit is None else start + self.time_limit)
         with restored_on_error(self):
             labels = read_labels(tree, y)  # before the table: it makes an estimator forget the names of features
             data = prepare(tree, X, labels, sample_weight)
             weights = read_weights(sample_weight, len(labels))
-            splits = self._splits(labels, groups)
-            folds = self._folds(tree, X, labels, weights, data.training.classes, splits, scoring)
+            splits = read_splits(self.cv, X, labels, groups, self.random_state)
+            known = fold_parameters(tree, data)
+            calls = (
+                joblib.delayed(make_fold)(known, X, labels, weights, data.training.classes, rows, scoring, limits)
+                for rows in splits
+            )
+            folds: list[Fold] = list(in_parallel(calls, self.n_jobs, limits, in_order=True))
             outcomes = self._evaluate(folds, candidates, scoring, limits)
             results = tabulate(candidates, len(folds), outcomes)
             self._report(candidates, folds, outcomes, results)
             self._choose(candidates, results, tree, data, limits)
+            self.scorer_ = scoring
         return self
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """By `scoring`, which is accuracy unless it says otherwise."""
         check_is_fitted(self)
-        scoring = self._scoring()
-        if scoring.is_accuracy:
-            return float(super().score(X, y, sample_weight))
-        return scoring(self, X, y, None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
+        if self.scorer_.is_accuracy:
+            return super().score(X, y, sample_weight)
+        return self.scorer_(self, X, y, None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores against the depth, a line per k, with their standard errors; returns the Axes.
@@ -190,9 +187,8 @@ min_weight_fraction_leaf
                 mean, error = lines.setdefault(_k_name(params["k"]), empty)
                 at = depths.index(params["max_depth"])
                 mean[at], error[at] = results["mean_test_score"][i], results["se_test_score"][i]
-        lowest = self.threshold_ if self.rule == ONE_SE else None
-        ylabel = f"{self._scoring().name} ({self.n_splits_} folds)"
-        return plot_choice(depths, lines, (_k_name(chosen["k"]), chosen["max_depth"]), lowest, ylabel, ax)
+        ylabel = f"{self.scorer_.name} ({self.n_splits_} folds)"
+        return plot_choice(depths, lines, (_k_name(chosen["k"]), chosen["max_depth"]), self.threshold_, ylabel, ax)
 
     def plot_tree(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
@@ -242,42 +238,6 @@ min_weight_fraction_leaf
         _parameters.check_verbose(self.verbose)
         return tree
 
-    def _scoring(self) -> Scoring:
-        allowed = "the name of a scikit-learn scorer, a callable or None"
-        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
-            raise ValueError(f"scoring must be {allowed}, got {self.scoring!r}")
-        return Scoring(self.scoring)
-
-    def _splits(self, y: NDArray[Any], groups: ArrayLike | None) -> list[tuple[IntArray, IntArray]]:
-        cv = self.cv
-        if isinstance(cv, bool) or not (_parameters.is_int(cv) or hasattr(cv, "split") or isinstance(cv, Iterable)):
-            raise ValueError(f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}")
-        if _parameters.is_int(cv):
-            _parameters.check_int("cv", cv, 2)
-            y = number_labels(y, len(y))[1]  # scikit-learn does not take every label that we do
-            most = int(np.bincount(y).max())
-            if cv > most:
-                raise ValueError(f"cv must be at most {most}, the number of rows of the largest class, got {cv}")
-            cv = StratifiedKFold(int(cv), shuffle=True, random_state=self.random_state)
-        parts = check_cv(cv, y, classifier=True).split(np.empty(len(y)), y, groups)
-        splits = [_as_rows(part, len(y)) for part in parts]
-        if not splits:
-            raise ValueError(f"cv must give at least one split, got {self.cv!r}")
-        return splits
-
-    def _folds(
-        self,
-        tree: TopKTreeClassifier,
-        X: ArrayLike,
-        y: NDArray[Any],
-        weights: FloatArray | None,
-        classes: NDArray[Any],
-        splits: Sequence[tuple[IntArray, IntArray]],
-        scoring: Scoring,
-    ) -> list[Fold]:
-        calls = (joblib.delayed(make_fold)(tree, X, y, weights, classes, rows, scoring) for rows in splits)
-        return list(joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")(calls))
-
     def _evaluate(
         self, folds: Sequence[Fold], candidates: Sequence[Candidate], scoring: Scoring, limits: Limits
     ) -> list[Outcome]:
@@ -297,23 +257,26 @@ min_weight_fraction_leaf
         self, candidates: Sequence[Candidate], folds: Sequence[Fold], outcomes: Sequence[Outcome], results: Results
     ) -> None:
         """Say what failed and what was not finished; nothing to choose from is an error."""
-        errors = [f"fold {i}: {fold.error}" for i, fold in enumerate(folds) if fold.error]
+        why = [f"fold {i}: {fold.error}" for i, fold in enumerate(folds) if fold.error]
         failed = [outcome for outcome in outcomes if outcome.status == FAILED]
-        errors += [f"{candidates[o.candidate].params} in fold {o.fold}: {o.error}" for o in failed[:1]]
-        if np.isnan(results.scores.mean).all():
-            raise ValueError(f"none of the {len(candidates)} candidates has a score in every fold. {'; '.join(errors)}")
-        left_out = sum(fold.data is None for fold in folds)
-        if left_out:
-            warnings.warn(f"{left_out} of {len(folds)} folds left out: {errors[0]}", FitFailedWarning, stacklevel=3)
-        if failed:
-            text = f"{len(failed)} of {len(outcomes)} fits failed; their candidates are not chosen. {errors[-1]}"
-            warnings.warn(text, FitFailedWarning, stacklevel=3)
+        why += [f"fold {outcome.fold}, {candidates[outcome.candidate].params}: {outcome.error}" for outcome in failed]
         late = results.status.count(TIME_LIMIT)
-        if late:
-            text = (
-                f"time_limit={self.time_limit} s came before the end: the choice is among the "
-                f"{results.status.count(COMPLETE)} of {len(candidates)} candidates that were finished"
+        limit = f"time_limit={self.time_limit} s came before the end"
+        if np.isnan(results.scores.mean).all():
+            why += [limit] if any(outcome.status == TIME_LIMIT for outcome in outcomes) else []
+            raise ValueError(
+                f"none of the {len(candidates)} candidates has a score in every fold. {'; '.join(why[:2])}"
             )
+        n_used, n_failed = int(results.is_usable.sum()), sum(results.is_usable[outcome.fold] for outcome in failed)
+        if n_used < len(folds):
+            text = f"{len(folds) - n_used} of {len(folds)} folds left out, for which no candidate has a score. {why[0]}"
+            warnings.warn(text, FitFailedWarning, stacklevel=3)
+        if n_failed:
+            text = f"{n_failed} of {len(outcomes)} fits failed; their candidates are not chosen. {why[-1]}"
+            warnings.warn(text, FitFailedWarning, stacklevel=3)
+        if late:
+            n_done = results.status.count(COMPLETE)
+            text = f"{limit}: the choice is among the {n_done} of {len(candidates)} candidates that were finished"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
     def _choose(
@@ -335,7 +298,7 @@ min_weight_fraction_leaf
         self.best_index_ = chosen
         self.best_params_ = candidates[chosen].params
         self.best_score_ = float(results.scores.mean[chosen])
-        self.threshold_ = threshold(candidates, results.scores, self.rule)
+        self.threshold_ = threshold(candidates, results.scores, self.rule) if self.rule == ONE_SE else None
         self.best_estimator_ = fitted
         self.cv_results_ = results.table
         self.n_splits_ = sum(name.endswith("_test_score") and name.startswith("split") for name in results.table)
@@ -344,32 +307,33 @@ min_weight_fraction_leaf
         self.__dict__.update(learnt)
         if TIME_LIMIT in results.status:
             self.status_ = TIME_LIMIT
+        if fitted.status_ == TIME_LIMIT:
+            text = f"time_limit={self.time_limit} s came before the end of the last fit, to all rows: see search_"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
 
-def _values(name: str, values: Any, check: Any) -> list[Any]:
+def _values(name: str, values: Any, check: Callable[[Any], None]) -> list[Any]:
     """A grid's values of one parameter, each once."""
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or len(values) == 0:
+    is_list = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) and np.ndim(values) > 0
+    if not is_list or len(values) == 0:
         raise ValueError(f"{name} must be a sequence of at least one value, got {values!r}")
     found: list[Any] = []
     for value in values:
-        plain = value.item() if isinstance(value, np.generic) else value
+        plain = _plain(value)
         try:
             check(plain)
         except ValueError as error:
             raise ValueError(f"{name} has a value that cannot be: {error}") from None
-        plain = tuple(plain) if isinstance(plain, list | np.ndarray) else plain
         if plain not in found:
             found.append(plain)
     return found
 
 
-def _as_rows(split: Any, n_rows: int) -> tuple[IntArray, IntArray]:
-    """Training and test rows of a split as indices."""
-    try:
-        train, test = (np.arange(n_rows)[np.asarray(part)] for part in split)
-    except (IndexError, TypeError, ValueError) as error:
-        raise ValueError(f"cv must give pairs of training and test rows of {n_rows} rows: {error}") from None
-    return train, test
+def _plain(value: Any) -> Any:
+    """Of Python's own types, so that they can be compared and printed; a k may have an entry per level."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(map(_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _refit(

@@ -6,6 +6,7 @@ In: an estimator with `tree_`, `features_` and `classes_`. Out: predictions, tex
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from . import export
 from ._problem import FloatArray, IntArray, ScoreFunction
+from .labels import read_labels, read_weights
 from .sklearn_tree import to_sklearn
 from .table import Feature, encode, read_table
 from .tree import Tree
@@ -43,6 +45,13 @@ class FittedTree(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         shares = self.tree_.value / self.tree_.value.sum(axis=1, keepdims=True)
         return np.asarray(shares[self.apply(X)])
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy. All labels that `fit` takes can be scored, which scikit-learn's own function does not allow."""
+        predicted = self.predict(X)
+        labels = read_labels(copy(self), y)  # a copy: scikit-learn's check of y makes it forget the feature names
+        check_consistent_length(predicted, labels)
+        return float(np.average(predicted == labels, weights=read_weights(sample_weight, len(labels))))
 
     def apply(self, X: ArrayLike) -> IntArray:
         """Index of the leaf that each row ends up in."""

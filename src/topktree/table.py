@@ -99,6 +99,8 @@ def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
         return np.asarray(_as_array(X))[rows]
     if nw.dependencies.is_pandas_like_dataframe(X):
         return X.iloc[rows]
+    if nw.dependencies.is_pyarrow_table(X):
+        return X.take(rows)  # narwhals does not take names that repeat
     return nw.from_native(X, eager_only=True)[rows].to_native()
 
 
@@ -112,6 +114,20 @@ def learn_features(table: Table, categorical_features: Any, feature_names: Seque
         _learn_feature(name, column, wanted)
         for name, column, wanted in zip(table.names, columns, is_category, strict=True)
     )
+
+
+def warn_of_names(features: Sequence[Feature], n_rows: int) -> None:
+    """Of features that seem to name the rows."""
+    for feature in features:
+        n_categories = len(feature.categories)
+        if n_categories > max(MANY_CATEGORIES, n_rows / 2):
+            warnings.warn(
+                f"X has {n_categories} categories in {feature.name!r}, in {n_rows} rows. If these are numbers, make "
+                "the column one of numbers; if they only name the rows, leave it out: every category is a column to "
+                "search.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def encode(table: Table, features: Sequence[Feature]) -> NDArray[Any]:
@@ -313,20 +329,9 @@ def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature
     if kind == CATEGORY:
         lookup = _CategoryLookup()
         codes = lookup.codes(column.values, name)
-        _warn_of_names(len(lookup.categories), len(codes), name)
         return Feature(name, kind, lookup.sorted_categories(), bool((codes == _MISSING).any()))
     missing, extreme = _missing_and_extreme(_numbers(column, name))
     return Feature(name, kind, (), bool(missing), bool(extreme))
-
-
-def _warn_of_names(n_categories: int, n_rows: int, name: str) -> None:
-    if n_categories > max(MANY_CATEGORIES, n_rows / 2):
-        warnings.warn(
-            f"X has {n_categories} categories in {name!r}, in {n_rows} rows. If these are numbers, make the column one "
-            "of numbers; if they only name the rows, leave it out: every category is a column to search.",
-            UserWarning,
-            stacklevel=2,
-        )
 
 
 def _kind_of_objects(values: NDArray[Any], name: str) -> str:

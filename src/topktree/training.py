@@ -18,11 +18,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
 from . import _engine
-from ._interruptible import Interruptible
+from ._interruptible import Interruptible, Stop
 from ._problem import FloatArray, threshold_weights
 from .binarizer import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
 from .labels import number_labels, read_labels, read_weights
-from .table import Feature, Table, encode, learn_features, read_table
+from .table import Feature, Table, encode, learn_features, read_table, warn_of_names
 from .thresholds import Target, quantile_thresholds
 
 
@@ -55,9 +55,14 @@ def prepare(
     y: ArrayLike,
     sample_weight: ArrayLike | None,
     classes: NDArray[Any] | None = None,
+    stop: Stop | None = None,
 ) -> TrainingData:
-    """Validated and binarized; all that a search needs of the data. `classes`: of which `y` may have only some."""
-    work = Interruptible(_n_values(X, estimator.max_thresholds))
+    """Validated and binarized; all that a search needs of the data.
+
+    `classes`: of which `y` may have only some, the rows being a part of others that were read before. `stop`: who else
+    may end it.
+    """
+    work = Interruptible(_n_values(X, estimator.max_thresholds), stop)
     labels = work.call(read_labels, estimator, y)
     table = _read(estimator, X, work)
     training = work.call(_validate, estimator, table, labels, sample_weight, classes)
@@ -116,7 +121,10 @@ def _validate(
         left_out = table.take(~has_weight), indices[~has_weight]
         table, indices = table.take(has_weight), indices[has_weight]
         row_weights = None if row_weights is None else row_weights[has_weight]
-    features = learn_features(table, estimator.categorical_features, getattr(estimator, "feature_names_in_", None))
+    names = getattr(estimator, "feature_names_in_", None)
+    features = learn_features(table, estimator.categorical_features, names)
+    if known is None:
+        warn_of_names(features, table.n_rows)
     return Training(table, features, indices, classes, row_weights, class_weights, left_out)
 
 

@@ -1,0 +1,130 @@
+"""Folds: which rows train and which score, and the training rows made ready once for every candidate.
+
+In: the user's table and splitter. Out: `Fold`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
+
+from . import _parameters
+from ._interruptible import Stop
+from ._problem import FloatArray, IntArray
+from .classifier import TopKTreeClassifier
+from .labels import number_labels
+from .scorers import Scoring
+from .table import CATEGORY, encode, read_table, take_rows
+from .training import TrainingData, prepare
+
+Rows = tuple[IntArray, IntArray]  # to train on, to score on
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Training rows ready for a search, and the rows to score on. Without data if it cannot be used; why, then."""
+
+    tree: TopKTreeClassifier
+    data: TrainingData | None
+    X_test: Any  # encoded if they are scored by accuracy, else as the user gave them
+    y_test: NDArray[Any]
+    weights: FloatArray | None
+    error: str = ""
+
+    def score(self, tree: TopKTreeClassifier, scoring: Scoring) -> float:
+        """Of a tree fitted to the training rows, on the others."""
+        if not scoring.is_accuracy:
+            return scoring(tree, self.X_test, self.y_test, self.weights)
+        leaf_class = tree.classes_[np.argmax(tree.tree_.value, axis=1)]
+        return float(np.average(leaf_class[tree.tree_.apply(self.X_test)] == self.y_test, weights=self.weights))
+
+
+def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, random_state: Any) -> list[Rows]:
+    """The rows of each fold, by what the user gave as `cv`."""
+    is_splitter = hasattr(cv, "split") and not isinstance(cv, type | str)
+    if isinstance(cv, bool) or not (_parameters.is_int(cv) or is_splitter or _is_listing(cv)):
+        raise ValueError(f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}")
+    if _parameters.is_int(cv):
+        return _stratified(int(cv), y, random_state)
+    try:
+        parts = list(check_cv(cv, y, classifier=True).split(X, y, groups))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}: {error}") from error
+    if not parts:
+        raise ValueError(f"cv must give at least one split, got {cv!r}")
+    return [_as_rows(part, len(y)) for part in parts]
+
+
+def _is_listing(cv: Any) -> bool:
+    return isinstance(cv, Iterable) and not isinstance(cv, str | bytes | dict)
+
+
+def _stratified(n_folds: int, y: NDArray[Any], random_state: Any) -> list[Rows]:
+    _parameters.check_int("cv", n_folds, 2)
+    try:
+        check_random_state(random_state)
+    except ValueError:
+        allowed = "an int in [0, 2**32 - 1], a RandomState or None"
+        raise ValueError(f"random_state must be {allowed}, got {random_state!r}") from None
+    classes = number_labels(y, len(y))[1]  # scikit-learn does not take every label that we do
+    most = int(np.bincount(classes).max())
+    if n_folds > most:
+        raise ValueError(f"cv must be at most {most}, the number of rows of the largest class, got {n_folds}")
+    return list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(classes, classes))
+
+
+def _as_rows(split: Any, n_rows: int) -> Rows:
+    """Training and test rows of a split as indices."""
+    try:
+        train, test = (np.arange(n_rows)[_indices(part)] for part in split)
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"cv must give pairs of training and test rows of {n_rows} rows: {error}") from None
+    return train, test
+
+
+def _indices(part: Any) -> NDArray[Any]:
+    found = np.asarray(part)
+    return found if found.size else found.astype(np.int64)  # an empty list is one of float64
+
+
+def fold_parameters(tree: TopKTreeClassifier, data: TrainingData) -> TopKTreeClassifier:
+    """For the folds: what all rows say of which features are categories."""
+    is_category = [feature.kind == CATEGORY for feature in data.training.features]
+    known: TopKTreeClassifier = copy(tree).set_params(categorical_features=is_category)
+    return known
+
+
+def make_fold(
+    tree: TopKTreeClassifier,
+    X: Any,
+    y: NDArray[Any],
+    weights: FloatArray | None,
+    classes: NDArray[Any],
+    rows: Rows,
+    scoring: Scoring,
+    stop: Stop,
+) -> Fold:
+    """Binarize the training rows; all classes stay known, whether the fold has rows of them or not."""
+    train, test = rows
+    if weights is not None:
+        test = test[weights[test] > 0]
+    tree = copy(tree)
+    train_weights, test_weights = (None if weights is None else weights[part] for part in (train, test))
+    X_test = take_rows(X, test)
+    try:
+        with stop.working():
+            if len(test) == 0:
+                raise ValueError("it has no rows with weight to score on")
+            data = prepare(tree, take_rows(X, train), y[train], train_weights, classes, stop)
+            if scoring.is_accuracy:
+                X_test = encode(read_table(tree, X_test, reset=False), data.training.features)
+    except ValueError as error:
+        return Fold(tree, None, X_test, y[test], test_weights, error=str(error))
+    return Fold(tree, data, X_test, y[test], test_weights)

@@ -1,0 +1,55 @@
+"""How a fitted tree is scored: accuracy, or any scorer of scikit-learn's.
+
+In: what the user gave as `scoring`. Out: a function of a fitted tree and rows to score it on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.metrics import get_scorer
+
+from ._problem import FloatArray
+
+ACCURACY = "accuracy"
+
+
+class Scoring:
+    """A scikit-learn scorer, or accuracy; rows have their weights in it if it takes any."""
+
+    def __init__(self, scoring: Any) -> None:
+        self.name = scoring if isinstance(scoring, str) else ACCURACY if scoring is None else "score"
+        self.is_accuracy = scoring is None or (isinstance(scoring, str) and scoring == ACCURACY)
+        self._scorer = _read(scoring)
+        self._is_weighted = _takes_weights(getattr(self._scorer, "_score_func", self._scorer))
+
+    def __call__(self, tree: Any, X: Any, y: ArrayLike, weights: FloatArray | None) -> float:
+        """Higher is better. Not for accuracy: our own takes labels that scikit-learn's does not."""
+        keywords = {"sample_weight": weights} if weights is not None and self._is_weighted else {}
+        score = self._scorer(tree, X, y, **keywords)
+        try:
+            return float(score)
+        except (TypeError, ValueError):
+            raise ValueError(f"scoring must return a number, got {score!r}") from None
+
+
+def _read(scoring: Any) -> Any:
+    message = f"scoring must be the name of a scikit-learn scorer, a callable or None, got {scoring!r}"
+    if isinstance(scoring, str):
+        try:
+            return get_scorer(scoring)
+        except ValueError:
+            raise ValueError(f"{message}; sklearn.metrics.get_scorer_names() lists them") from None
+    if scoring is not None and not callable(scoring):
+        raise ValueError(message)
+    return scoring
+
+
+def _takes_weights(function: Callable[..., Any] | None) -> bool:
+    try:
+        return function is not None and "sample_weight" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
