@@ -314,8 +314,8 @@ min_weight_fraction_leaf
 
 def _values(name: str, values: Any, check: Callable[[Any], None]) -> list[Any]:
     """A grid's values of one parameter, each once."""
-    is_list = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) and np.ndim(values) > 0
-    if not is_list or len(values) == 0:
+    is_list = values.ndim == 1 if isinstance(values, np.ndarray) else isinstance(values, Sequence)
+    if not is_list or isinstance(values, str) or len(values) == 0:
         raise ValueError(f"{name} must be a sequence of at least one value, got {values!r}")
     found: list[Any] = []
     for value in values:
