@@ -157,10 +157,10 @@ nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t
                const std::optional<Array<std::int64_t, 1>>& row_weight, const Array<std::int64_t, 1>& class_weight,
                std::vector<std::int32_t> k, const std::string& criterion, const nb::object& user_score,
                double weight_unit, std::int64_t min_rows, std::int64_t min_weight, bool distinct_splits,
-               std::int64_t cost_scale, std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
-               const std::string& arrange, std::size_t max_keyed_rows, std::size_t large_node_bytes,
-               double threads_after, std::string kernel, double time_limit, std::int64_t known_cost,
-               const nb::object& progress, const nb::object& on_tree) {
+               std::int64_t cost_scale, std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds,
+               std::size_t cache_bytes, const std::string& arrange, std::size_t max_keyed_rows,
+               std::size_t large_node_bytes, double threads_after, std::string kernel, double time_limit,
+               std::int64_t known_cost, const nb::object& progress, const nb::object& on_tree) {
     topk::Data data;
     set_rows(rows, n_columns, data);
     data.classes = view(classes);
@@ -301,10 +301,9 @@ NB_MODULE(_core, m) {
     using namespace nb::literals;
     m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "row_weight"_a.none(), "class_weight"_a,
           "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a,
-          "distinct_splits"_a, "cost_scale"_a,
-          "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a,
-          "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a, "kernel"_a, "time_limit"_a, "known_cost"_a, "progress"_a.none(),
-          "on_tree"_a.none());
+          "distinct_splits"_a, "cost_scale"_a, "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a,
+          "cache_bytes"_a, "arrange"_a, "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a, "kernel"_a,
+          "time_limit"_a, "known_cost"_a, "progress"_a.none(), "on_tree"_a.none());
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);

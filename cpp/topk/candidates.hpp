@@ -1,7 +1,8 @@
 // The columns that a node tries: the first k by key, or the first k that split its rows differently.
 //
-// Copies, complements and thresholds without rows between them split the rows of a node in the same way. They have equal
-// or mirrored class counts, which is what is looked at first; only then are the rows compared, so the answer is exact.
+// Copies, complements and thresholds without rows between them split the rows of a node in the same way. They have
+// equal or mirrored class counts, which is what is looked at first; only then are the rows compared, so the answer is
+// exact.
 #pragma once
 
 #include <cstddef>

@@ -48,12 +48,12 @@ struct Solution;
 struct Options {
     std::vector<std::int32_t> k;  // candidates per level, root first; its size is the depth
     Criterion criterion = Criterion::entropy;
-    ScoreFunction user_score;     // for Criterion::user
-    double user_weight_unit = 1;  // counts are multiplied by this before user_score sees them
-    std::int64_t min_rows = 1;    // on each side of a split
-    std::int64_t min_weight = 1;  // likewise
+    ScoreFunction user_score;      // for Criterion::user
+    double user_weight_unit = 1;   // counts are multiplied by this before user_score sees them
+    std::int64_t min_rows = 1;     // on each side of a split
+    std::int64_t min_weight = 1;   // likewise
     bool distinct_splits = false;  // columns that split a node's rows alike count as one candidate
-    std::int64_t cost_scale = 1;  // cost of a unit of misclassified weight
+    std::int64_t cost_scale = 1;   // cost of a unit of misclassified weight
     std::int64_t leaf_penalty = 0;
     int threads = 1;
     double threads_after = 0.002;  // seconds: starting them takes as long as a short search
@@ -68,8 +68,8 @@ struct Options {
     std::size_t large_node_bytes = std::size_t{1} << 20;
     std::string kernel;     // "" = the best one for this machine
     double time_limit = 0;  // seconds; 0 = none
-    // Cost of some tree that the search can find, known beforehand: it need not look for dearer ones. -1: none is known.
-    // One that is too low costs time, but not the right tree.
+    // Cost of some tree that the search can find, known beforehand: it need not look for dearer ones. -1: none is
+    // known. One that is too low costs time, but not the right tree.
     std::int64_t known_cost = -1;
     // Called about every 20 ms by the thread that called solve(); throws to end the search.
     std::function<void(const Progress&)> poll;

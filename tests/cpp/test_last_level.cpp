@@ -114,7 +114,7 @@ void test_node(Random& random, Problem& problem, Limits limits, const Kernels& k
     const Options options;
     const Scorer scorer(options, problem.n_columns, problem.n_classes, problem.total_weight(), limits.min_weight,
                         kernels);
-    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, problem.n_columns);
+    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, false, problem.n_columns);
     if (!track_rows) {  // the search does not ask for it then
         CHECK(last.fewest_errors(node) == naive_fewest<Count>(problem, rows, limits), kernels.name);
     }

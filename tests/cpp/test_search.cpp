@@ -105,10 +105,10 @@ std::string describe(std::uint64_t seed, const Problem& problem, const Options& 
     }
     out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight()
         << ", min_rows " << options.min_rows << ", min_weight " << options.min_weight << ", penalty "
-        << options.leaf_penalty << ", distinct " << options.distinct_splits << ", kernel " << options.kernel << ", threads " << options.threads << ", cache "
-        << options.use_cache << ' ' << options.cache_bytes << ", arrange " << static_cast<int>(options.arrange)
-        << ", keyed " << options.max_keyed_rows << ", bounds " << options.use_bounds << ", time limit "
-        << options.time_limit;
+        << options.leaf_penalty << ", distinct " << options.distinct_splits << ", kernel " << options.kernel
+        << ", threads " << options.threads << ", cache " << options.use_cache << ' ' << options.cache_bytes
+        << ", arrange " << static_cast<int>(options.arrange) << ", keyed " << options.max_keyed_rows << ", bounds "
+        << options.use_bounds << ", time limit " << options.time_limit;
     return out.str();
 }
 
