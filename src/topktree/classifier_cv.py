@@ -161,7 +161,9 @@ min_weight_fraction_leaf
             outcomes = self._evaluate(folds, candidates, scoring, limits)
             results = tabulate(candidates, len(folds), outcomes)
             self._report(candidates, folds, outcomes, results)
-            self._choose(candidates, results, tree, data, limits)
+            chosen, fitted = self._choose(candidates, results, tree, data, limits)
+            self._store(candidates, results, chosen, fitted)
+            self.n_splits_ = len(folds)
             self.scorer_ = scoring
         return self
 
@@ -263,10 +265,9 @@ min_weight_fraction_leaf
         late = results.status.count(TIME_LIMIT)
         limit = f"time_limit={self.time_limit} s came before the end"
         if np.isnan(results.scores.mean).all():
-            why += [limit] if any(outcome.status == TIME_LIMIT for outcome in outcomes) else []
-            raise ValueError(
-                f"none of the {len(candidates)} candidates has a score in every fold. {'; '.join(why[:2])}"
-            )
+            reasons = why[:1] + ([limit] if any(outcome.status == TIME_LIMIT for outcome in outcomes) else [])
+            text = f"none of the {len(candidates)} candidates has a score in every fold"
+            raise ValueError(f"{text}. {'; '.join(reasons)}")
         n_used, n_failed = int(results.is_usable.sum()), sum(results.is_usable[outcome.fold] for outcome in failed)
         if n_used < len(folds):
             text = f"{len(folds) - n_used} of {len(folds)} folds left out, for which no candidate has a score. {why[0]}"
@@ -286,22 +287,27 @@ min_weight_fraction_leaf
         tree: TopKTreeClassifier,
         data: TrainingData,
         limits: Limits,
-    ) -> None:
+    ) -> tuple[int, TopKTreeClassifier]:
+        """The choice, and the tree of all rows."""
         chosen = choose(candidates, results.scores, self.rule)
         top = best(candidates, results.scores)
-        fitted = _refit(tree, candidates[chosen], data, limits, self.n_jobs)
+        fitted = _refit(tree, candidates[chosen], data, limits)
         if chosen != top and not limits.is_over():
             # Leaves in the folds are one thing, leaves in the tree of all rows another.
-            rival = _refit(tree, candidates[top], data, limits, self.n_jobs)
+            rival = _refit(tree, candidates[top], data, limits)
             if rival.get_n_leaves() < fitted.get_n_leaves():
-                chosen, fitted = top, rival
+                return top, rival
+        return chosen, fitted
+
+    def _store(
+        self, candidates: Sequence[Candidate], results: Results, chosen: int, fitted: TopKTreeClassifier
+    ) -> None:
         self.best_index_ = chosen
         self.best_params_ = candidates[chosen].params
         self.best_score_ = float(results.scores.mean[chosen])
         self.threshold_ = threshold(candidates, results.scores, self.rule) if self.rule == ONE_SE else None
         self.best_estimator_ = fitted
         self.cv_results_ = results.table
-        self.n_splits_ = sum(name.endswith("_test_score") and name.startswith("split") for name in results.table)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         learnt = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
         self.__dict__.update(learnt)
@@ -336,9 +342,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _refit(
-    tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, limits: Limits, n_jobs: int | None
-) -> TopKTreeClassifier:
+def _refit(tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, limits: Limits) -> TopKTreeClassifier:
     """The candidate fitted to all rows, in the time that is left."""
     fitted: TopKTreeClassifier = copy(tree).set_params(**candidate.params)
     options = fitted._search_options(time.perf_counter())
