@@ -106,6 +106,7 @@ def reproduce_command(
     fig2 fig3 fig4 fig6                    the figures
     theorem2 theorem3 lemma running-time   the theory
     wider noise random-k criteria          beyond the paper
+    choosing                               k and depth by cross-validation, against fixed k and other trees
     page                                   only the page, from the tables that are there
     all                                    everything
 
@@ -147,6 +148,8 @@ def _conclude(report: Report, out: Path, screen: Screen) -> int:
     if report.missing:
         screen.say(f"Without data: {', '.join(report.missing)}.")
     screen.say(f"The page is {out / 'paper.md'}.")
+    if "choosing" in report.tallies:
+        screen.say(f"The page on choosing k is {out / 'choosing-k.md'}.")
     if report.excluded:
         screen.say(f"Not made, since --datasets or --max-depth leave nothing of them: {', '.join(report.excluded)}.")
     if report.empty:
