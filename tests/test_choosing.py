@@ -18,7 +18,7 @@ from topktree.experiments import choosing, choosing_page, choosing_summary
 from topktree.experiments.choosing import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
 from topktree.experiments.experiment import FINISHED, TIMEOUT, Row, Settings
 from topktree.experiments.splits import RAW, split
-from topktree.experiments.store import as_text, as_value
+from topktree.experiments.store import Store, as_text, as_value
 from topktree.experiments.tables import where
 
 DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
@@ -71,11 +71,26 @@ def test_scikit_learn_is_tuned_by_the_same_folds() -> None:
 def test_pystreed() -> None:
     row = run(STREED)
     assert row["depth"] == 4
+    assert all(row[name] is not None for name in choosing.RESULTS)
     assert 2 <= row["leaves"] <= 16
     assert 0 <= row["test_errors"] < row["test_rows"] / 2
     task = {"dataset": "hayes-roth", "seed": 42, "method": STREED}
     late = choosing.run(task, Settings(data_home=str(DATA), time_limit=1e-3))
     assert late["status"] == TIMEOUT
+
+
+@needs_data
+def test_every_method_fills_all_columns(tmp_path: Path) -> None:
+    """A finished run without some of them would count as damaged when it is read again."""
+    experiment = choosing_page.EXPERIMENT
+    rows = [run(method) | {"limit": 60.0, "message": None} for method in (TOPK, SKLEARN)]
+    store = Store(tmp_path / "runs.csv", experiment.keys, experiment.run_columns)
+    for row in rows:
+        store.add(row)
+    store.close()
+    again = Store(tmp_path / "runs.csv", experiment.keys, experiment.run_columns)
+    assert not again.damage
+    assert all(again.find(row) is not None for row in rows)
 
 
 @needs_data

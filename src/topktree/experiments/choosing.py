@@ -42,6 +42,8 @@ WITH_PENALTY: dict[str, Any] = {"ks": (1, 4, 16), "max_depths": (4, 6), "leaf_pe
 ALPHAS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)  # of scikit-learn
 STREED_DEPTHS = (4, 3)  # the deepest that finishes counts
 
+NO_GRID: Row = {"k": 0, "penalty": 0.0, "cells": 0, "grid": "[]"}  # of other programs: a run has all its columns
+
 Parts = tuple[Array, Array, Array, Array]
 
 
@@ -63,7 +65,7 @@ def run(task: Task, settings: Settings) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rare classes, and of limits: the row says so
         row = _RUN[task["method"]](parts, categorical, settings.time_limit)
-    return {"train_rows": len(parts[0]), "test_rows": len(parts[1]), **row}
+    return {"train_rows": len(parts[0]), "test_rows": len(parts[1]), **NO_GRID, **row}
 
 
 def _topk(parts: Parts, categorical: bool, limit: float | None, **parameters: Any) -> Row:

@@ -127,7 +127,7 @@ def peers(rows: Sequence[Row]) -> str:
             body.append(line)
     text = (
         "Test accuracy in percent, leaves in brackets; gains in points over scikit-learn's tree on the same splits, "
-        "*bold* where the 95 % interval (Student's t) excludes 0. The splits of a dataset overlap, so that is a "
+        "**bold** where the 95 % interval (Student's t) excludes 0. The splits of a dataset overlap, so that is a "
         "little generous; where there is one split only, nothing is bold.\n\n"
     )
     return text + markdown(header, body) + "\n\n" + _times(rows)
