@@ -55,6 +55,9 @@ the next. So k, the depth and, if asked for, the penalty per leaf are chosen by 
 default, takes the simplest candidate whose mean score is within one standard error of the best: fewest leaves, then
 depth, then k. `rule="best"` takes the best. From the command line: `topktree choose data.csv --target income`.
 
+For the smallest trees give it penalties to choose from, if you can wait a few times longer:
+`TopKTreeClassifierCV(leaf_penalties=(0.0, 0.0005, 0.001, 0.002, 0.005))`.
+
 This page is written by `topktree reproduce choosing` from [choosing/choosing.csv](choosing/choosing.csv).
 """
 
@@ -86,8 +89,16 @@ def in_short(rows: Sequence[Row]) -> str:
         (DISTINCT, "1se", 'With distinct splits, "1se"'),
     ):
         if mine := where(rows, method=method, rule=rule):
-            lines.append(f"* **{name}**, against the tuned scikit-learn tree: {_against(mine)}; {_leaves(rows, mine)}.")
+            lines.append(
+                f"* **{name}**, against the tuned scikit-learn tree: {_against(mine)}; {_leaves(mine)} "
+                f"({_splits(mine)})."
+            )
     return "\n".join(lines)
+
+
+def _splits(mine: Sequence[Row]) -> str:
+    most = max(numbers(mine, "splits"))
+    return f"{most:g} splits" if most > 1 else "one split"
 
 
 def _against(mine: Sequence[Row]) -> str:
@@ -102,10 +113,9 @@ def _against(mine: Sequence[Row]) -> str:
     )
 
 
-def _leaves(rows: Sequence[Row], mine: Sequence[Row]) -> str:
-    """Leaves against those of scikit-learn's trees, in the mean over the datasets."""
-    theirs = {row["dataset"]: row["leaves"] for row in where(rows, method=SKLEARN)}
-    pairs = [(row["leaves"], theirs[row["dataset"]]) for row in mine if row["dataset"] in theirs]
+def _leaves(mine: Sequence[Row]) -> str:
+    """Leaves against those of scikit-learn's trees on the same splits, over the datasets."""
+    pairs = [(row["leaves"], row["peer_leaves"]) for row in mine if row["peer_leaves"] is not None]
     ratio = exp(mean([log(ours / other) for ours, other in pairs]))
     ours, other = (mean([pair[i] for pair in pairs]) for i in (0, 1))
     return f"{ours:.1f} leaves against {other:.1f} in the mean, {ratio:.2f} times as many in the geometric mean"
@@ -228,13 +238,13 @@ def penalties(rows: Sequence[Row]) -> str:
     ks, depths, values_ = (_list(WITH_PENALTY[name]) for name in ("ks", "max_depths", "leaf_penalties"))
     text = f"The grid above and, beside it, leaf penalties {values_} for k in {ks} and depth in {depths}: "
     parts = [f"{name}: {_plain(where(rows, method=PENALTY, rule=rule))}" for rule, name in _RULE_NAMES]
-    header = ("dataset", "without", '"1se"', "difference", '"best"', "difference")
+    header = ("dataset", "splits", "without", '"1se"', "difference", '"best"', "difference")
     body = []
     for name in values(mine, "dataset"):
-        plain = next(iter(where(rows, dataset=name, method=TOPK, rule="1se")), None)
-        line: list[Any] = [name, _accuracy(plain)]
+        row = next(iter(where(mine, dataset=name, rule="1se")))
+        line: list[Any] = [name, row["splits"], _without(row)]
         for rule in ("1se", "best"):
-            row = next(iter(where(mine, dataset=name, rule=rule)), None)
+            row = next(iter(where(mine, dataset=name, rule=rule)))
             line += [_accuracy(row), _gain(row, "plain")]
         body.append(line)
     note = (
@@ -246,13 +256,21 @@ def penalties(rows: Sequence[Row]) -> str:
 _RULE_NAMES = (("1se", 'by "1se"'), ("best", 'by "best"'))
 
 
+def _without(row: Row) -> str:
+    """The same way without penalties, on the same splits."""
+    if row["plain_mean"] is None:
+        return ""
+    return f"{points(row['test_mean'] - row['plain_mean'])} ({row['plain_leaves']:.0f})"
+
+
 def _plain(mine: Sequence[Row]) -> str:
     compared = [row for row in mine if row["plain_mean"] is not None]
     better, clearly, worse, clearly_worse = _counts(compared)
+    before = mean(numbers(compared, "plain_leaves"))
     return (
         f"{points(mean(numbers(compared, 'plain_mean')), signed=True)} points, better on {better} of {len(compared)} "
         f"datasets (clearly on {clearly}), worse on {worse} (clearly on {clearly_worse}), "
-        f"{mean(numbers(compared, 'leaves')):.1f} leaves in the mean"
+        f"{mean(numbers(compared, 'leaves')):.1f} leaves instead of {before:.1f} in the mean"
     )
 
 

@@ -23,7 +23,7 @@ FIXED = "fixed"
 CELL = ("dataset", "method", "rule", "k", "depth")
 # Gains are over scikit-learn's tuned tree, "plain" over the same way without distinct splits or penalties.
 MEASURES = ("test_mean", "test_sd", "gain_mean", "gain_sd", "plain_mean", "plain_sd")
-SUMMARY = (*CELL, "splits", *MEASURES, "leaves", "seconds", "cells")
+SUMMARY = (*CELL, "splits", *MEASURES, "leaves", "peer_leaves", "plain_leaves", "seconds", "cells")
 
 Entry = dict[str, Any]  # accuracy, leaves, seconds, cells of one split
 Entries = dict[tuple[Any, ...], dict[int, Entry]]  # by CELL, then by seed
@@ -105,10 +105,17 @@ def _means(cell: tuple[Any, ...], entries: Entries) -> Row:
     return {
         "splits": len(of_splits),
         **dict(zip(MEASURES, values, strict=True)),
-        "leaves": round(fmean(entry["leaves"] for entry in of_splits.values()), 2),
+        "leaves": _leaves(of_splits.values()),
+        "peer_leaves": _leaves(peer[seed] for seed in of_splits if seed in peer),
+        "plain_leaves": _leaves(plain[seed] for seed in of_splits if seed in plain),
         "seconds": round(median(entry["seconds"] for entry in of_splits.values()), 4),
         "cells": round(fmean(n_cells), 1) if n_cells else None,
     }
+
+
+def _leaves(found: Iterable[Entry]) -> float | None:
+    leaves = [entry["leaves"] for entry in found]
+    return round(fmean(leaves), 2) if leaves else None
 
 
 def _differences(mine: dict[int, Entry], others: dict[int, Entry]) -> list[float]:
