@@ -185,6 +185,7 @@ def fixed(rows: Sequence[Row]) -> str:
     text = (
         f"Test accuracy, and leaves in brackets, in the mean over {len(names)} datasets; empty where the limit came "
         f"first on one of them. Left out, since it came first at smaller depths too: {listed(left_out) or 'none'}. "
+        "[The page on the paper](paper.md#thresholds) has every k and depth on all of them. "
         f"Chosen on each split of each dataset: {', '.join(chosen)}.\n\n"
     )
     return text + markdown(header, body)
