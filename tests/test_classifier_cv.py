@@ -541,12 +541,10 @@ def test_a_long_limit_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c(n_jobs: int) -> None:
-    import _thread
-
+def test_ctrl_c(n_jobs: int, ctrl_c: Any) -> None:
     X, y = endless()
     cv = TopKTreeClassifierCV(ks=(1, 40), max_depths=(2, 8), n_jobs=n_jobs)
-    threading.Timer(0.7, _thread.interrupt_main).start()
+    ctrl_c()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         cv.fit(X, y)
@@ -557,10 +555,12 @@ def test_ctrl_c(n_jobs: int) -> None:
 
 
 SCRIPT = """
+import signal
 import numpy as np
 from topktree import TopKTreeClassifierCV
 rng = np.random.default_rng(0)
 X, y = rng.random((3000, 60)) < 0.5, rng.integers(2, size=3000)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 TopKTreeClassifierCV(ks=(1, 40), max_depths=(2, 8), n_jobs=2).fit(X, y)
 """
