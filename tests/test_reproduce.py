@@ -126,6 +126,24 @@ def test_fig6(tmp_path):
     assert "| hayes-roth | categorical | 160 | 128 | 15 | 15 |" in (tmp_path / "paper.md").read_text()
 
 
+@needs_data
+def test_choosing(tmp_path):
+    result = reproduce(tmp_path, "choosing", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert {row["method"] for row in rows(tmp_path, "choosing")} >= {
+        "topk",
+        "topk-distinct",
+        "topk-penalty",
+        "scikit-learn",
+    }
+    page = (tmp_path / "choosing-k.md").read_text()
+    assert "| hayes-roth | 2 |" in page
+    assert (tmp_path / "choosing" / "gains.png").is_file()
+    assert (tmp_path / "paper.md").is_file()
+    again = reproduce(tmp_path, "choosing", *SMALL)
+    assert "0 made now" in again.output
+
+
 @pytest.mark.skipif(not (DATA / "fico-1000.csv.gz").is_file(), reason="no fico-1000 in $TOPKTREE_DATA")
 def test_fig3(tmp_path):
     result = reproduce(tmp_path, "fig3", "--data", str(DATA), "--sizes", "2", "--max-depth", "4", "--time-limit", "2")

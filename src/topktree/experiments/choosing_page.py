@@ -87,6 +87,7 @@ def in_short(rows: Sequence[Row]) -> str:
         (TOPK, "best", 'Chosen by "best"'),
         (PENALTY, "1se", 'With leaf penalties in the grid, "1se"'),
         (DISTINCT, "1se", 'With distinct splits, "1se"'),
+        (STREED, "best", "Pystreed, where it finishes"),
     ):
         if mine := where(rows, method=method, rule=rule):
             lines.append(

@@ -72,9 +72,10 @@ def reproduce(
         for part in dict.fromkeys(part for name in names for part in PARTS.get(name, (name,))):
             _one(EXPERIMENTS[part], settings, out, screen, report, jobs, resume)
         found = _read_tables(out, screen)
+        choices = found.pop(choosing_page.EXPERIMENT.name)  # has a page of its own
         write_page(out, found)
-        if found[choosing_page.EXPERIMENT.name]:
-            choosing_page.write_page(out, found[choosing_page.EXPERIMENT.name])
+        if choices:
+            choosing_page.write_page(out, choices)
     return report
 
 
