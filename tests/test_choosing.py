@@ -29,7 +29,7 @@ needs_data = pytest.mark.skipif(not (DATA / "hayes-roth.csv.gz").is_file(), reas
 
 def run(method: str, dataset: str = "hayes-roth", seed: int = 42) -> Row:
     task = {"dataset": dataset, "seed": seed, "method": method}
-    return task | {"status": FINISHED} | choosing.run(task, SETTINGS)
+    return task | {"status": FINISHED, "limit": SETTINGS.time_limit} | choosing.run(task, SETTINGS)
 
 
 @needs_data
@@ -122,6 +122,7 @@ def made(dataset: str, seed: int, method: str, errors: int, leaves: int, cells: 
         "test_errors": errors,
         "leaves": leaves,
         "seconds": 1.0,
+        "limit": 60.0,
         "grid": json.dumps(cells),
     }
 

@@ -1,4 +1,4 @@
-"""Long NumPy work that Ctrl-C can end: it runs in a thread of its own while the main thread waits."""
+"""Long work that Ctrl-C can end: it runs in threads while the main one waits, is told to stop, and not left at exit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ T = TypeVar("T")
 
 # Values to be handled from which on a thread is worth its start: about 10 ms of work.
 LARGE = 2_000_000
-
 
 # Seconds that Python, at its end, waits for threads that have been told to end.
 PATIENCE = 10.0

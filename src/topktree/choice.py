@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._parameters import candidates_per_level
 from ._problem import FloatArray
@@ -58,9 +59,14 @@ class Scores:
     n_leaves: FloatArray  # means over the folds
 
 
+def usable_folds(scores: FloatArray) -> NDArray[np.bool_]:
+    """Per fold: whether any candidate has a score in it."""
+    return np.asarray(~np.isnan(scores).all(axis=0))
+
+
 def summarise(scores: FloatArray, n_leaves: FloatArray) -> Scores:
     """Means over the folds (the columns) in which any candidate has a score."""
-    usable = ~np.isnan(scores).all(axis=0)
+    usable = usable_folds(scores)
     scores, n_leaves = scores[:, usable], n_leaves[:, usable]
     n_folds = scores.shape[1]
     if n_folds == 0:

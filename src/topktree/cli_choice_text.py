@@ -64,15 +64,10 @@ class Choice:
         scores = Scores(results["mean_test_score"], results["se_test_score"], results["mean_n_leaves"])
         return self.rows[best(candidates, scores)]
 
-    @cached_property
-    def n_wrong(self) -> int:
-        """Training rows that the tree gets wrong."""
-        return int(np.count_nonzero(self.cv.predict(self.table.X) != self.table.y.to_numpy()))
-
     @property
     def scoring(self) -> str:
         """The name of the score."""
-        return self.cv.scoring or "accuracy"
+        return self.cv.scorer_.name
 
     @property
     def is_share(self) -> bool:
@@ -90,7 +85,7 @@ def as_json(choice: Choice) -> dict[str, Any]:
         "se": chosen["se"],
         "leaves": cv.get_n_leaves(),
         "depth": cv.get_depth(),
-        "train_accuracy": 1 - choice.n_wrong / n_rows,
+        "train_accuracy": 1 - cv.train_errors_ / n_rows,
         "rule": cv.rule,
         "scoring": choice.scoring,
         "folds": cv.n_splits_,
@@ -196,9 +191,10 @@ def _reason(choice: Choice) -> str:
 
 def _training(choice: Choice) -> str:
     n_rows, n_features = choice.table.X.shape
-    right = 100 * (1 - choice.n_wrong / n_rows)
+    n_wrong = choice.cv.train_errors_
+    right = 100 * (1 - n_wrong / n_rows)
     return (
-        f"Training accuracy {right:.1f} %: {choice.n_wrong:,} of {n_rows:,} rows are wrong. "
+        f"Training accuracy {right:.1f} %: {n_wrong:,} of {n_rows:,} rows are wrong. "
         f"{n_features:,} {'feature' if n_features == 1 else 'features'}, {choice.seconds:.1f} seconds."
     )
 

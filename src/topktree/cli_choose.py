@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 import warnings
@@ -214,17 +213,14 @@ def _choose(table: Labelled, parameters: dict[str, Any]) -> Choice:
 
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
-    """Say the estimator's warnings in the end, when no line of progress is in the way.
-
-    Those that differ only in numbers are one: every fold gives its own of some.
-    """
+    """Say the estimator's warnings in the end, when no line of progress is in the way."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield
         finally:
             texts = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, FitFailedWarning))]
-            for text in {re.sub(r"\d+", "", text): text for text in reversed(texts)}.values():
+            for text in dict.fromkeys(texts):
                 _say(f"Warning: {' '.join(text.split())}")
 
 

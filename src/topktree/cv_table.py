@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from ._problem import FloatArray
-from .choice import Candidate, Scores, summarise
+from .choice import Candidate, Scores, summarise, usable_folds
 from .cross_validation import COMPLETE, Outcome
 
 
@@ -36,7 +36,7 @@ def tabulate(candidates: Sequence[Candidate], n_folds: int, outcomes: Sequence[O
     for outcome in outcomes:
         for name, array in values.items():
             array[outcome.candidate, outcome.fold] = getattr(outcome, name)
-    is_usable = ~np.isnan(values["score"]).all(axis=0)
+    is_usable = usable_folds(values["score"])
     status = [COMPLETE] * len(candidates)
     for outcome in outcomes:
         if outcome.status != COMPLETE and is_usable[outcome.fold]:

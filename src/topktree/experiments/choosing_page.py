@@ -6,13 +6,10 @@ In: the summary of `choosing`. Out: the page, and its pictures. The one idea: no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import exp, log, sqrt
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import t
-
-from ..charts import LINE_COLOURS, MARKERS
 from .choosing import (
     ALPHAS,
     DEPTHS,
@@ -32,13 +29,13 @@ from .choosing import (
     run,
     tasks,
 )
+from .choosing_pictures import GAINS, SIZES, draw
 from .choosing_summary import FIXED, SUMMARY, comparable, summary
 from .experiment import Experiment, Row, its_dataset
 from .splits import WITHOUT_ANSWER
-from .tables import is_clear, listed, markdown, mean, numbers, points, seconds, values, where
+from .tables import is_clear, listed, markdown, mean, numbers, only, points, seconds, values, where
 
 OVERFITTING = ("taiwanese-bankruptcy", "credit-card", "electrical-grid-stability", WITHOUT_ANSWER)
-GAINS, SIZES = "gains", "sizes"
 
 INTRODUCTION = """\
 ```python
@@ -128,7 +125,7 @@ def peers(rows: Sequence[Row]) -> str:
     body = []
     for name in values(rows, "dataset"):
         found = [
-            next(iter(where(rows, dataset=name, method=method, rule=rule)), None)
+            only(rows, dataset=name, method=method, rule=rule)
             for method, rule in ((SKLEARN, "best"), (TOPK, "1se"), (TOPK, "best"), (STREED, "best"))
         ]
         if found[0] is not None and found[1] is not None:
@@ -163,7 +160,7 @@ def _times(rows: Sequence[Row]) -> str:
     for method, name in ((SKLEARN, "scikit-learn's"), (STREED, "pystreed's, where it finished,")):
         if theirs := numbers(where(rows, method=method), "seconds"):
             parts.append(f"{name} {seconds(min(theirs))} to {seconds(max(theirs))}")
-    return f"On one thread, two runs at a time on a machine of two cores, {'; '.join(parts)} (medians over the splits)."
+    return f"On one thread, {'; '.join(parts)} (medians over the splits)."
 
 
 def fixed(rows: Sequence[Row]) -> str:
@@ -186,7 +183,7 @@ def fixed(rows: Sequence[Row]) -> str:
     text = (
         f"Test accuracy, and leaves in brackets, in the mean over {len(names)} datasets; empty where the limit came "
         f"first on one of them. Left out, since it came first at smaller depths too: {listed(left_out) or 'none'}. "
-        "[The page on the paper](paper.md#thresholds) has every k and depth on all of them. "
+        "Single fits of every k and depth, as far as they finished, are in [paper.md](paper.md#thresholds). "
         f"Chosen on each split of each dataset: {', '.join(chosen)}.\n\n"
     )
     return text + markdown(header, body)
@@ -203,12 +200,9 @@ def overfitting(rows: Sequence[Row]) -> str:
     for name in OVERFITTING:
         for depth in DEPTHS[-3:]:
             line: list[Any] = [name, depth]
-            for k in KS:
-                line.append(
-                    _accuracy(next(iter(where(rows, dataset=name, method=TOPK, rule=FIXED, k=k, depth=depth)), None))
-                )
+            line += [_accuracy(only(rows, dataset=name, method=TOPK, rule=FIXED, k=k, depth=depth)) for k in KS]
             for method, rule in ((TOPK, "1se"), (SKLEARN, "best")):
-                line.append(_accuracy(next(iter(where(rows, dataset=name, method=method, rule=rule)), None)))
+                line.append(_accuracy(only(rows, dataset=name, method=method, rule=rule)))
             body.append(line)
     return "Here the paper sees k > 1 fall behind the greedy tree at larger depths.\n\n" + markdown(header, body)
 
@@ -243,12 +237,10 @@ def penalties(rows: Sequence[Row]) -> str:
     header = ("dataset", "splits", "without", '"1se"', "difference", '"best"', "difference")
     body = []
     for name in values(mine, "dataset"):
-        row = next(iter(where(mine, dataset=name, rule="1se")))
-        line: list[Any] = [name, row["splits"], _without(row)]
-        for rule in ("1se", "best"):
-            row = next(iter(where(mine, dataset=name, rule=rule)))
-            line += [_accuracy(row), _gain(row, "plain")]
-        body.append(line)
+        one_se, best = (only(mine, dataset=name, rule=rule) for rule in ("1se", "best"))
+        if one_se is not None:
+            line = [name, one_se["splits"], _without(one_se)]
+            body.append([*line, _accuracy(one_se), _gain(one_se, "plain"), _accuracy(best), _gain(best, "plain")])
     note = (
         'Accuracy and leaves; "without" is "1se" without penalties, differences are to the same rule without them.\n\n'
     )
@@ -279,12 +271,8 @@ def _plain(mine: Sequence[Row]) -> str:
 def _counts(rows: Sequence[Row]) -> tuple[int, int, int, int]:
     """Better, clearly so, worse, clearly so."""
     better, worse = ([row for row in rows if sign * row["plain_mean"] > 0] for sign in (1, -1))
-    return (
-        len(better),
-        *(sum(is_clear(row, "plain") for row in better),),
-        len(worse),
-        sum(is_clear(row, "plain") for row in worse),
-    )
+    clearly = [sum(is_clear(row, "plain") for row in side) for side in (better, worse)]
+    return len(better), clearly[0], len(worse), clearly[1]
 
 
 def what_was_run(rows: Sequence[Row]) -> str:
@@ -297,15 +285,21 @@ def what_was_run(rows: Sequence[Row]) -> str:
         "training rows; avila and ml-prove have one, fixed; FICO 100 test rows). Tables as they are: categories or "
         f"numbers, thresholds from the training rows of each fold. All choose by {FOLDS} stratified folds of the "
         "training rows.",
-        f"* **Top-k**: k in {_list(KS)}, depth in {_list(DEPTHS)}. A time limit covers the whole choice: on "
-        f"{len(cut)} datasets it came before the largest candidates on some splits ({listed(cut) if cut else 'none'}).",
+        f"* **Top-k**: k in {_list(KS)}, depth in {_list(DEPTHS)}. A time limit of {_limits(mine)} s covers the whole "
+        f"choice: on {len(cut)} datasets it came before the largest candidates on some splits "
+        f"({listed(cut) if cut else 'none'}).",
         f"* **scikit-learn**: `DecisionTreeClassifier`, depth as above, `ccp_alpha` in {_list(ALPHAS)}, by "
         "`GridSearchCV`; categories one-hot.",
         f"* **pystreed**: optimal trees of depth {' or, where that takes too long, '.join(map(str, STREED_DEPTHS))}; "
-        f"its own columns, its own tuning of the size (`hyper_tune`), up to {splits[STREED]} splits.",
+        f"half of that time for each; its own columns, its own tuning of the size (`hyper_tune`), up to "
+        f"{splits[STREED]} splits.",
         f"* **Leaf penalties**: up to {splits[PENALTY]} splits.",
     ]
     return "\n".join([lines[0], "", *lines[1:]])
+
+
+def _limits(rows: Sequence[Row]) -> str:
+    return " or ".join(f"{limit:g}" for limit in sorted(set(numbers(rows, "limit"))))
 
 
 def _list(found: Sequence[float]) -> str:
@@ -321,74 +315,6 @@ SECTIONS: tuple[tuple[str, tuple[str, str] | None, Write], ...] = (
     ("Distinct splits", None, distinct),
     ("What was run", None, what_was_run),
 )
-
-
-def draw(rows: Sequence[Row]) -> dict[str, Any]:
-    """Gains per dataset; accuracy against size."""
-    return {GAINS: _draw_gains(rows), SIZES: _draw_sizes(rows)} if where(rows, method=SKLEARN) else {}
-
-
-def _draw_gains(rows: Sequence[Row]) -> Any:
-    from matplotlib.figure import Figure
-
-    mine = sorted(where(rows, method=TOPK, rule="1se"), key=lambda row: row["gain_mean"] or 0.0)
-    names = [row["dataset"] for row in mine]
-    figure = Figure(figsize=(7.5, 0.28 * len(names) + 1.2), layout="constrained")
-    ax = figure.add_subplot()
-    for i, (rule, shift) in enumerate((("1se", 0.13), ("best", -0.13))):
-        found = {row["dataset"]: row for row in where(rows, method=TOPK, rule=rule) if row["gain_mean"] is not None}
-        heights = [names.index(name) + shift for name in found]
-        gains = [100 * row["gain_mean"] for row in found.values()]
-        bars = [100 * _interval(row) for row in found.values()]
-        style: dict[str, Any] = {"color": LINE_COLOURS[i], "marker": MARKERS[i], "markersize": 4, "linestyle": "none"}
-        ax.errorbar(gains, heights, xerr=bars, elinewidth=1, capsize=2, label=f'rule="{rule}"', **style)
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.set_xlabel("points of test accuracy over scikit-learn's tuned tree (95 % interval)")
-    ax.grid(axis="x", alpha=0.3)
-    ax.legend(loc="lower right")
-    return figure
-
-
-def _interval(row: Row) -> float:
-    """Half of the 95 % interval of the gain; none of one split."""
-    n = row["splits"]
-    return float(t.ppf(0.975, n - 1) * row["gain_sd"] / sqrt(n)) if n > 1 else 0.0
-
-
-def _draw_sizes(rows: Sequence[Row]) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
-    ax = figure.add_subplot()
-    names, done = comparable(rows)
-    rows = where(rows, dataset=tuple(names))
-    for i, k in enumerate(KS):
-        cells = [where(rows, method=TOPK, rule=FIXED, k=k, depth=depth) for depth in DEPTHS if (k, depth) in done]
-        style: dict[str, Any] = {"color": LINE_COLOURS[i], "marker": MARKERS[i], "markersize": 4, "linewidth": 1.2}
-        ax.plot(*_means_of(cells), label=f"k = {k}, depth 2 to {1 + len(cells)}", **style)
-    for method, rule, name, marker in (
-        (TOPK, "1se", 'chosen, "1se"', "*"),
-        (TOPK, "best", 'chosen, "best"', "P"),
-        (SKLEARN, "best", "scikit-learn, tuned", "X"),
-    ):
-        if found := where(rows, method=method, rule=rule):
-            ax.plot(*_means_of([found]), marker, color="black", markersize=11, markerfacecolor="none", label=name)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter("{x:g}")
-    ax.tick_params(which="minor", labelsize=7)
-    ax.set_xlabel("leaves, mean over the datasets")
-    ax.set_ylabel("test accuracy in percent, mean over the datasets")
-    ax.grid(alpha=0.3)
-    ax.legend(fontsize=8)
-    return figure
-
-
-def _means_of(groups: Sequence[Sequence[Row]]) -> tuple[list[float], list[float]]:
-    """Leaves and accuracy of each group of rows."""
-    leaves = [mean(numbers(group, "leaves")) for group in groups]
-    return leaves, [100 * mean(numbers(group, "test_mean")) for group in groups]
 
 
 EXPERIMENT = Experiment(

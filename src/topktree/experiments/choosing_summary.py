@@ -23,7 +23,7 @@ FIXED = "fixed"
 CELL = ("dataset", "method", "rule", "k", "depth")
 # Gains are over scikit-learn's tuned tree, "plain" over the same way without distinct splits or penalties.
 MEASURES = ("test_mean", "test_sd", "gain_mean", "gain_sd", "plain_mean", "plain_sd")
-SUMMARY = (*CELL, "splits", *MEASURES, "leaves", "peer_leaves", "plain_leaves", "seconds", "cells")
+SUMMARY = (*CELL, "splits", *MEASURES, "leaves", "peer_leaves", "plain_leaves", "seconds", "cells", "limit")
 
 Entry = dict[str, Any]  # accuracy, leaves, seconds, cells of one split
 Entries = dict[tuple[Any, ...], dict[int, Entry]]  # by CELL, then by seed
@@ -88,6 +88,7 @@ def _entry(tree: Entry | Row, row: Row) -> Entry:
         "leaves": tree["leaves"],
         "seconds": row["seconds"],
         "cells": None,
+        "limit": row["limit"],
     }
 
 
@@ -110,6 +111,7 @@ def _means(cell: tuple[Any, ...], entries: Entries) -> Row:
         "plain_leaves": _leaves(plain[seed] for seed in of_splits if seed in plain),
         "seconds": round(median(entry["seconds"] for entry in of_splits.values()), 4),
         "cells": round(fmean(n_cells), 1) if n_cells else None,
+        "limit": max((entry["limit"] for entry in of_splits.values() if entry["limit"] is not None), default=None),
     }
 
 

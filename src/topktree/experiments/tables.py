@@ -24,6 +24,11 @@ def where(rows: Iterable[Row], **wanted: Any) -> list[Row]:
     ]
 
 
+def only(rows: Iterable[Row], **wanted: Any) -> Row | None:
+    """The row with these values, if there is one."""
+    return next(iter(where(rows, **wanted)), None)
+
+
 def values(rows: Iterable[Row], name: str) -> list[Any]:
     """The different values of a column, in their order."""
     return list(dict.fromkeys(row[name] for row in rows))
@@ -39,12 +44,18 @@ def mean(found: Sequence[float]) -> float:
     return fmean(found) if found else 0.0
 
 
+def half_interval(row: Row, name: str = "gain") -> float | None:
+    """Half of the 95 % interval (Student's t) of a mean over the splits; None of one split, or of nothing."""
+    spread, splits = row[f"{name}_sd"], row["splits"]
+    if row[f"{name}_mean"] is None or splits < 2:
+        return None
+    return float(t.ppf(0.975, splits - 1) * spread / sqrt(splits))
+
+
 def is_clear(row: Row, name: str = "gain") -> bool:
-    """Whether 0 is outside the 95 % interval (Student's t) of a mean over the splits."""
-    average, spread, splits = row[f"{name}_mean"], row[f"{name}_sd"], row["splits"]
-    if average is None or splits < 2:
-        return False
-    return bool(abs(average) > t.ppf(0.975, splits - 1) * spread / sqrt(splits))
+    """Whether 0 is outside the interval."""
+    half = half_interval(row, name)
+    return half is not None and abs(row[f"{name}_mean"]) > half
 
 
 def listed(names: Sequence[str]) -> str:
