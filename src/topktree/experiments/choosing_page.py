@@ -41,10 +41,10 @@ INTRODUCTION = """\
 ```python
 from topktree import TopKTreeClassifierCV
 
-cv = TopKTreeClassifierCV(n_jobs=-1).fit(X, y)   # k in 1, 2, 4, 8, 16, depth in 2, ..., 6, five folds
-cv.best_params_                                  # {'k': 4, 'max_depth': 5, 'leaf_penalty': 0.0}
-cv.plot()                                        # what it was chosen from
-print(cv.export_text())                          # the tree, fitted to all rows with these parameters
+cv = TopKTreeClassifierCV(n_jobs=-1).fit(X, y)  # k in 1, 2, 4, 8, 16, depth in 2, ..., 6, five folds
+cv.best_params_  # {'k': 4, 'max_depth': 5, 'leaf_penalty': 0.0}
+cv.plot()  # what it was chosen from
+print(cv.export_text())  # the tree, fitted to all rows with these parameters
 ```
 
 More choices fit the training rows better, always; new rows only up to a point, and that point differs from one table to
