@@ -65,7 +65,7 @@ def _draw_sizes(rows: Sequence[Row]) -> Any:
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter("{x:g}")
-    ax.tick_params(which="minor", labelsize=7)
+    ax.tick_params(axis="x", which="both", labelsize=8)  # powers of ten are numbers among others here
     ax.set_xlabel("leaves, mean over the datasets")
     ax.set_ylabel("test accuracy in percent, mean over the datasets")
     ax.grid(alpha=0.3)
