@@ -94,9 +94,19 @@ nb::list to_list(const std::vector<topk::Step>& trace) {
     return steps;
 }
 
+nb::dict to_dict(topk::RootChoices&& root, std::size_t n_classes) {
+    const std::size_t n = root.column.size();
+    nb::dict result;
+    result["column"] = to_numpy(std::move(root.column));
+    result["cost"] = to_numpy(std::move(root.cost));
+    result["exact"] = to_numpy(std::move(root.exact));
+    result["true_weight"] = to_numpy(std::move(root.true_weight), {n, n_classes});
+    return result;
+}
+
 nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
     const std::size_t n_nodes = solution.column.size();
-    const topk::Statistics& s = solution.statistics;
+    topk::Statistics& s = solution.statistics;
     nb::dict statistics;
     statistics["seconds"] = s.seconds;
     statistics["nodes"] = s.nodes;
@@ -107,6 +117,7 @@ nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
     statistics["n_threads"] = s.threads;
     statistics["kernel"] = s.kernel;
     statistics["trace"] = to_list(s.trace);
+    statistics["root"] = to_dict(std::move(s.root), n_classes);
     nb::dict result;
     result["column"] = to_numpy(std::move(solution.column));
     result["false_child"] = to_numpy(std::move(solution.false_child));
@@ -160,7 +171,7 @@ nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t
                std::int64_t cost_scale, std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds,
                std::size_t cache_bytes, const std::string& arrange, std::size_t max_keyed_rows,
                std::size_t large_node_bytes, double threads_after, std::string kernel, double time_limit,
-               std::int64_t known_cost, const nb::object& progress, const nb::object& on_tree) {
+               std::int64_t known_cost, bool exact_root, const nb::object& progress, const nb::object& on_tree) {
     topk::Data data;
     set_rows(rows, n_columns, data);
     data.classes = view(classes);
@@ -192,6 +203,7 @@ nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t
     options.kernel = std::move(kernel);
     options.time_limit = time_limit;
     options.known_cost = known_cost;
+    options.exact_root = exact_root;
     options.poll = wrap_poll(progress);
     if (!on_tree.is_none()) {
         options.on_tree = wrap_on_tree(on_tree, class_weight.size());
@@ -303,7 +315,7 @@ NB_MODULE(_core, m) {
           "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a,
           "distinct_splits"_a, "cost_scale"_a, "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a,
           "cache_bytes"_a, "arrange"_a, "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a, "kernel"_a,
-          "time_limit"_a, "known_cost"_a, "progress"_a.none(), "on_tree"_a.none());
+          "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(), "on_tree"_a.none());
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from topktree import _engine, _reference
 from topktree._problem import Objective, make_objective
 
 STATISTICS = {"seconds", "nodes", "pruned", "cache_hits", "cache_bytes", "k_reached", "n_threads", "kernel", "trace"}
+STATISTICS |= {"root"}
 
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
 
@@ -25,6 +26,27 @@ class Problem:
 
     def reference(self) -> _reference.Solution:
         return _reference.solve(self.columns, self.classes, self.objective)
+
+    def root_costs(self) -> dict[int, int]:
+        """By column: the cost of the best tree below each candidate of the root, in their order."""
+        weights = self.objective.class_weight[self.classes]
+        if self.objective.row_weight is not None:
+            weights = weights * self.objective.row_weight
+        by_class = np.zeros((len(weights), self.objective.n_classes), dtype=np.int64)
+        by_class[np.arange(len(weights)), self.classes] = weights
+        if self.objective.depth == 0 or np.count_nonzero(by_class.sum(axis=0)) < 2:
+            return {}
+        unit = _reference.fixed_point(int(weights.sum()))
+        # Where there is room for all columns, the engine does not ask which of them split the rows alike.
+        has_room = self.objective.k[0] >= self.columns.shape[1]
+        root = replace(self.objective, distinct_splits=self.objective.distinct_splits and not has_room)
+        return {
+            int(column): sum(
+                _reference._best(self.columns[rows], by_class[rows], 1, self.objective, unit).cost
+                for rows in (~self.columns[:, column], self.columns[:, column])
+            )
+            for column in _reference.candidates(self.columns, by_class, 0, root, unit)
+        }
 
     def engine(self, **options: Any) -> _engine.Solution:
         return solve(self.columns, self.classes, self.objective, **options)

@@ -762,3 +762,34 @@ def test_copies_of_columns_are_no_choices(seed: int, k: int, options: dict) -> N
     alone = make_problem(columns, classes, k=(k,) * 3, distinct_splits=True).engine(**options)
     among = make_problem(more, classes, k=(k,) * 3, distinct_splits=True).engine(**options)
     assert_identical(among, alone)
+
+
+@some
+@given(problems(max_rows=80), switches, st.booleans())
+def test_candidates_of_the_root(problem: Problem, options: dict, exact_root: bool) -> None:
+    solution = problem.engine(**options, exact_root=exact_root)
+    assert_identical(solution, problem.engine())
+    root, expected = solution.statistics["root"], problem.root_costs()
+    if len(root["column"]) == 0:  # equal rows may tell at once that no split is worth anything
+        assert solution.column[0] == -1
+        return
+    assert root["column"].tolist() == list(expected)
+    for column, cost, exact, true_weight in zip(*(root[name] for name in root), strict=True):
+        assert cost == expected[column] if exact else cost <= expected[column]
+        side = problem.columns[:, column]
+        np.testing.assert_array_equal(true_weight, class_totals(problem, side))
+    assert root["exact"].all() or not exact_root
+    chosen = solution.column[0]
+    if chosen >= 0:
+        at = root["column"].tolist().index(chosen)
+        assert root["exact"][at]
+        assert root["cost"][at] == solution.cost
+
+
+def class_totals(problem: Problem, rows: np.ndarray) -> np.ndarray:
+    weights = problem.objective.class_weight[problem.classes].astype(np.int64)
+    if problem.objective.row_weight is not None:
+        weights = weights * problem.objective.row_weight
+    totals = np.zeros(problem.objective.n_classes, dtype=np.int64)
+    np.add.at(totals, problem.classes[rows], weights[rows])
+    return totals

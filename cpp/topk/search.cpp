@@ -134,6 +134,8 @@ class Search {
         return std::make_unique<Space>(monitor_, kernels_, data_, scorer_, limits_, options_);
     }
     void report_cost(std::int64_t cost);
+    void list_choices(const Node<Count>& root, const std::vector<std::int32_t>& candidates);
+    void note_choice(int rank, std::int64_t cost, bool exact);
     std::unique_ptr<Space> take_space();
     void lend(const std::function<void(Space&)>& task);
     Solution finish(const TreeNode& tree, Space& space, bool complete);
@@ -156,6 +158,8 @@ class Search {
     std::int32_t k_pass_ = 1;                     // widest k of the current pass
     std::int32_t k_reached_ = 0;                  // of the last one that was finished
     std::vector<Step> trace_;
+    RootChoices choices_;       // at the root, in the current pass
+    RootChoices last_choices_;  // in the last pass that was finished
     std::atomic<std::int64_t> nodes_ = 0;
     std::atomic<std::int64_t> best_cost_ = -1;  // at the root; -1: none yet
 };
@@ -266,6 +270,8 @@ std::unique_ptr<TreeNode> Search<Count>::search_pass(Space& space, std::int32_t 
     const bool greedy = std::all_of(k_.begin(), k_.end(), [](std::int32_t width) { return width == 1; });
     auto tree = greedy ? greedy_tree(space, 0, root_) : search(space, budget);
     k_reached_ = k;
+    last_choices_ = std::move(choices_);
+    choices_ = {};
     report_tree(*tree, space);
     return tree;
 }
@@ -321,9 +327,15 @@ std::unique_ptr<TreeNode> Search<Count>::greedy_tree(Space& space, int level, co
         return tree;
     }
     const Split<Count> split_on(node.counts, key_column(best));
+    if (level == 0) {
+        list_choices(node, {key_column(best)});
+    }
     grow_children(space, level, node, split_on, buffers.child);
     auto small_tree = greedy_tree(space, level + 1, buffers.child[0]);
     auto large_tree = greedy_tree(space, level + 1, buffers.child[1]);
+    if (level == 0) {
+        note_choice(0, small_tree->cost + large_tree->cost, true);
+    }
     if (small_tree->cost + large_tree->cost < tree->cost) {
         join(*tree, split_on, std::move(small_tree), std::move(large_tree));
     }
@@ -437,10 +449,17 @@ Result Search<Count>::solve_last(Space& space, int level, const Node<Count>& nod
     count_nodes(space, 1);
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
     rank_candidates(space, level, node);
+    if (level == 0) {
+        list_choices(node, buffers.candidates);
+    }
     Result best = {leaf_cost(node.whole.errors()), kLeaf, true};
+    int rank = 0;
     for (const std::int32_t column : buffers.candidates) {
         const Split<Count> split_on(node.counts, column);
         const std::int64_t cost = leaf_cost(split_on.side[0].errors()) + leaf_cost(split_on.side[1].errors());
+        if (level == 0) {
+            note_choice(rank++, cost, true);
+        }
         if (cost < best.cost) {
             best = {cost, column, true};
         }
@@ -536,11 +555,18 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
         }
     }
     space.last.forget_ahead();
+    if (level == 0) {
+        list_choices(node, candidates);
+    }
+    const bool exact = level == 0 && options_.exact_root;
     const auto try_one = [&](Space& own_space, int rank) {
-        const std::int64_t budget = budget_or_none(incumbent.budget(rank));
+        const std::int64_t budget = exact ? kInfinity : budget_or_none(incumbent.budget(rank));
         const std::int64_t low = std::max(lower, family.lower(rank));
         if (budget <= low) {
             incumbent.offer(rank, low);  // it costs no less, so it cannot win
+            if (level == 0) {
+                note_choice(rank, low, false);
+            }
             if (low > lower && height(level) == 2) {
                 own_space.payoff.save(cycles_to_try(node));
             }
@@ -551,6 +577,7 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
         own_space.pruned += cost >= budget ? 1 : 0;
         incumbent.offer(rank, cost);
         if (level == 0) {
+            note_choice(rank, cost, cost < budget);
             report_cost(incumbent.budget(n));
         }
     };
@@ -608,6 +635,29 @@ void Search<Count>::report_cost(std::int64_t cost) {
     std::int64_t known = best_cost_.load(std::memory_order_relaxed);
     while ((known < 0 || cost < known) && !best_cost_.compare_exchange_weak(known, cost, std::memory_order_relaxed)) {
     }
+}
+
+// The candidates of the root as they are, before any of them is tried.
+template <class Count>
+void Search<Count>::list_choices(const Node<Count>& root, const std::vector<std::int32_t>& candidates) {
+    const auto n_classes = static_cast<std::size_t>(data_.n_classes);
+    choices_.column = candidates;
+    choices_.cost.assign(candidates.size(), 0);
+    choices_.exact.assign(candidates.size(), 0);
+    choices_.true_weight.assign(candidates.size() * n_classes, 0);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        for (std::size_t c = 0; c < root.counts.rows.size(); ++c) {
+            choices_.true_weight[i * n_classes + static_cast<std::size_t>(root.counts.class_index[c])] =
+                root.counts.rows[c][candidates[i]];
+        }
+    }
+}
+
+// What came of one of them; threads note different ones.
+template <class Count>
+void Search<Count>::note_choice(int rank, std::int64_t cost, bool exact) {
+    choices_.cost[static_cast<std::size_t>(rank)] = cost;
+    choices_.exact[static_cast<std::size_t>(rank)] = exact ? 1 : 0;
 }
 
 template <class Count>
@@ -751,6 +801,7 @@ Solution Search<Count>::finish(const TreeNode& tree, Space& space, bool complete
     statistics.threads = pool_ ? pool_->size() : 1;
     statistics.kernel = kernels_.name;
     statistics.trace = trace_;
+    statistics.root = last_choices_;
     return solution;
 }
 

@@ -71,6 +71,8 @@ struct Options {
     // Cost of some tree that the search can find, known beforehand: it need not look for dearer ones. -1: none is
     // known. One that is too low costs time, but not the right tree.
     std::int64_t known_cost = -1;
+    // Find the cost of the best tree below every candidate of the root, also of those that can no longer win.
+    bool exact_root = false;
     // Called about every 20 ms by the thread that called solve(); throws to end the search.
     std::function<void(const Progress&)> poll;
     // Called by that thread with every tree that is better than those before it. If it is there, the search widens k
@@ -85,6 +87,14 @@ struct Step {
     std::int64_t cost = 0;  // of the best tree for this k
 };
 
+// The candidates of the root in the last pass, best score first.
+struct RootChoices {
+    std::vector<std::int32_t> column;
+    std::vector<std::int64_t> cost;         // of the best tree that splits the root there, or a lower bound of it
+    std::vector<std::uint8_t> exact;        // whether it is the cost itself
+    std::vector<std::int64_t> true_weight;  // per candidate and class: integer weight of the rows where it is true
+};
+
 struct Statistics {
     double seconds = 0;
     std::int64_t nodes = 0;   // subsets whose columns were examined
@@ -95,6 +105,7 @@ struct Statistics {
     int threads = 1;
     std::string kernel;
     std::vector<Step> trace;
+    RootChoices root;
 };
 
 // The tree in preorder, false side first. Leaves have column -1 and children -1.

@@ -6,6 +6,12 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+class RootChoices(TypedDict):
+    column: NDArray[np.int32]  # (n,), best score first
+    cost: NDArray[np.int64]
+    exact: NDArray[np.uint8]  # 0: the cost is a lower bound
+    true_weight: NDArray[np.int64]  # (n, n_classes)
+
 class Statistics(TypedDict):
     seconds: float
     nodes: int
@@ -16,6 +22,7 @@ class Statistics(TypedDict):
     n_threads: int
     kernel: str
     trace: list[tuple[float, int, int]]  # seconds, k, cost
+    root: RootChoices
 
 class Solution(TypedDict):
     column: NDArray[np.int32]  # (n_nodes,), preorder, false side first; -1: leaf
@@ -55,6 +62,7 @@ def solve(
     kernel: str,
     time_limit: float,
     known_cost: int,
+    exact_root: bool,
     progress: Callable[[float, int, int, int], None] | None,
     on_tree: Callable[[Solution], None] | None,
 ) -> Solution: ...

@@ -62,6 +62,7 @@ class SearchOptions:
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
     known_cost: int | None = None  # of some tree that the search can find: it need not look for dearer ones
+    exact_root: bool = False  # find the cost of the best tree below every candidate of the root
     progress: Progress | None = None
     on_tree: Callable[[Solution], None] | None = None  # gets every tree that is better than those before it
 
@@ -102,6 +103,7 @@ def solve(
         kernel=options.kernel,
         time_limit=options.time_limit or 0.0,
         known_cost=-1 if options.known_cost is None else options.known_cost,
+        exact_root=options.exact_root,
         progress=options.progress,
         on_tree=(lambda result: on_tree(Solution(**result))) if on_tree else None,
     )

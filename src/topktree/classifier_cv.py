@@ -348,6 +348,8 @@ def _refit(tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, l
     options = fitted._search_options(time.perf_counter())
     if limits.deadline < math.inf:
         options = replace(options, time_limit=max(limits.deadline - time.monotonic(), 1e-9))
+    elif isinstance(fitted.k, int):  # next to all the folds it takes little, and the report can tell more
+        options = replace(options, exact_root=True)
     fitted._grow(data, fitted._objective(data), options)
     return fitted
 

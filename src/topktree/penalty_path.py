@@ -250,4 +250,11 @@ def _recosted(tree: _Tree, objective: Objective) -> _engine.Solution:
     cost = tree.cost(objective)
     statistics = copy(tree.solution.statistics)
     statistics["trace"] = [(seconds, k, cost) for seconds, k, _ in statistics["trace"]]
+    root = statistics["root"]  # its costs are for another penalty
+    statistics["root"] = {
+        "column": root["column"][:0],
+        "cost": root["cost"][:0],
+        "exact": root["exact"][:0],
+        "true_weight": root["true_weight"][:0],
+    }
     return replace(tree.solution, cost=cost, statistics=statistics)
