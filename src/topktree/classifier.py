@@ -22,15 +22,17 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from . import _engine, _parameters, pruning
+from ._files import PathLike
 from ._problem import Objective, ScoreFunction, make_objective
 from ._progress import ProgressLine
 from .binarizer import EQUALS, IS_MISSING, Columns
 from .charts import plot_trace
 from .fitted_tree import FittedTree
 from .labels import known_classes, read_labels, read_weights
-from .model_file import PathLike, read_model, write_model
+from .model_file import read_model, write_model
 from .penalty_path import LeafPenaltyPath, find_path
 from .plot import plot_tree
+from .report import write_report
 from .root_choices import list_choices
 from .table import BOOLEAN, Feature, encode
 from .thresholds import half
@@ -263,6 +265,27 @@ class TopKTreeClassifier(FittedTree):
             result.cost_ = pruning.pruned_cost(self.tree_, tree, self.cost_)
             result.train_errors_ = pruning.pruned_train_errors(self.tree_, tree, self.train_errors_)
         return result
+
+    def report(
+        self,
+        path: PathLike,
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+        *,
+        title: str | None = None,
+        max_rows: int = 100,
+        feature_names: ArrayLike | None = None,
+        class_names: ArrayLike | None = None,
+    ) -> None:
+        """Write a page about the tree: one HTML file to click through, which needs no network.
+
+        It shows the tree, its rules, how right it is on the training data and on the rows of `X_test` and `y_test`, and
+        what the search did; a reader can type a row's values and follow it to its leaf. The first `max_rows` rows of
+        `X_test` are in the file, as far as the tree looks at them, to be followed as well: 0 keeps them out. The same
+        tree and rows always give the same file.
+        """
+        model = self._model(feature_names, class_names)
+        write_report(path, self, model, X_test, y_test, title=title, max_rows=max_rows)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted classifier to a JSON file, which `topktree.load` reads.

@@ -23,6 +23,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from . import _parameters
+from ._files import PathLike
 from ._problem import FloatArray, ScoreFunction
 from ._progress import GridLine
 from .charts import plot_choice
@@ -33,7 +34,7 @@ from .cv_table import Results, tabulate
 from .fitted_tree import FittedTree
 from .folds import Fold, fold_parameters, make_fold, read_splits
 from .labels import read_labels, read_weights
-from .model_file import PathLike
+from .report import write_report
 from .scorers import Scoring
 from .training import TrainingData, prepare
 
@@ -203,6 +204,21 @@ min_weight_fraction_leaf
         """Draw the search of the chosen tree; returns the Axes."""
         check_is_fitted(self)
         return self.best_estimator_.plot_search(ax)
+
+    def report(
+        self,
+        path: PathLike,
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+        *,
+        title: str | None = None,
+        max_rows: int = 100,
+        feature_names: ArrayLike | None = None,
+        class_names: ArrayLike | None = None,
+    ) -> None:
+        """Write a page about the chosen tree and the choice: see `TopKTreeClassifier.report`."""
+        model = self._model(feature_names, class_names)
+        write_report(path, self.best_estimator_, model, X_test, y_test, title=title, max_rows=max_rows, cv=self)
 
     def pruning_path(self) -> Bunch:
         """Of the chosen tree: see `TopKTreeClassifier.pruning_path`."""

@@ -17,12 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from ._problem import FloatArray
 from .binarizer import value_text
 from .table import BOOLEAN, LARGEST_EXACT_INT, Feature, canonical
-from .thresholds import threshold_texts
+from .thresholds import format_number, threshold_texts
 from .tree import TREE_LEAF, Tree
 
 AT_MOST = "<="
 EQUALS = "="
 IS_MISSING = "is missing"
+ALWAYS = "always"  # the conditions of a tree that is a single leaf
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
@@ -126,6 +127,17 @@ class Model:
         return bool(np.array_equal(self.tree.weighted_n_node_samples, self.tree.n_node_samples))
 
 
+def literal(model: Model, feature: int, kind: str, value: Any) -> str:
+    """What a test asks that may not be in the tree; `kind` and `value` as `Test` has them."""
+    tested = model.features[feature]
+    text = ""
+    if kind == EQUALS:
+        text = "True" if tested.kind == BOOLEAN else value_text(tested, tested.categories.index(value))
+    elif kind == AT_MOST:
+        text = model.threshold_texts.get((feature, value)) or format_number(value)
+    return Test(feature, tested.name, kind, text, value, yes_goes_left=False).literal
+
+
 def make_model(
     tree: Tree,
     features: Sequence[Feature],
@@ -169,12 +181,18 @@ def export_text(model: Model) -> str:
 
 def export_rules(model: Model) -> str:
     """One line per leaf: its conditions, those on one feature merged into one; its class; confidence and counts."""
-    lines = []
+    lines = [
+        f"{' and '.join(conditions) or ALWAYS} -> {model.class_names[model.predicted(leaf)]} ({model.summary(leaf)})"
+        for leaf, conditions in rules(model)
+    ]
+    return "".join(f"{one_line(line)}\n" for line in lines)
+
+
+def rules(model: Model) -> Iterator[tuple[int, list[str]]]:
+    """Every leaf, from left to right, and its conditions, at most one per feature; none at the root."""
     for leaf, path in _paths(model):
         texts = [condition.text(model.features[f].name) for f, condition in path.items()]
-        conditions = " and ".join(text for text in texts if text) or "always"
-        lines.append(f"{conditions} -> {model.class_names[model.predicted(leaf)]} ({model.summary(leaf)})")
-    return "".join(f"{one_line(line)}\n" for line in lines)
+        yield leaf, [text for text in texts if text]
 
 
 def export_dot(model: Model) -> str:

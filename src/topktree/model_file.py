@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._files import PathLike, write_whole
 from .export import AT_MOST, EQUALS, IS_MISSING
 from .table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
 from .thresholds import half
@@ -32,8 +33,6 @@ STATUSES = ("optimal", "complete", "time_limit", "partial")
 # What the labels of a file can be; "str" are as long as the longest.
 CLASS_TYPES = ("str", "bool", "object", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 CLASS_TYPES += ("float16", "float32", "float64")
-
-PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +59,7 @@ def write_model(path: PathLike, content: dict[str, Any], classes: NDArray[Any]) 
     """Write the file whole or not at all."""
     payload = {"format": FORMAT, "version": VERSION, **content, "class_type": class_type(classes)}
     payload["checksum"] = _checksum(payload)
-    text = json.dumps(payload, indent=1, allow_nan=False) + "\n"
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, json.dumps(payload, indent=1, allow_nan=False) + "\n")
 
 
 def read_model(path: PathLike) -> SavedModel:

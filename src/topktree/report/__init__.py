@@ -1,0 +1,81 @@
+"""The report: a fitted tree as one HTML file to click through.
+
+In: a fitted classifier and rows to try it on. Out: a file that needs nothing else. The one idea: data never becomes
+markup. It travels as JSON in a block that browsers do not run, the page's script sets it as text, and the page's own
+policy lets no script run but that one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from importlib.metadata import version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from .._files import PathLike, write_whole
+from ..export import Model, export_text
+from .content import check_arguments, make_content
+
+if TYPE_CHECKING:
+    from ..classifier import TopKTreeClassifier
+    from ..classifier_cv import TopKTreeClassifierCV
+
+# In this order they are one script: each uses functions of those before it when it is called, not when it is read.
+SCRIPTS = ("dom", "charts", "tree", "row", "rules", "data", "search", "model", "main")
+
+
+def write_report(
+    path: PathLike,
+    classifier: TopKTreeClassifier,
+    model: Model,
+    X_test: ArrayLike | None,
+    y_test: ArrayLike | None,
+    *,
+    title: str | None,
+    max_rows: int,
+    cv: TopKTreeClassifierCV | None = None,
+) -> None:
+    """Write the page. `model` is the classifier's tree under the names to be shown, `cv` what chose it."""
+    check_arguments(X_test, y_test, title, max_rows)
+    content = make_content(classifier, model, X_test, y_test, title=title, max_rows=max_rows, cv=cv)
+    write_whole(path, make_page(content, export_text(model)))
+
+
+def make_page(content: dict[str, Any], text: str) -> str:
+    """The page. `text`: the tree in words, for readers without scripts."""
+    folder = files(__package__) / "page"
+    script = "\n" + "\n".join((folder / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    style = "\n" + (folder / "page.css").read_text("utf-8")
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "policy": policy,
+        "version": html.escape(version("topktree")),
+        "title": html.escape(content["title"]),
+        "text": html.escape(text),
+        "content": _json(content),
+        "style": style,
+        "script": script,
+    }
+    page = (folder / "page.html").read_text("utf-8")
+    return "".join(parts.get(piece, piece) for piece in page.replace("}", "{").split("{"))
+
+
+def _json(content: dict[str, Any]) -> str:
+    """Without what could end the block it stands in."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _hash(text: str) -> str:
+    """As a Content-Security-Policy names a script or a style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,123 @@
+// A row and its way through the tree: values typed into a form, or one of the rows that came with the page.
+
+const ANOTHER = "-1";
+
+function rowSection(tree) {
+  if (page.nodes.length === 1) return null;
+  const used = page.features.filter((feature) => feature.used);
+  const featureAt = new Map(used.map((feature) => [feature.index, feature]));
+  const fields = new Map(used.map((feature) => [feature.index, field(feature)]));
+  const answer = make("div", {class: "panel", "aria-live": "polite", id: "answer"}, make("p", {class: "quiet"}, "Type values, and see where they lead."));
+  const known = make("p", {class: "quiet", id: "known"});
+
+  function follow() {
+    const values = new Map();
+    let bad = null;
+    for (const [f, {read, name}] of fields) {
+      const value = read();
+      if (value === undefined) bad ??= name;
+      values.set(f, value);
+    }
+    if (bad !== null) {
+      replace(answer, make("p", {}, `${bad}: that is not a number. Leave it empty if it is missing.`));
+      return;
+    }
+    const steps = [];
+    let i = 0;
+    while (page.nodes[i].left !== undefined) {
+      const yes = holds(page.nodes[i], values.get(page.nodes[i].feature));
+      const [left, right] = childrenOf(page.nodes[i]);
+      const next = yes ? page.nodes[i].yes : page.nodes[i].yes === left ? right : left;
+      steps.push(`${page.nodes[i].name}${page.nodes[i].asked}? ${yes ? "Yes" : "No"}: ${shown(featureAt.get(page.nodes[i].feature), values.get(page.nodes[i].feature))}.`);
+      i = next;
+    }
+    const leaf = page.nodes[i];
+    replace(answer,
+      make("p", {class: "verdict"}, swatch(leaf.predicted), page.classes[leaf.predicted]),
+      make("p", {}, `${confidence(leaf)} that got here in training are ${page.classes[leaf.predicted]}.`),
+      make("h3", {}, "Why"), make("ol", {class: "path"}, steps.map((text) => make("li", {}, text))),
+      make("h3", {}, "The rule"), make("p", {}, `If ${leaf.rule}, then ${page.classes[leaf.predicted]}.`),
+      make("button", {type: "button", onclick: () => document.getElementById("tree").scrollIntoView()}, "Show in the tree"));
+    tree.select(i);
+  }
+
+  function show(r) {
+    const row = page.rows.values[r];
+    page.rows.features.forEach((f, column) => fields.get(f).write(row[column]));
+    follow();
+    if (page.rows.labels) replace(known, `Its class is ${page.rows.labels[r]}.`);
+  }
+
+  const form = make("form", {onsubmit: (event) => { event.preventDefault(); replace(known); follow(); },
+    oninput: () => replace(known)},
+  make("div", {class: "fields"}, [...fields.values()].map(({element}) => element)),
+  make("div", {class: "bar"}, make("button", {type: "submit"}, "Follow this row"),
+    make("button", {type: "reset", onclick: () => setTimeout(() => { replace(known); })}, "Clear")));
+  return section("follow", "Follow a row",
+    make("p", {}, `The tree looks at ${used.length === page.n_features ? `all ${count(used.length)}` : `${count(used.length)} of the ${count(page.n_features)}`} features. An empty field is a missing value.`),
+    page.rows ? rowChooser(show) : null,
+    make("div", {class: "split"}, make("div", {}, form, known), answer));
+}
+
+function rowChooser(show) {
+  const last = page.rows.values.length;
+  const input = make("input", {type: "number", min: 1, max: last, step: 1, value: 1, id: "row-number", onchange: () => go(0)});
+  const go = (by) => {
+    const asked = Math.round(Number(input.value)) + by;
+    input.value = Math.min(last, Math.max(1, Number.isFinite(asked) ? asked : 1));
+    show(input.value - 1);
+  };
+  return make("div", {class: "bar"},
+    make("label", {for: "row-number"}, `Test row, 1 to ${count(last)}:`), input,
+    make("button", {type: "button", onclick: () => go(0)}, "Show"),
+    make("button", {type: "button", onclick: () => go(-1), "aria-label": "The row before"}, "‹"),
+    make("button", {type: "button", onclick: () => go(1), "aria-label": "The next row"}, "›"),
+    last < page.rows.total ? make("span", {class: "quiet"}, `the first ${count(last)} of ${count(page.rows.total)}`) : null);
+}
+
+// Whether the test of an inner node is true; null is missing, and makes all tests false but one.
+function holds(node, value) {
+  if (node.test === "is missing") return value === null;
+  if (value === null) return false;
+  return node.test === "<=" ? value <= node.value : value === node.value;
+}
+
+function shown(feature, value) {
+  if (value === null) return "it is missing";
+  if (feature.kind === "boolean") return value === 1 ? "True" : "False";
+  if (feature.kind === "category") return feature.options.find(({code}) => code === value)?.text ?? "another value";
+  return String(value);
+}
+
+// An input for a feature: element, read() -> number, null if missing, undefined if it is no number; write(value).
+function field(feature) {
+  const input = feature.kind === "number" ? make("input", {type: "text", inputmode: "decimal", autocomplete: "off"}) : choice(feature);
+  const note = feature.kind === "number" && feature.range ? make("span", {class: "note"}, `compared with ${feature.range}`) : null;
+  const element = make("label", {}, make("span", {}, feature.name), input, note);
+  const read = () => {
+    const text = input.value.trim();
+    const value = text === "" ? null : feature.kind === "number" ? number(text) : Number(text);
+    input.setAttribute("aria-invalid", String(value === undefined));
+    return value;
+  };
+  const write = (value) => {
+    input.value = value === null ? "" : String(parsed(value));
+    if (input.selectedIndex === -1) input.value = ANOTHER;
+  };
+  return {element, read, write, name: feature.name};
+}
+
+function choice(feature) {
+  const options = feature.kind === "boolean" ? [{code: 1, text: "True"}, {code: 0, text: "False"}] : [...feature.options, {code: ANOTHER, text: "(another value)"}];
+  return make("select", {}, make("option", {value: ""}, "(missing)"), options.map(({code, text}) => make("option", {value: code}, text)));
+}
+
+function number(text) {
+  const value = Number(text.replace(/^([+-]?)inf(inity)?$/i, "$1Infinity"));
+  return Number.isNaN(value) ? undefined : value;
+}
+
+// JSON has no infinities: they come as text.
+function parsed(value) {
+  return typeof value === "string" ? Number(value) : value;
+}
