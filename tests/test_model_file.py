@@ -607,6 +607,20 @@ def test_whatever_is_of_another_type_is_refused(tampered, good, fitted):
     assert wrong == []
 
 
+def test_a_search_that_makes_no_sense_can_be_reported(tampered, good, tmp_path):
+    payload = json.loads(good)
+    for key in payload["search"]:
+        for other in (None, True, -1, 1.5, "text", [1], [None], [{}], {"a": 1}):
+            changed = copy.deepcopy(payload)
+            changed["search"][key] = other
+            loaded = load(tampered(signed(changed)))
+            loaded.report(tmp_path / "report.html")
+    for key, value in payload["search"]["root"][0].items():
+        changed = copy.deepcopy(payload)
+        changed["search"]["root"][0][key] = {"not": value}
+        assert "root" not in load(tampered(signed(changed))).search_
+
+
 def test_whatever_is_missing_is_refused(tampered, good, fitted):
     payload = json.loads(good)
     del payload["checksum"]

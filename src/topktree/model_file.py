@@ -109,7 +109,7 @@ def _parse(raw: bytes) -> SavedModel:
     _require(unknown or (_is_int(errors) and errors >= 0), '"train_errors" must be a whole number')
     _require(_is_number(cost), '"cost" must be a number')
     tree = _tree(_get(payload, "nodes", list), features, classes)
-    search = _get(payload, "search", dict)
+    search = _search(_get(payload, "search", dict), features)
     return SavedModel(parameters, features, names, classes, tree, cost, errors, status, search, alpha)
 
 
@@ -228,6 +228,33 @@ def _test(entry: dict[str, Any], features: Sequence[Feature], where: str) -> tup
         return f, half(), TREE_UNDEFINED, True
     _require(feature.kind == CATEGORY and value in feature.categories, f"{where} has an unknown category: {value!r}")
     return f, float(TREE_UNDEFINED), feature.categories.index(value), True
+
+
+def _search(search: dict[str, Any], features: Sequence[Feature]) -> dict[str, Any]:
+    """As it is, without lists that pictures and reports could not read: it is for people, and no reason to refuse."""
+    unreadable = set()
+    for key, check in (("trace", _check_step), ("root", _check_choice)):
+        try:
+            _require(isinstance(search.get(key, []), list) and _is_int(search.get("n_root", 0)), "no list")
+            for entry in search.get(key, []):
+                _require(isinstance(entry, dict), "no object")
+                check(entry, features)
+        except _Bad:
+            unreadable.add(key)
+    return {key: value for key, value in search.items() if key not in unreadable}
+
+
+def _check_step(step: dict[str, Any], features: Sequence[Feature]) -> None:
+    _require(all(_is_number(step.get(key)) for key in ("seconds", "k", "cost")), "no number")
+
+
+def _check_choice(choice: dict[str, Any], features: Sequence[Feature]) -> None:
+    score = choice.get("score", "")
+    _require(_is_int(choice.get("rank")) and _is_number(choice.get("cost")), "no number")
+    _require(score is None or _is_number(score), "no score")
+    _require(isinstance(choice.get("exact"), bool) and isinstance(choice.get("chosen"), bool), "no flags")
+    _require("test" in choice, "no test")
+    _test(choice | {"feature_index": choice.get("feature")}, features, "a choice")
 
 
 def _checksum(payload: dict[str, Any]) -> str:

@@ -67,12 +67,11 @@ def _figures(classifier: TopKTreeClassifier) -> list[tuple[str, str]]:
         ("pruned", "candidates cut off"),
         ("cache_hits", "found in the cache"),
     ):
-        if key in search:
+        if isinstance(search.get(key), int):  # a file may say anything
             found.append((name, f"{search[key]:,}"))
-    if "seconds" in search:
+    if isinstance(search.get("seconds"), float):
         found.append(("seconds", f"{search['seconds']:.3g}"))
-    if "n_threads" in search:
-        found.append(("threads", str(search["n_threads"])))
+    found.append(("threads", str(search.get("n_threads", "?"))))
     found.append(("status", classifier.status_))
     return found
 
@@ -95,7 +94,7 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
         }
         for choice in choices
     ]
-    n = classifier.search_["n_root"]
+    n = classifier.search_.get("n_root", len(choices))
     return {
         "choices": shown,
         "words": _root_words(shown, n, classifier.criterion),

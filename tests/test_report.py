@@ -1,0 +1,262 @@
+"""What a report says, read from its file without a browser: numbers against scikit-learn, names as they are."""
+
+import html
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
+
+import topktree
+from topktree import TopKTreeClassifier, TopKTreeClassifierCV
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Numbers, texts, booleans and missing values; training rows and others."""
+    random = np.random.default_rng(0)
+    n = 600
+    age = random.integers(18, 80, n).astype(float)
+    job = random.choice(["clerk", "farmer", "nurse"], n)
+    urban = random.random(n) < 0.5
+    height = np.where(random.random(n) < 0.1, np.nan, random.normal(170, 10, n).round(1))
+    rich = ((age > 45) & (job != "farmer")) ^ (random.random(n) < 0.15) ^ np.isnan(height)
+    X = pd.DataFrame({"age": age, "job": job, "urban": urban, "height": height})
+    y = np.where(rich, "high", "low")
+    return X[:400], y[:400], X[400:], y[400:]
+
+
+@pytest.fixture(scope="module")
+def fitted(people):
+    return TopKTreeClassifier(k=4, max_depth=3).fit(people[0], people[1], exact_root=True)
+
+
+def read(path):
+    text = path.read_text("utf-8")
+    (content,) = re.findall(r'<script type="application/json" id="content">(.*?)</script>', text, re.DOTALL)
+    return json.loads(content)
+
+
+def report(classifier, tmp_path, *arguments, **options):
+    classifier.report(tmp_path / "report.html", *arguments, **options)
+    return read(tmp_path / "report.html")
+
+
+def test_accuracy_confusion_and_brier_score(fitted, people, tmp_path):
+    _, _, X, y = people
+    data = report(fitted, tmp_path, X, y)["data"]
+    predicted = fitted.predict(X)
+    assert data["accuracy"] == accuracy_score(y, predicted)
+    assert data["wrong"] == np.count_nonzero(predicted != y)
+    assert data["confusion"] == confusion_matrix(y, predicted).tolist()
+    assert data["brier"] == pytest.approx(brier_score_loss(y == "low", fitted.predict_proba(X)[:, 1]))
+    assert data["usual"]["share"] == np.mean(y == data["usual"]["name"])
+    assert data["found"] == pytest.approx(np.diag(confusion_matrix(y, predicted, normalize="true")))
+    assert data["precision"] == pytest.approx(np.diag(confusion_matrix(y, predicted, normalize="pred")))
+
+
+def test_calibration(fitted, people, tmp_path):
+    _, _, X, y = people
+    confidence, is_right = fitted.predict_proba(X).max(axis=1), fitted.predict(X) == y
+    bins = report(fitted, tmp_path, X, y)["data"]["calibration"]
+    assert len(bins) > 1
+    expected = np.minimum((confidence * 10).astype(int), 9)
+    for entry, b in zip(bins, np.unique(expected), strict=True):
+        here = expected == b
+        assert entry["n"] == here.sum()
+        assert entry["promised"] == pytest.approx(confidence[here].mean())
+        assert entry["right"] == pytest.approx(is_right[here].mean())
+        assert 0 <= entry["low"] <= entry["right"] <= entry["high"] <= 1
+
+
+def test_nodes_are_those_of_the_tree(fitted, people, tmp_path):
+    _, _, X, y = people
+    content = report(fitted, tmp_path, X, y)
+    nodes, tree = content["nodes"], fitted.tree_
+    assert [node["rows"] for node in nodes] == tree.n_node_samples.tolist()
+    assert [node["counts"] for node in nodes] == tree.value.tolist()
+    path = fitted.decision_path(X).toarray()
+    for i, node in enumerate(nodes):
+        here = path[:, i] == 1
+        assert node["seen"] == [np.count_nonzero(y[here] == label) for label in fitted.classes_]
+    rules = [line.split(" -> ")[0] for line in fitted.export_rules().splitlines()]
+    assert [node["rule"] for node in nodes if "rule" in node] == rules
+
+
+def test_rows_follow_the_same_way_in_python(fitted, people, tmp_path):
+    """What the page's script does with the tests of the nodes, done here."""
+    _, _, X, y = people
+    content = report(fitted, tmp_path, X, y, max_rows=150)
+    rows = content["rows"]
+    assert len(rows["values"]) == 150
+    assert rows["total"] == len(X)
+    assert rows["labels"] == y[:150].tolist()
+    leaves = fitted.apply(X)
+    for values, leaf in zip(rows["values"], leaves[:150], strict=True):
+        known = dict(zip(rows["features"], values, strict=True))
+        i = 0
+        while "left" in content["nodes"][i]:
+            node = content["nodes"][i]
+            value = known[node["feature"]]
+            if node["test"] == "is missing":
+                yes = value is None
+            else:
+                yes = value is not None and (value <= node["value"] if node["test"] == "<=" else value == node["value"])
+            i = node["yes"] if yes else node["left"] + node["right"] - node["yes"]
+        assert i == leaf
+
+
+def test_choices_at_the_root(fitted, tmp_path):
+    root = report(fitted, tmp_path)["search"]["root"]
+    assert [choice["cost"] for choice in root["choices"]] == [choice["cost"] for choice in fitted.search_["root"]]
+    assert all(choice["exact"] for choice in root["choices"])
+    (chosen,) = [choice for choice in root["choices"] if choice["chosen"]]
+    assert f"|--- {chosen['literal']}\n" in fitted.export_text()
+    assert root["unit"] == "errors"
+
+
+def test_without_rows_only_training_data_are_shown(fitted, tmp_path):
+    content = report(fitted, tmp_path)
+    assert content["data"] is None
+    assert content["rows"] is None
+    assert content["training"]["wrong"] == fitted.train_errors_
+
+
+def test_rows_without_labels_can_be_followed(fitted, people, tmp_path):
+    content = report(fitted, tmp_path, people[2])
+    assert content["data"] is None
+    assert content["rows"]["labels"] is None
+    assert len(content["rows"]["values"]) == 100
+
+
+def test_no_row_is_in_the_file_if_max_rows_is_0(fitted, people, tmp_path):
+    content = report(fitted, tmp_path, people[2], people[3], max_rows=0)
+    assert content["rows"] is None
+    assert content["data"]["total"] == 200
+
+
+def test_classes_that_training_had_not_count_as_wrong(fitted, people, tmp_path):
+    _, _, X, y = people
+    y = y.astype(object)
+    y[:7] = "middling"
+    data = report(fitted, tmp_path, X, y)["data"]
+    assert data["unknown"] == 7
+    assert data["wrong"] == np.count_nonzero(fitted.predict(X) != y)
+    assert data["actual"] == ["high", "low", "(other)"]
+
+
+def test_cross_validation_tells_what_it_chose_from(people, tmp_path):
+    X, y, X_test, y_test = people
+    cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(1, 2), cv=3).fit(X, y)
+    content = report(cv, tmp_path, X_test, y_test)
+    lines = content["choices"]["grid"]["lines"]
+    assert [line["name"] for line in lines] == ["k = 1", "k = 4"]
+    scores = [point["score"] for line in lines for point in line["points"]]
+    assert scores == pytest.approx(cv.cv_results_["mean_test_score"].tolist())
+    assert sum(point["chosen"] for line in lines for point in line["points"]) == 1
+    assert content["data"]["accuracy"] == cv.score(X_test, y_test)
+    assert ["ks", "(1, 4)"] in content["parameters"]
+
+
+def test_pruning_says_what_each_leaf_buys(fitted, people, tmp_path):
+    steps = report(fitted, tmp_path, people[2], people[3])["choices"]["pruning"]
+    path = fitted.pruning_path()
+    assert [step["leaves"] for step in steps] == path.n_leaves.tolist()
+    assert [step["train"] for step in steps] == pytest.approx(1 - path.errors)
+    assert steps[0]["test"] == pytest.approx(fitted.score(people[2], people[3]))
+
+
+def test_weights(people, tmp_path):
+    X, y, _, _ = people
+    weights = np.random.default_rng(1).random(len(y))
+    clf = TopKTreeClassifier(k=2, max_depth=2, class_weight="balanced").fit(X, y, sample_weight=weights)
+    content = report(clf, tmp_path)
+    assert content["weighted"]
+    assert content["training"]["wrong"] == pytest.approx(clf.cost_)
+    assert content["search"]["root"]["unit"] == "cost"
+
+
+def test_a_saved_model_gives_the_same_file(fitted, people, tmp_path):
+    fitted.report(tmp_path / "a.html", people[2], people[3], title="T")
+    fitted.save(tmp_path / "model.json")
+    topktree.load(tmp_path / "model.json").report(tmp_path / "b.html", people[2], people[3], title="T")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_a_model_without_a_known_search(fitted, tmp_path):
+    fitted.save(tmp_path / "model.json")
+    loaded = topktree.load(tmp_path / "model.json")
+    loaded.search_ = {}
+    content = report(loaded, tmp_path)["search"]
+    assert content["root"] is None
+    assert content["trace"] == []
+
+
+@pytest.mark.parametrize("max_depth", [0, 1])
+def test_small_trees(people, max_depth, tmp_path):
+    content = report(TopKTreeClassifier(max_depth=max_depth).fit(*people[:2]), tmp_path, people[2], people[3])
+    assert len(content["nodes"]) == 2 * max_depth + 1
+
+
+def test_other_names(fitted, tmp_path):
+    names, classes = ["a", "b", "c", "d"], ["A", "B"]
+    content = report(fitted, tmp_path, feature_names=names, class_names=classes, title="Who?")
+    assert content["title"] == "Who?"
+    assert content["classes"] == classes
+    assert {feature["name"] for feature in content["features"]} == set(names)
+
+
+def test_names_are_text_wherever_they_stand(tmp_path):
+    bad = ["<script>alert(1)</script>", "</script><b>", "<!--", "]]>", "\u2028\u2029 &amp;"]
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({name: random.random(60) for name in bad})
+    y = np.where(X[bad[0]] > 0.5, "</title><script>alert(2)</script>", "<img src=x onerror=alert(3)>")
+    clf = TopKTreeClassifier(k=2, max_depth=2).fit(X, y)
+    clf.report(tmp_path / "r.html", X, y, title="</title><script>alert(4)</script>")
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert len(re.findall("<script", text)) == 2  # the content and the page's own
+    assert len(re.findall("</script", text)) == 2
+    assert "<img" not in text
+    assert "<!--" not in text
+    assert f"<title>{html.escape('</title><script>alert(4)</script>')}</title>" in text
+    assert {feature["name"] for feature in read(tmp_path / "r.html")["features"]} >= set(bad[:4])
+
+
+def test_the_file_needs_nothing_else(fitted, people, tmp_path):
+    fitted.report(tmp_path / "r.html", people[2], people[3])
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "default-src 'none'" in text
+    addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+[\w./-]*", text))
+    assert addresses <= {"http://www.w3.org/2000/svg"}  # a name, not a place
+    assert len(text) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y_test": ["high"]}, "X_test must be given"),
+        ({"title": 3}, "title must be"),
+        ({"max_rows": -1}, "max_rows must be"),
+        ({"class_names": ["one"]}, "class_names must have 2 names"),
+    ],
+)
+def test_bad_arguments(fitted, tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        fitted.report(tmp_path / "r.html", **arguments)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_labels_and_rows_must_fit(fitted, people, tmp_path):
+    with pytest.raises(ValueError, match="y must have a label for each"):
+        fitted.report(tmp_path / "r.html", people[2], people[3][:5])
+
+
+def test_a_file_that_was_there_survives_an_error(fitted, people, tmp_path):
+    (tmp_path / "r.html").write_text("before")
+    with pytest.raises(ValueError, match="labels that training had"):
+        fitted.report(tmp_path / "r.html", people[2], np.arange(200))
+    assert (tmp_path / "r.html").read_text() == "before"
+    with pytest.raises(FileNotFoundError):
+        fitted.report(tmp_path / "no folder" / "r.html")
