@@ -616,6 +616,8 @@ def test_a_search_that_makes_no_sense_can_be_reported(tampered, good, tmp_path):
             loaded = load(tampered(signed(changed)))
             loaded.report(tmp_path / "report.html")
     for key, value in payload["search"]["root"][0].items():
+        if key == "value":  # its test is "is missing", which has none
+            continue
         changed = copy.deepcopy(payload)
         changed["search"]["root"][0][key] = {"not": value}
         assert "root" not in load(tampered(signed(changed))).search_
