@@ -22,7 +22,7 @@ BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp)
 demo: $(VENV)/installed
 	@$(PY) -m topktree._demo
 
-test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools
+test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools
 	@$(call cpp_tests,release,Release,)
 	@$(PY) -m pytest --quiet $(PYTEST)
 

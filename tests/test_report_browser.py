@@ -1,0 +1,353 @@
+"""The report in a real browser: Chromium, headless. Skipped where there is none, unless TOPKTREE_BROWSER=required."""
+
+import os
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from topktree import TopKTreeClassifier, TopKTreeClassifierCV
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+FLAGS += ["--disable-quic", "--disable-component-update"]
+
+if os.environ.get("TOPKTREE_BROWSER") != "required":
+    pytest.importorskip("playwright")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine", allow_module_level=True)
+
+WIDTHS = {"phone": 360, "tablet": 820, "desktop": 1440}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens a file; whatever the page says to the console, or tries to load, fails the test at its end."""
+    contexts, trouble = [], []
+
+    def watch(page):
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else trouble.append(request.url),
+        )
+
+    def start(path, width=WIDTHS["desktop"], **options):
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        watch(page)
+        page.goto(path.as_uri())
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(as_frame=True, return_X_y=True)
+    y = np.where(y == 0, "malignant", "benign")
+    clf = TopKTreeClassifier(k=8, max_depth=3).fit(X[:400], y[:400], exact_root=True)
+    return clf, X[400:], y[400:]
+
+
+@pytest.fixture(scope="module")
+def cancer_file(cancer, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "cancer.html"
+    clf, X, y = cancer
+    clf.report(path, X, y, title="Breast cancer")
+    return path
+
+
+def leaf_of(page):
+    """The node that is selected in the tree."""
+    return int(page.locator("[role=treeitem][aria-selected=true]").get_attribute("id").removeprefix("node-"))
+
+
+def marked(page):
+    return {
+        int(i.removeprefix("node-")) for i in page.locator(".node.on").evaluate_all("nodes => nodes.map(n => n.id)")
+    }
+
+
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_loads_and_fits_the_width(open_page, cancer_file, width):
+    page = open_page(cancer_file, width)
+    assert page.title() == "Breast cancer"
+    assert page.locator("h2").all_inner_texts() == [
+        "The tree",
+        "Follow a row",
+        "The rules",
+        "How right it is",
+        "The search",
+        "Other sizes",
+        "The model",
+    ]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_clicking_a_node_tells_who_gets_there(open_page, cancer, cancer_file):
+    clf, X, _ = cancer
+    page = open_page(cancer_file)
+    leaf = int(clf.apply(X)[0])
+    page.locator(f"#node-{leaf}").click()
+    assert leaf_of(page) == leaf
+    assert marked(page) == set(np.flatnonzero(clf.decision_path(X).toarray()[0]).tolist())
+    details = page.locator("#details").inner_text()
+    assert clf.predict(X)[0] in details
+    assert f"{clf.tree_.n_node_samples[leaf]} rows" in details
+    assert "The way here" in details
+
+
+def test_folding_hides_what_is_below_and_selecting_unfolds(open_page, cancer, cancer_file):
+    clf, _, _ = cancer
+    page = open_page(cancer_file)
+    left = int(clf.tree_.children_left[0])
+    page.locator(f"#node-{left} .fold").click()
+    assert page.locator(f"#node-{left}").get_attribute("aria-expanded") == "false"
+    assert page.locator(f"#node-{left + 1}").count() == 0
+    page.locator("#rules tbody tr").first.click()
+    assert page.locator(f"#node-{leaf_of(page)}").is_visible()
+    page.get_by_role("button", name="Unfold all").click()
+    assert page.locator("[role=treeitem]").count() == clf.tree_.node_count
+
+
+def test_the_keyboard_alone(open_page, cancer, cancer_file):
+    clf, _, _ = cancer
+    page = open_page(cancer_file)
+    page.locator("#node-0").focus()
+    page.keyboard.press("ArrowRight")
+    assert leaf_of(page) == clf.tree_.children_left[0]
+    assert page.evaluate("document.activeElement.id") == f"node-{leaf_of(page)}"
+    page.keyboard.press("ArrowLeft")
+    assert leaf_of(page) == 0
+    page.keyboard.press("Enter")
+    assert page.locator("[role=treeitem]").count() == 1
+    page.keyboard.press("Enter")
+    assert page.locator("[role=treeitem]").count() == clf.tree_.node_count
+    page.keyboard.press("End")
+    assert leaf_of(page) == clf.tree_.node_count - 1
+    # Every control of the page can be reached by the Tab key, and says what it is.
+    names = page.locator("button, input, select").evaluate_all(
+        """controls => controls.filter(control => control.tabIndex >= 0).map(
+            control => control.textContent.trim() || control.ariaLabel || control.labels?.[0]?.textContent)"""
+    )
+    assert len(names) > 20
+    assert all(names)
+
+
+def test_zooming_and_dragging(open_page, cancer_file):
+    page = open_page(cancer_file, WIDTHS["phone"])
+    card = page.locator("#node-0")
+    before = card.bounding_box()["width"]
+    page.get_by_role("button", name="Zoom in").click()
+    assert card.bounding_box()["width"] == pytest.approx(1.25 * before, rel=0.02)
+    page.get_by_role("button", name="Whole tree").click()
+    canvas = page.locator(".canvas").bounding_box()
+    for box in (card.bounding_box() for card in page.locator(".node").all()):
+        assert box["x"] + box["width"] <= canvas["x"] + canvas["width"] + 1
+    for _ in range(4):
+        page.get_by_role("button", name="Zoom in").click()
+    scrolled = page.evaluate("document.querySelector('.canvas').scrollLeft")
+    x, y = canvas["x"] + canvas["width"] / 2, canvas["y"] + 20
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 60, y, steps=4)
+    page.mouse.up()
+    assert page.evaluate("document.querySelector('.canvas').scrollLeft") == pytest.approx(scrolled + 60, abs=2)
+
+
+def test_typing_a_row_leads_to_its_leaf(open_page, cancer, cancer_file):
+    clf, X, _ = cancer
+    page = open_page(cancer_file)
+    for row in (0, 5, 11):
+        for name in {clf.feature_names_in_[f] for f in clf.tree_.feature if f >= 0}:
+            field(page, name).fill(repr(float(X[name].iloc[row])))
+        page.get_by_role("button", name="Follow this row").click()
+        assert leaf_of(page) == clf.apply(X)[row]
+        answer = page.locator("#answer").inner_text()
+        assert answer.startswith(clf.predict(X)[row])
+        rule = clf.export_rules().splitlines()[sorted(set(leaves(clf))).index(clf.apply(X)[row])].split(" -> ")[0]
+        assert f"If {rule}, then {clf.predict(X)[row]}." in answer
+
+
+def field(page, name):
+    label = page.locator("#follow .fields label").filter(has=page.get_by_text(name, exact=True))
+    return label.locator("input, select")
+
+
+def leaves(clf):
+    return np.flatnonzero(clf.tree_.children_left < 0).tolist()
+
+
+def test_what_is_no_number_is_said(open_page, cancer_file):
+    page = open_page(cancer_file)
+    first = page.locator("#follow .fields input").first
+    first.fill("twelve")
+    page.get_by_role("button", name="Follow this row").click()
+    assert "that is not a number" in page.locator("#answer").inner_text()
+    assert first.get_attribute("aria-invalid") == "true"
+
+
+def test_following_the_rows_that_came_along(open_page, cancer, cancer_file):
+    clf, X, y = cancer
+    page = open_page(cancer_file)
+    page.get_by_role("button", name="Show", exact=True).click()
+    for row in range(20):
+        assert leaf_of(page) == clf.apply(X)[row]
+        assert marked(page) == set(np.flatnonzero(clf.decision_path(X).toarray()[row]).tolist())
+        assert page.locator("#known").inner_text() == f"Its class is {y[row]}."
+        page.get_by_role("button", name="The next row").click()
+
+
+def test_rules_are_sorted_and_filtered(open_page, cancer, cancer_file):
+    clf, _, _ = cancer
+    page = open_page(cancer_file)
+
+    def column(c):
+        texts = page.locator(f"#rules tbody tr td:nth-child({c})").all_inner_texts()
+        return [float(text.split(" ")[0].replace(",", "")) for text in texts]
+
+    assert column(4) == sorted(column(4), reverse=True)  # support
+    page.get_by_role("button", name="confidence").click()
+    assert column(5) == sorted(column(5), reverse=True)
+    page.get_by_role("button", name="confidence").click()
+    assert column(5) == sorted(column(5))
+    assert len(column(5)) == clf.get_n_leaves()
+    page.get_by_label("Class", exact=True).select_option(label="malignant")
+    assert 0 < page.locator("#rules tbody tr").count() < clf.get_n_leaves()
+    page.get_by_placeholder("words of a rule").fill("no such words")
+    assert page.locator("#rules tbody tr").count() == 0
+
+
+def test_what_it_says_of_the_rows(open_page, cancer, cancer_file):
+    clf, X, y = cancer
+    page = open_page(cancer_file)
+    text = page.locator("#accuracy").inner_text()
+    assert f"{100 * clf.score(X, y):.1f} % of {len(y)} rows right" in text
+    cells = page.locator(".confusion").first.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert cells[0] == str(np.count_nonzero((y == "benign") & (clf.predict(X) == "benign")))
+    assert "(chosen)" in page.locator("#search tr.chosen").inner_text()
+    assert f"{clf.search_['nodes']:,}" in page.locator("#search").inner_text()
+
+
+def test_dark_mode_and_print(open_page, cancer_file, tmp_path):
+    luminance = "c => c.match(/\\d+/g).slice(0, 3).reduce((sum, n) => sum + Number(n), 0)"
+    ground = f"({luminance})(getComputedStyle(document.body).backgroundColor)"
+    assert open_page(cancer_file).evaluate(ground) > 600
+    page = open_page(cancer_file, color_scheme="dark")
+    assert page.evaluate(ground) < 150
+    printed = page.pdf(format="A4")
+    assert printed.startswith(b"%PDF")
+    page.emulate_media(media="print")
+    assert page.evaluate(ground) > 600
+    assert not page.locator("#follow").is_visible()
+    assert page.locator("#rules tbody tr").first.is_visible()
+
+
+def test_markup_in_names_is_shown_and_not_run(open_page, tmp_path):
+    random = np.random.default_rng(0)
+    script, image = "<script>alert(1)</script>", "<img src=x onerror=alert(3)>"
+    X = pd.DataFrame({script: random.random(200), "b": random.choice([image, "</script><script>alert(2)", "ok"], 200)})
+    y = np.where((X[script] > 0.5) ^ (X["b"] == image), "</title><script>alert(4)</script>", "<b>bold</b>")
+    clf = TopKTreeClassifier(k=4, max_depth=3).fit(X, y)
+    clf.report(tmp_path / "r.html", X, y, title="<script>alert(5)</script>")
+    page = open_page(tmp_path / "r.html")
+    assert page.locator("h1").inner_text() == "<script>alert(5)</script>"
+    assert script in page.locator("#rules tbody").inner_text()
+    field(page, script).fill("0.7")
+    field(page, "b").select_option(label=image)
+    page.get_by_role("button", name="Follow this row").click()
+    row = pd.DataFrame({script: [0.7], "b": [image]})
+    assert leaf_of(page) == clf.apply(row)[0]
+    assert page.locator(".verdict").inner_text() == clf.predict(row)[0]
+    assert page.locator("main img, main b").count() == 0
+
+
+def test_missing_values_booleans_and_other_categories(open_page, tmp_path):
+    random = np.random.default_rng(1)
+    n = 400
+    X = pd.DataFrame(
+        {
+            "size": np.where(random.random(n) < 0.3, np.nan, random.random(n)),
+            "colour": random.choice(["red", "green", "blue"], n),
+            "new": random.random(n) < 0.5,
+        }
+    )
+    y = X["size"].isna() ^ (X["colour"] == "red") ^ X["new"]
+    clf = TopKTreeClassifier(k="all", max_depth=3).fit(X, y)
+    clf.report(tmp_path / "r.html", X)
+    page = open_page(tmp_path / "r.html")
+    page.get_by_role("button", name="Show", exact=True).click()
+    for row in range(12):
+        assert leaf_of(page) == clf.apply(X)[row]
+        page.get_by_role("button", name="The next row").click()
+    field(page, "size").fill("")
+    field(page, "colour").select_option(label="(another value)")
+    field(page, "new").select_option(label="True")
+    page.get_by_role("button", name="Follow this row").click()
+    odd = pd.DataFrame({"size": [np.nan], "colour": ["violet"], "new": [True]})
+    assert leaf_of(page) == clf.apply(odd)[0]
+    assert "it is missing" in page.locator("#answer").inner_text()
+
+
+@pytest.mark.parametrize("width", [WIDTHS["phone"], WIDTHS["desktop"]])
+def test_a_deep_tree_and_thirty_classes(open_page, tmp_path, width):
+    random = np.random.default_rng(2)
+    X = random.random((6000, 8))
+    codes = (X[:, :8] > 0.5) @ (1 << np.arange(8))
+    deep = TopKTreeClassifier(k=1, max_depth=8).fit(X, codes % 30, exact_root=True)
+    deep.report(tmp_path / "deep.html", X, codes % 30)
+    assert deep.get_n_leaves() == 256
+    assert (tmp_path / "deep.html").stat().st_size < 1_000_000
+    page = open_page(tmp_path / "deep.html", width)
+    assert page.locator("[role=treeitem]").count() < 50
+    leaf = int(deep.apply(X)[0])
+    page.get_by_role("button", name="Show", exact=True).click()
+    assert leaf_of(page) == leaf
+    assert page.locator(f"#node-{leaf}").is_visible()
+    page.get_by_role("button", name="Unfold all").click()
+    assert page.locator("[role=treeitem]").count() == 511
+    assert page.locator("#rules tbody tr").count() == 256
+    assert page.locator(".confusion").first.locator("tbody tr").count() == 31
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_page_of_a_cross_validation(open_page, cancer, tmp_path):
+    _, X, y = cancer
+    cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(1, 2), cv=3).fit(X, y)
+    cv.report(tmp_path / "cv.html", X, y)
+    page = open_page(tmp_path / "cv.html")
+    assert "k and depth, by cross-validation" in page.locator("#choices").inner_text()
+    assert page.locator("#choices svg polyline").count() == 4  # two lines and their keys
+    assert page.locator("#choices svg title").filter(has_text="chosen").count() == 1
+
+
+@pytest.mark.parametrize("options", [{"max_depth": 0}, {"max_depth": 1, "class_weight": "balanced"}])
+def test_small_and_weighted_trees(open_page, cancer, tmp_path, options):
+    _, X, y = cancer
+    TopKTreeClassifier(**options).fit(X, y).report(tmp_path / "small.html", X, y)
+    page = open_page(tmp_path / "small.html")
+    assert page.locator("[role=treeitem]").count() == 2 * options["max_depth"] + 1
+
+
+def test_without_scripts_the_tree_is_there_as_text(open_page, cancer, cancer_file):
+    page = open_page(cancer_file, java_script_enabled=False)
+    assert page.locator("noscript pre").inner_text().strip() == cancer[0].export_text().strip()
