@@ -88,8 +88,19 @@ class Binarizer(TransformerMixin, BaseEstimator):
     features_ : tuple of Feature
         Name, kind, categories and missing values of every feature.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Only if `X` had string column names.
+
+    Examples
+    --------
+    >>> from topktree import Binarizer
+    >>> X = [[18, "red"], [35, "blue"], [52, "red"], [None, "blue"]]
+    >>> binarizer = Binarizer().fit(X)
+    >>> binarizer.get_feature_names_out(["age", "colour"]).tolist()
+    ['age <= 26.5', 'age <= 43.5', 'age is missing', 'colour = blue']
+    >>> binarizer.transform([[40, "red"], [None, "green"]])
+    array([[False,  True, False, False],
+           [False, False,  True, False]])
     """
 
     def __init__(
@@ -107,7 +118,16 @@ class Binarizer(TransformerMixin, BaseEstimator):
         self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the columns."""
+        """Find the columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import Binarizer
+        >>> X, y = load_iris(return_X_y=True)
+        >>> len(Binarizer(max_thresholds=4).fit(X, y).columns_), len(Binarizer(strategy="exact").fit(X, y).columns_)
+        (15, 118)
+        """
         self._check_parameters()
         if self.strategy == "guess" and y is None:
             raise ValueError('This Binarizer with strategy="guess" requires y to be passed, but the target y is None')
@@ -128,7 +148,18 @@ class Binarizer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
-        """Boolean array (n_rows, n_columns): where each column's literal is true."""
+        """Boolean array (n_rows, n_columns): where each column's literal is true.
+
+        Examples
+        --------
+        >>> from topktree import Binarizer
+        >>> X = [[18, "red"], [35, "blue"], [52, "red"], [None, "blue"]]
+        >>> Binarizer(max_thresholds=1).fit(X).transform(X)
+        array([[ True, False, False],
+               [ True, False,  True],
+               [False, False, False],
+               [False,  True,  True]])
+        """
         check_is_fitted(self)
         encoded = encode(read_table(self, X, reset=False), self.features_)
         result = np.empty((len(encoded), len(self.columns_)), dtype=np.bool_)
@@ -137,7 +168,15 @@ class Binarizer(TransformerMixin, BaseEstimator):
         return result
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """The literal of each column."""
+        """The literal of each column.
+
+        Examples
+        --------
+        >>> from topktree import Binarizer
+        >>> X = [[18, "red"], [35, "blue"], [52, "red"], [None, "blue"]]
+        >>> Binarizer(max_thresholds=1).fit(X).get_feature_names_out(["age", "colour"]).tolist()
+        ['age <= 43.5', 'age is missing', 'colour = blue']
+        """
         check_is_fitted(self)
         names = _checked_names(input_features, self.features_, getattr(self, "feature_names_in_", None))
         columns = self.columns_

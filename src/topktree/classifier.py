@@ -99,11 +99,11 @@ class TopKTreeClassifier(FittedTree):
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Only if `X` had string column names.
     features_ : tuple of Feature
         Name, kind, categories and missing values of each feature.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
         Share of each feature in the decrease of impurity (the criterion's own; entropy for "gain_ratio" and callables).
     tree_ : Tree
         The tree as flat arrays, named as scikit-learn names them.
@@ -128,6 +128,17 @@ class TopKTreeClassifier(FittedTree):
     they are integers, whole multiples of the smallest weight, or fractions of a power of two; other real weights are
     rounded to 2**-20 of the largest one, and up to that if they are smaller. A `leaf_penalty` is rounded to 2**-20 of
     one row's weight. Rows of weight zero are left out.
+
+    Examples
+    --------
+    >>> from topktree import TopKTreeClassifier, datasets
+    >>> X, y = datasets.load_monks(1, return_X_y=True)
+    >>> for k in (1, 4, "all"):
+    ...     clf = TopKTreeClassifier(k=k, max_depth=4).fit(X, y)
+    ...     print(k, clf.train_errors_, clf.get_n_leaves(), clf.status_)
+    1 72 4 complete
+    4 24 9 complete
+    all 12 10 optimal
     """
 
     def __init__(
@@ -180,6 +191,18 @@ class TopKTreeClassifier(FittedTree):
         `exact_root=True` finds the cost of the best tree below every candidate of the root, also of those that can no
         longer win, for `search_["root"]` and the report: the same tree, for some 3 to 30 % more work at small k, and
         a lot more with `k="all"`.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> clf = TopKTreeClassifier(k=8, max_depth=4)
+        >>> clf.fit(X, y, callback=lambda tree: print(tree.search_["k_reached"], tree.train_errors_)).status_
+        1 72
+        2 36
+        4 24
+        8 12
+        'complete'
         """
         start = time.perf_counter()
         self._check_parameters()
@@ -198,6 +221,17 @@ class TopKTreeClassifier(FittedTree):
         Each is what `fit` gives with the penalty listed beside it. The classifier itself stays as it is, and its own
         `leaf_penalty` and `verbose` are ignored. `time_limit` is for the whole call: when time is up, the path has the
         trees known by then. The tree with the fewest errors is always found, however long that takes.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> print(TopKTreeClassifier(max_depth=3).leaf_penalty_path(X, y))
+        leaf_penalty  n_leaves  depth  errors  train_accuracy
+               0.009         7      3      48          0.8889
+                0.03         4      3      72          0.8333
+                 0.1         2      1     108          0.7500
+                 0.4         1      0     216          0.5000
         """
         start = time.perf_counter()
         classifier = clone(self).set_params(leaf_penalty=0.0)
@@ -207,11 +241,30 @@ class TopKTreeClassifier(FittedTree):
     def plot(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
     ) -> Any:
-        """Draw the tree with matplotlib, on `ax` or a new figure; returns the Axes."""
+        """Draw the tree with matplotlib, on `ax` or a new figure; returns the Axes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
+        >>> ax = clf.plot(class_names=["setosa", "versicolor", "virginica"])
+        >>> ax.figure.savefig("tree.png")
+        """
         return plot_tree(self._model(feature_names, class_names), ax)
 
     def plot_search(self, ax: Any = None) -> Any:
-        """Draw how the cost fell as the search widened k, over the seconds it took; returns the Axes."""
+        """Draw how the cost fell as the search widened k, over the seconds it took; returns the Axes.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> clf = TopKTreeClassifier(k="all", max_depth=4, time_limit=60).fit(X, y)
+        >>> ax = clf.plot_search()
+        >>> ax.figure.savefig("search.png")
+        """
         check_is_fitted(self)
         return plot_trace(self.search_.get("trace", []), self.status_, ax)
 
@@ -222,6 +275,16 @@ class TopKTreeClassifier(FittedTree):
         per leaf from which on it is the best one, a fraction of the training weight as `leaf_penalty` is; `errors`, the
         fraction of the training weight that it misclassifies, where scikit-learn has impurities; and `n_leaves`. The
         first is the smallest subtree with the errors of the tree itself.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
+        >>> path = clf.pruning_path()
+        >>> path.n_leaves.tolist(), path.errors.round(3).tolist()
+        ([3, 2, 1], [0.04, 0.333, 0.667])
         """
         check_is_fitted(self)
         return Bunch(**pruning.describe_sequence(self.tree_))
@@ -239,6 +302,16 @@ class TopKTreeClassifier(FittedTree):
         the search for the tree that was pruned. Where splits were removed `train_errors_` counts the rows that had
         weight in `fit`, or is None if the tree does not tell: it holds the weights of the classes at its nodes, and
         the numbers of rows only follow from these if every row weighs 1.
+
+        Examples
+        --------
+        >>> from sklearn.model_selection import train_test_split
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_tic_tac_toe(return_X_y=True)
+        >>> X_fit, X_prune, y_fit, y_prune = train_test_split(X, y, random_state=0)
+        >>> clf = TopKTreeClassifier(max_depth=6).fit(X_fit, y_fit)
+        >>> clf.get_n_leaves(), clf.prune(X_prune, y_prune).get_n_leaves()
+        (42, 28)
         """
         check_is_fitted(self)
         _parameters.check_choice("rule", rule, pruning.RULES)
@@ -283,6 +356,15 @@ class TopKTreeClassifier(FittedTree):
         what the search did; a reader can type a row's values and follow it to its leaf. The first `max_rows` rows of
         `X_test` are in the file, as far as the tree looks at them, to be followed as well: 0 keeps them out. The same
         tree and rows always give the same file.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import train_test_split
+        >>> from topktree import TopKTreeClassifier
+        >>> X_train, X_test, y_train, y_test = train_test_split(*load_iris(return_X_y=True), random_state=0)
+        >>> clf = TopKTreeClassifier(max_depth=2).fit(X_train, y_train)
+        >>> clf.report("report.html", X_test, y_test, title="Iris")
         """
         model = self._model(feature_names, class_names)
         write_report(path, self, model, X_test, y_test, title=title, max_rows=max_rows)
@@ -291,6 +373,13 @@ class TopKTreeClassifier(FittedTree):
         """Write the fitted classifier to a JSON file, which `topktree.load` reads.
 
         A criterion of your own is not saved: set it again before you fit again.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> clf = TopKTreeClassifier(k=4, max_depth=3).fit(X, y)
+        >>> clf.save("model.json")
         """
         check_is_fitted(self)
         self._check_parameters(criterion_is_lost=self.criterion is None)
@@ -414,7 +503,16 @@ class TopKTreeClassifier(FittedTree):
 
 
 def load(path: PathLike) -> TopKTreeClassifier:
-    """The classifier that `TopKTreeClassifier.save` wrote. Nothing in the file is run as code."""
+    """The classifier that `TopKTreeClassifier.save` wrote. Nothing in the file is run as code.
+
+    Examples
+    --------
+    >>> import topktree
+    >>> X, y = topktree.datasets.load_monks(1, return_X_y=True)
+    >>> topktree.TopKTreeClassifier(max_depth=3).fit(X, y).save("model.json")
+    >>> topktree.load("model.json").get_n_leaves()
+    7
+    """
     saved = read_model(path)
     try:
         parameters = _parameters.from_json(saved.parameters)

@@ -97,6 +97,14 @@ min_weight_fraction_leaf
         That of `best_estimator_`, or "time_limit" if some of the grid was not finished.
     search_ : dict
         Of `best_estimator_`.
+
+    Examples
+    --------
+    >>> from topktree import TopKTreeClassifierCV, datasets
+    >>> X, y = datasets.load_monks(1, return_X_y=True)
+    >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+    >>> cv.best_params_
+    {'k': 4, 'max_depth': 4, 'leaf_penalty': 0.0}
     """
 
     def __init__(
@@ -142,7 +150,18 @@ min_weight_fraction_leaf
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: ArrayLike | None = None
     ) -> Self:
-        """Try the grid, choose, and fit the choice to all rows. `groups` is for a `cv` that keeps groups together."""
+        """Try the grid, choose, and fit the choice to all rows. `groups` is for a `cv` that keeps groups together.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import RepeatedStratifiedKFold
+        >>> from topktree import TopKTreeClassifierCV
+        >>> X, y = load_iris(return_X_y=True)
+        >>> splitter = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
+        >>> TopKTreeClassifierCV(ks=(1, 8), max_depths=(1, 2), cv=splitter).fit(X, y).n_splits_
+        10
+        """
         start = time.monotonic()
         candidates = self._candidates()
         tree = self._tree(candidates)
@@ -169,7 +188,16 @@ min_weight_fraction_leaf
         return self
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """By `scoring`, which is accuracy unless it says otherwise."""
+        """By `scoring`, which is accuracy unless it says otherwise.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifierCV, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+        >>> cv.score(X, y)
+        0.9444444444444444
+        """
         check_is_fitted(self)
         if self.scorer_.is_accuracy:
             return super().score(X, y, sample_weight)
@@ -179,6 +207,14 @@ min_weight_fraction_leaf
         """Draw the scores against the depth, a line per k, with their standard errors; returns the Axes.
 
         Of several leaf penalties, those of the chosen one are drawn. A ring marks the choice.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifierCV, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+        >>> ax = cv.plot()
+        >>> ax.figure.savefig("choice.png")
         """
         check_is_fitted(self)
         results, chosen = self.cv_results_, self.best_params_
@@ -196,12 +232,30 @@ min_weight_fraction_leaf
     def plot_tree(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
     ) -> Any:
-        """Draw the chosen tree; returns the Axes."""
+        """Draw the chosen tree; returns the Axes.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifierCV, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+        >>> ax = cv.plot_tree(feature_names=["a1", "a2", "a3", "a4", "a5", "a6"])
+        >>> ax.figure.savefig("tree.png")
+        """
         check_is_fitted(self)
         return self.best_estimator_.plot(ax, feature_names=feature_names, class_names=class_names)
 
     def plot_search(self, ax: Any = None) -> Any:
-        """Draw the search of the chosen tree; returns the Axes."""
+        """Draw the search of the chosen tree; returns the Axes.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifierCV, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+        >>> ax = cv.plot_search()
+        >>> ax.figure.savefig("search.png")
+        """
         check_is_fitted(self)
         return self.best_estimator_.plot_search(ax)
 
@@ -216,24 +270,58 @@ min_weight_fraction_leaf
         feature_names: ArrayLike | None = None,
         class_names: ArrayLike | None = None,
     ) -> None:
-        """Write a page about the chosen tree and the choice: see `TopKTreeClassifier.report`."""
+        """Write a page about the chosen tree and the choice: see `TopKTreeClassifier.report`.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifierCV, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+        >>> cv.report("report.html")
+        """
         model = self._model(feature_names, class_names)
         write_report(path, self.best_estimator_, model, X_test, y_test, title=title, max_rows=max_rows, cv=self)
 
     def pruning_path(self) -> Bunch:
-        """Of the chosen tree: see `TopKTreeClassifier.pruning_path`."""
+        """Of the chosen tree: see `TopKTreeClassifier.pruning_path`.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifierCV, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+        >>> cv.pruning_path().n_leaves.tolist()
+        [9, 6, 4, 1]
+        """
         check_is_fitted(self)
         return self.best_estimator_.pruning_path()
 
     def prune(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, rule: str = "best"
     ) -> TopKTreeClassifier:
-        """The chosen tree, pruned by these rows: see `TopKTreeClassifier.prune`."""
+        """The chosen tree, pruned by these rows: see `TopKTreeClassifier.prune`.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifierCV, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+        >>> cv.prune(X[:100], y[:100]).get_n_leaves()  # rows that fit has not seen are better
+        6
+        """
         check_is_fitted(self)
         return self.best_estimator_.prune(X, y, sample_weight, rule=rule)
 
     def save(self, path: PathLike) -> None:
-        """Write the chosen tree to a JSON file; `topktree.load` makes it a `TopKTreeClassifier`."""
+        """Write the chosen tree to a JSON file; `topktree.load` makes it a `TopKTreeClassifier`.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifierCV, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+        >>> cv.save("model.json")
+        """
         check_is_fitted(self)
         self.best_estimator_.save(path)
 

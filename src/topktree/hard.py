@@ -48,6 +48,14 @@ def parity(h: int, K: int, eps: float) -> HardDistribution:
     -------
     HardDistribution
         With `sample(n, random_state)`, `exact()` and `n_features`.
+
+    Examples
+    --------
+    >>> from topktree import hard
+    >>> distribution = hard.parity(h=2, K=3, eps=0.1)
+    >>> X, y, probability = distribution.exact()
+    >>> X.shape, round(probability.sum(), 9), distribution.bayes_accuracy
+    ((28, 4), np.float64(1.0), 0.95)
     """
     _check(h, K, eps)
     return _Parity(int(h), int(K), float(eps))
@@ -58,23 +66,53 @@ def tribes_majority(h: int, K: int, eps: float) -> HardDistribution:
 
     The label is `tribes_function` of the first `h` features with probability `1 - eps`, else `majority_function` of the
     other `K - 1`. Parameters and result are those of `parity`.
+
+    Examples
+    --------
+    >>> from topktree import hard
+    >>> hard.tribes_majority(h=4, K=4, eps=0.25).n_features
+    7
     """
     _check(h, K, eps)
     return _TribesMajority(int(h), int(K), float(eps))
 
 
 def parity_function(X: BoolArray) -> BoolArray:
-    """Whether an odd number of bits is set, for each row of (n, l)."""
+    """Whether an odd number of bits is set, for each row of (n, l).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topktree import hard
+    >>> hard.parity_function(np.array([[1, 0, 0], [1, 1, 0]], dtype=bool)).tolist()
+    [True, False]
+    """
     return np.asarray(np.logical_xor.reduce(X, axis=1))
 
 
 def majority_function(X: BoolArray) -> BoolArray:
-    """Whether at least half of the bits are set, for each row of (n, l)."""
+    """Whether at least half of the bits are set, for each row of (n, l).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topktree import hard
+    >>> hard.majority_function(np.array([[1, 0, 0], [1, 1, 0]], dtype=bool)).tolist()
+    [False, True]
+    """
     return np.asarray(2 * np.count_nonzero(X, axis=1) >= X.shape[1])
 
 
 def tribes_function(X: BoolArray) -> BoolArray:
-    """Whether some tribe, one of the `tribes_size(l)` blocks of bits, is all set, for each row of (n, l)."""
+    """Whether some tribe, one of the `tribes_size(l)` blocks of bits, is all set, for each row of (n, l).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topktree import hard
+    >>> hard.tribes_function(np.array([[1, 1, 0, 0], [1, 0, 0, 1]], dtype=bool)).tolist()
+    [True, True]
+    """
     width, count = tribes_size(X.shape[1])
     tribes = X[:, : width * count].reshape(len(X), count, width)
     return np.asarray(np.any(np.all(tribes, axis=2), axis=1))
@@ -85,6 +123,12 @@ def tribes_size(length: int) -> tuple[int, int]:
 
     The width is the largest w with (1 - 2**-w)**(length / w) <= 1/2. That gets harder to meet as w grows, and w = 1
     always meets it; an odd number's power is no power of two, so there are no ties for w >= 2.
+
+    Examples
+    --------
+    >>> from topktree import hard
+    >>> hard.tribes_size(4), hard.tribes_size(10)
+    ((1, 4), (2, 5))
     """
     width = 1
     while -length * math.log1p(-(2.0 ** -(width + 1))) >= (width + 1) * math.log(2.0):
@@ -97,6 +141,12 @@ class HardDistribution(ABC):
     """Uniform bits x, labelled by a function of the first h with probability 1 - eps, else by the other K - 1.
 
     `X` is a bool array (n, n_features), `y` an int64 array (n,) of 0 and 1.
+
+    Examples
+    --------
+    >>> from topktree import hard
+    >>> hard.parity(h=3, K=2, eps=0.1).n_features
+    4
     """
 
     h: int
@@ -105,12 +155,26 @@ class HardDistribution(ABC):
 
     @property
     def n_features(self) -> int:
-        """Number of features, h + K - 1."""
+        """Number of features, h + K - 1.
+
+        Examples
+        --------
+        >>> from topktree import hard
+        >>> hard.parity(h=3, K=2, eps=0.1).n_features
+        4
+        """
         return self.h + self.K - 1
 
     @property
     def fraction(self) -> Fraction:
-        """The value of `eps` that is used: the nearest fraction with a denominator of at most 10**6."""
+        """The value of `eps` that is used: the nearest fraction with a denominator of at most 10**6.
+
+        Examples
+        --------
+        >>> from topktree import hard
+        >>> hard.parity(h=3, K=2, eps=0.1).fraction
+        Fraction(1, 10)
+        """
         return Fraction(self.eps).limit_denominator(MAX_EPS_DENOMINATOR)
 
     @property
@@ -118,13 +182,28 @@ class HardDistribution(ABC):
         """The probability of every labelled point is a whole number over this one.
 
         `sample_weight * denominator` are therefore whole numbers, which `TopKTreeClassifier` takes without rounding.
+
+        Examples
+        --------
+        >>> from topktree import hard
+        >>> distribution = hard.parity(h=2, K=2, eps=0.1)
+        >>> X, y, probability = distribution.exact()
+        >>> (probability * distribution.denominator).tolist()[:4]
+        [10.0, 9.0, 1.0, 1.0]
         """
         return self.unit << self.n_features
 
     @property
     @abstractmethod
     def unit(self) -> int:
-        """P(y = 1 | x) is a whole number over this one."""
+        """P(y = 1 | x) is a whole number over this one.
+
+        Examples
+        --------
+        >>> from topktree import hard
+        >>> hard.parity(h=3, K=2, eps=0.1).unit
+        10
+        """
 
     @abstractmethod
     def _ones(self, X: BoolArray) -> IntArray:
@@ -140,7 +219,14 @@ class HardDistribution(ABC):
 
     @property
     def bayes_accuracy(self) -> float:
-        """The accuracy of the best classifier there is."""
+        """The accuracy of the best classifier there is.
+
+        Examples
+        --------
+        >>> from topktree import hard
+        >>> hard.parity(h=3, K=2, eps=0.1).bayes_accuracy
+        0.95
+        """
         eps = self.fraction
         accuracy = Fraction(0)
         for label, share in ((0, 1 - self._signal()), (1, self._signal())):
@@ -150,14 +236,29 @@ class HardDistribution(ABC):
         return float(accuracy)
 
     def label_probability(self, X: BoolArray) -> FloatArray:
-        """P(y = 1 | x) for each row."""
+        """P(y = 1 | x) for each row.
+
+        Examples
+        --------
+        >>> from topktree import hard
+        >>> hard.parity(h=2, K=2, eps=0.1).label_probability([[1, 0, 0], [1, 1, 0]]).tolist()
+        [0.9, 0.0]
+        """
         X = np.asarray(X, dtype=bool)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X must have the shape (n, {self.n_features}), got {X.shape}")
         return np.asarray(self._ones(X) / self.unit)
 
     def sample(self, n: int, random_state: Any = None) -> tuple[BoolArray, IntArray]:
-        """`n` independent draws: X, y."""
+        """`n` independent draws: X, y.
+
+        Examples
+        --------
+        >>> from topktree import hard
+        >>> X, y = hard.parity(h=2, K=2, eps=0.1).sample(100, random_state=0)
+        >>> X.shape, y.shape
+        ((100, 3), (100,))
+        """
         _parameters.check_int("n", n, 1)
         generator = check_random_state(random_state)
         X = generator.randint(0, 2, size=(n, self.n_features), dtype=bool)
@@ -165,7 +266,15 @@ class HardDistribution(ABC):
         return X, y.astype(np.int64)
 
     def exact(self) -> tuple[BoolArray, IntArray, FloatArray]:
-        """All points, each with both labels unless one has probability zero: X, y and their probabilities."""
+        """All points, each with both labels unless one has probability zero: X, y and their probabilities.
+
+        Examples
+        --------
+        >>> from topktree import hard
+        >>> X, y, probability = hard.parity(h=2, K=2, eps=0.1).exact()
+        >>> len(X), probability[0]
+        (12, np.float64(0.125))
+        """
         d = self.n_features
         if d > MAX_EXACT_FEATURES:
             raise ValueError(

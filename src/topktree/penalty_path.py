@@ -41,6 +41,16 @@ class LeafPenaltyPath:
     """The trees that some `leaf_penalty` prefers, by rising penalty: leaves fall strictly, errors rise strictly.
 
     All arrays have one entry per tree. `estimators[i]` is what `fit` with `leaf_penalty=leaf_penalties[i]` gives.
+
+    Examples
+    --------
+    >>> from topktree import TopKTreeClassifier, datasets
+    >>> X, y = datasets.load_monks(1, return_X_y=True)
+    >>> path = TopKTreeClassifier(max_depth=3).leaf_penalty_path(X, y)
+    >>> path.n_leaves.tolist(), path.errors.tolist()
+    ([7, 4, 2, 1], [48, 72, 108, 216])
+    >>> path.estimators[0].get_n_leaves()
+    7
     """
 
     leaf_penalties: FloatArray  # a number of few digits from the range of penalties that prefer the tree
@@ -55,7 +65,16 @@ class LeafPenaltyPath:
         return len(self.estimators)
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """The numbers by name, as `pandas.DataFrame` takes them."""
+        """The numbers by name, as `pandas.DataFrame` takes them.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> table = TopKTreeClassifier(max_depth=3).leaf_penalty_path(X, y).table()
+        >>> list(table)
+        ['leaf_penalty', 'n_leaves', 'depth', 'errors', 'train_accuracy']
+        """
         return {
             "leaf_penalty": self.leaf_penalties,
             "n_leaves": self.n_leaves,
@@ -65,7 +84,15 @@ class LeafPenaltyPath:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw errors against leaves with matplotlib, on `ax` or a new figure; returns the Axes."""
+        """Draw errors against leaves with matplotlib, on `ax` or a new figure; returns the Axes.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> ax = TopKTreeClassifier(max_depth=3).leaf_penalty_path(X, y).plot()
+        >>> ax.figure.savefig("path.png")
+        """
         return plot_frontier(self.n_leaves, self.errors, self.leaf_penalties, ax)
 
     def __str__(self) -> str:

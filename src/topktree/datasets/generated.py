@@ -48,6 +48,13 @@ def load_tic_tac_toe(*, return_X_y: bool = False) -> Dataset:
         `data`: (958, 9) object array of 'x', 'o' and 'b' (blank), the squares from top left to bottom right;
         `target`: (958,) array of 'positive' (626 rows) and 'negative'; `feature_names`, `target_names`, `DESCR`.
         The rows are in the order of the UCI file: x has won, o has won, drawn.
+
+    Examples
+    --------
+    >>> from topktree import datasets
+    >>> board = datasets.load_tic_tac_toe()
+    >>> board.data.shape, board.feature_names[4], str(board.target[0])
+    ((958, 9), 'middle-middle', 'positive')
     """
     boards = sorted(_end_positions(), key=_published_order)
     return _pack(
@@ -76,6 +83,13 @@ def load_monks(problem: int, *, return_X_y: bool = False) -> Dataset:
     Bunch or tuple
         `data`: (432, 6) int64 array of category codes from 1 (3, 3, 2, 3, 4 and 2 values);
         `target`: (432,) int64 array of 0 and 1; `feature_names`, `target_names`, `DESCR`.
+
+    Examples
+    --------
+    >>> from topktree import datasets
+    >>> X, y = datasets.load_monks(2, return_X_y=True)
+    >>> X.shape, int(y.sum())
+    ((432, 6), 142)
     """
     if problem not in _MONKS_RULES:
         raise ValueError(f"problem is {problem!r}; allowed are 1, 2 and 3")
@@ -105,6 +119,13 @@ def load_balance_scale(*, return_X_y: bool = False) -> Dataset:
         `data`: (625, 4) int64 array of weight and distance on the left, then on the right;
         `target`: (625,) array of 'L' (288 rows), 'B' (balanced, 49) and 'R' (288);
         `feature_names`, `target_names`, `DESCR`.
+
+    Examples
+    --------
+    >>> from topktree import datasets
+    >>> X, y = datasets.load_balance_scale(return_X_y=True)
+    >>> X[0].tolist(), str(y[0])
+    ([1, 1, 1, 1], 'B')
     """
     data = np.array(_grid((5, 5, 5, 5)), dtype=np.int64)
     tip = np.sign(data[:, 0] * data[:, 1] - data[:, 2] * data[:, 3])

@@ -35,12 +35,27 @@ VARIABLE = "TOPKTREE_DATA"
 
 
 class DataNotFound(FileNotFoundError):
-    """A dataset is neither in the folder nor to be had from OpenML."""
+    """A dataset is neither in the folder nor to be had from OpenML.
+
+    Examples
+    --------
+    >>> from topktree import datasets
+    >>> issubclass(datasets.DataNotFound, FileNotFoundError)
+    True
+    """
 
 
 @dataclass(frozen=True)
 class PaperDataset:
-    """What is known of a dataset before it is read."""
+    """What is known of a dataset before it is read.
+
+    Examples
+    --------
+    >>> from topktree import datasets
+    >>> car = datasets.PAPER["car"]
+    >>> car.rows, car.features, car.paper_columns, car.classes
+    (1728, 6, 21, 4)
+    """
 
     name: str
     kind: Kind  # as the paper treats its features
@@ -225,6 +240,17 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None, *, return_X
     -----
     UserWarning
         If a file has another content than the one that this package's documented results were made with.
+
+    Examples
+    --------
+    >>> from topktree import datasets
+    >>> sorted(datasets.PAPER)[:4]
+    ['artificial-characters', 'avila', 'car', 'connect-4']
+    >>> X, y = datasets.load("car", return_X_y=True)  # doctest: +SKIP
+    >>> datasets.load("iris")
+    Traceback (most recent call last):
+    ...
+    ValueError: ...
     """
     record = _find_record(name)
     folder = _find_folder(data_home)
