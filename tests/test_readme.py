@@ -1,5 +1,6 @@
 """The examples of README and docs print what these say they print."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,24 +8,54 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n+```\n(.*?)```)?", re.DOTALL)
+PAGES = ["quickstart.md", "search.md", "sklearn-users.md", "optimal-trees.md", "file-format.md"]
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 def test_the_example_prints_what_it_says(capsys):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    code, output = re.search(r"```python\n(.*?)```\n+```\n(.*?)```", text, re.DOTALL).groups()
+    code, output = BLOCK.search(read("README.md")).groups()
     exec(code, {})
     assert capsys.readouterr().out.split() == output.split()
 
 
-@pytest.mark.parametrize("name", ["search.md"])
-def test_the_examples_of_a_page_print_what_it_says(name, capsys):
+@pytest.mark.parametrize("name", PAGES)
+def test_the_examples_of_a_page_print_what_it_says(name, capsys, tmp_path, monkeypatch):
     """One after the other, as a reader types them; rows to validate with are the reader's own."""
-    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     scope = {}
-    for code, output in re.findall(r"```python\n(.*?)```(?:\n+```\n(.*?)```)?", text, re.DOTALL):
+    blocks = BLOCK.findall(read(f"docs/{name}"))
+    assert blocks
+    for code, output in blocks:
         if "X_validation" in code:
             parts = train_test_split(scope["X"], scope["y"], test_size=0.3, random_state=0)
             scope |= dict(zip(("X_train", "X_validation", "y_train", "y_validation"), parts, strict=True))
         exec(code, scope)
         assert capsys.readouterr().out.split() == output.split(), code
-    assert scope["small"].get_n_leaves() <= scope["clf"].get_n_leaves()
+    if "small" in scope:
+        assert scope["small"].get_n_leaves() <= scope["clf"].get_n_leaves()
+
+
+def test_the_model_file_of_the_page_is_what_its_example_writes(tmp_path, monkeypatch, capsys):
+    """All keys, in order, and all values but those that differ from run to run."""
+    monkeypatch.chdir(tmp_path)
+    text = read("docs/file-format.md")
+    exec(BLOCK.search(text)[1], {})
+    capsys.readouterr()
+    written = json.loads(Path("model.json").read_text(encoding="utf-8"))
+    shown = json.loads(re.search(r"```json\n(.*?)```", text, re.DOTALL)[1])
+    assert list(shown) == list(written)
+    assert shown["search"].keys() <= written["search"].keys()
+    for changing in ("topktree", "search", "checksum"):
+        del shown[changing], written[changing]
+    assert shown == written
+
+
+def test_the_page_names_every_key_of_a_model_file():
+    text = read("docs/file-format.md")
+    shown = json.loads(re.search(r"```json\n(.*?)```", text, re.DOTALL)[1])
+    keys = {*shown, *shown["features"][0], *shown["nodes"][0]}
+    assert not {key for key in keys if f"`{key}`" not in text}
