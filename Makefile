@@ -16,7 +16,7 @@ CPP_FILES := $(shell find cpp tests/cpp benchmarks -name '*.[ch]pp' -o -name '*.
 # The folders are in the list as well: theirs is the date that changes when a file goes away.
 BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp)
 
-.PHONY: demo test bench sanitize lint format clean
+.PHONY: demo test bench sanitize lint format docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -41,6 +41,11 @@ lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/cli-tools $(VENV)/plot-tools
 	@$(TOOLS) ruff format --check
 	@$(TOOLS) mypy --strict
 	@$(TOOLS) clang-format --dry-run -Werror $(CPP_FILES)
+
+# Broken links and references are errors. Nothing is fetched; the scripts of examples/ are run.
+docs: $(VENV)/installed $(VENV)/docs-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools
+	@MPLBACKEND=Agg $(PY) -m sphinx -E -W --keep-going --quiet -b html -d build/docs-cache docs build/docs
+	@echo "The site is build/docs/index.html"
 
 format: $(VENV)/lint-tools
 	@$(TOOLS) ruff check --fix-only --quiet
