@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+from pathlib import Path
 
 import matplotlib as mpl
 import pytest
@@ -11,6 +12,8 @@ from topktree.penalty_path import LeafPenaltyPath
 
 # Examples have blank lines and long lines where that helps the reader.
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 
 CONSTANTS = {"EXTRA", "PAPER", "__version__"}
 # What methods of the public classes and functions return.
@@ -57,6 +60,14 @@ def test_the_list_is_not_empty():
     assert {"TopKTreeClassifier", "TopKTreeClassifier.predict", "Binarizer.fit", "datasets.load", "hard.parity"} <= set(
         EXAMPLES
     )
+
+
+def test_the_reference_has_every_public_name():
+    directives = {
+        line.split()[-1] for page in REFERENCE.glob("*.md") for line in page.read_text().splitlines() if "::" in line
+    }
+    listed = {directive.removeprefix("topktree.") for directive in directives} | {"LeafPenaltyPath", "__version__"}
+    assert not {name for name, _ in public_objects()} - listed
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
