@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+
 import topktree
 
 if TYPE_CHECKING:
@@ -79,6 +82,16 @@ def turn_links(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = re.sub(pattern, here, source[0])
 
 
+def write_report(app: Sphinx, error: Exception | None) -> None:
+    """A report to click through, which the gallery links to."""
+    data = load_breast_cancer(as_frame=True)
+    y = data.target.map(dict(enumerate(data.target_names)))
+    X_train, X_test, y_train, y_test = train_test_split(data.data, y, test_size=0.3, random_state=0)
+    cv = topktree.TopKTreeClassifierCV().fit(X_train, y_train)
+    cv.report(app.outdir / "report.html", X_test, y_test, title="Breast cancer: malignant or benign?")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("source-read", turn_links)
+    app.connect("build-finished", write_report)
