@@ -1,201 +1,27 @@
 """The command line: thin, over the public API.
 
-In: arguments. Out: files, words on the terminal, and an exit code: 0; 2 for what the user can put right; 1 for Ctrl-C
-and for runs that failed.
+In: arguments. Out: files, words on the terminal, and an exit code: 0; 2 for what the user can put right, in one line on
+stderr; 1 for Ctrl-C, for runs that failed, and where nobody reads on.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from concurrent.futures import BrokenExecutor
-from importlib.util import find_spec
-from pathlib import Path
-
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from . import __version__
 from .cli_choose import choose_command
-from .experiments.experiment import FINISHED, Row, Settings
-from .experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
-from .experiments.store import Busy
-
-ALL, PAGE = "all", "page"
-WIDE = 80  # columns of a terminal that has room for all of the bar
-ALIASES = {"fico": "fico-1000"}  # the paper's FICO
+from .cli_common import Commands
+from .cli_reproduce import reproduce_command
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
     """Accurate decision trees small enough for a person to read."""
 
 
-main.add_command(choose_command)
-
-
-def _dataset_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Names separated by commas, each of them checked."""
-    if value is None:
-        return None
-    asked = [name for part in value.split(",") if (name := part.strip().lower())]
-    names = tuple(dict.fromkeys(ALIASES.get(name, name) for name in asked))
-    unknown = [name for name in names if name not in known_datasets()]
-    if unknown or not names:
-        what = f"{', '.join(unknown)} is no dataset of the paper" if unknown else "no name is given"
-        raise click.BadParameter(f"{what}; allowed are {', '.join(known_datasets())}")
-    return names
-
-
-@main.command("reproduce", short_help="Figures and theorems of the paper, from data to page.")
-@click.argument("what", nargs=-1, required=True, metavar="WHAT...", type=click.Choice([*EXPERIMENTS, PAGE, ALL]))
-@click.option("--datasets", metavar="A,B", callback=_dataset_names, help="Only these datasets, separated by commas.")
-@click.option(
-    "--data",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    help="Folder of <name>.csv.gz files; else $TOPKTREE_DATA, else OpenML.",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    default="reproduction",
-    show_default=True,
-    help="Where files go.",
-)
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=-1),
-    default=1,
-    show_default=True,
-    help="Runs at a time, -1: one per core. Timing figures always run alone.",
-)
-@click.option("--resume/--no-resume", default=True, help="Go on with the runs in DIR (default), or set them aside.")
-@click.option(
-    "--splits", metavar="N", type=click.IntRange(1, 100), default=10, show_default=True, help="Of each dataset."
-)
-@click.option(
-    "--sizes", metavar="N", type=click.IntRange(2, 1000), default=30, show_default=True, help="In fig3's sweeps."
-)
-@click.option("--max-depth", metavar="N", type=click.IntRange(1, 30), help="No deeper trees.")
-@click.option(
-    "--time-limit",
-    metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
-    help="For one run. Default: 60, and 600 for the timing figures.",
-)
-def reproduce_command(
-    what: tuple[str, ...],
-    datasets: tuple[str, ...] | None,
-    data: str | None,
-    out: Path,
-    jobs: int,
-    resume: bool,
-    splits: int,
-    sizes: int,
-    max_depth: int | None,
-    time_limit: float | None,
-) -> None:
-    r"""Figures and tables of the paper: every run (CSV), pictures (PNG, SVG) and a page of its claims.
-
-    \b
-    fig2 fig3 fig4 fig6                    the figures
-    theorem2 theorem3 lemma running-time   the theory
-    wider noise random-k criteria          beyond the paper
-    choosing                               k and depth by cross-validation, against fixed k and other trees
-    page                                   only the page, from the tables that are there
-    all                                    everything
-
-    What is done already is not done again: after an interruption the same command goes on.
-    """
-    if jobs == 0:
-        raise click.BadParameter("0 is not allowed; -1 is one per core", param_hint="--jobs")
-    if find_spec("matplotlib") is None and set(what) != {PAGE}:
-        raise click.UsageError("pictures need matplotlib: pip install 'topktree[cli,plot]'")
-    names = list(EXPERIMENTS) if ALL in what else [name for name in what if name != PAGE]
-    settings = Settings(os.path.abspath(data) if data else None, datasets, splits, sizes, max_depth, time_limit)
-    screen = Screen()
-    try:
-        report = reproduce(names, settings, out, screen, jobs=jobs, resume=resume)
-    except KeyboardInterrupt:
-        screen.stop()
-        screen.say(f"Interrupted. What is done is in {out / 'runs'}; the same command (without --no-resume) goes on.")
-        sys.exit(1)
-    except (OSError, Busy) as error:
-        screen.stop()
-        screen.say(f"Error: --out {out}: {error}")
-        sys.exit(2)
-    except BrokenExecutor:
-        screen.stop()
-        screen.say(
-            f"Error: a worker died, perhaps for want of memory. The same command goes on; try less than --jobs {jobs}."
-        )
-        sys.exit(2)
-    sys.exit(_conclude(report, out, screen))
-
-
-def _conclude(report: Report, out: Path, screen: Screen) -> int:
-    """The last words, and the exit code."""
-    for name, tally in report.tallies.items():
-        notes = [f"{tally.made} made now"]
-        notes += [f"{tally.stopped} stopped at the limit"] if tally.stopped else []
-        notes += [f"{tally.failed} failed (see runs/{name}.csv)"] if tally.failed else []
-        screen.say(f"{name}: {tally.finished} of {tally.total} runs finished; {', '.join(notes)}.")
-    if report.missing:
-        screen.say(f"Without data: {', '.join(report.missing)}.")
-    screen.say(f"The page is {out / 'paper.md'}.")
-    if "choosing" in report.tallies:
-        screen.say(f"The page on choosing k is {out / 'choosing-k.md'}.")
-    if report.excluded:
-        screen.say(f"Not made, since --datasets or --max-depth leave nothing of them: {', '.join(report.excluded)}.")
-    if report.empty:
-        screen.say(f"Not made for want of data: {', '.join(report.empty)}. Name a folder: --data or $TOPKTREE_DATA.")
-    if report.empty or (report.excluded and not report.tallies):
-        return 2
-    return 1 if any(tally.failed for tally in report.tallies.values()) else 0
-
-
-class Screen:
-    """A bar on a terminal, a line for every tenth of the runs elsewhere."""
-
-    def __init__(self) -> None:
-        self._console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
-        self._progress: Progress | None = None
-        self._name, self._total, self._done = "", 0, 0
-
-    def say(self, text: str) -> None:
-        """A line."""
-        self._console.print(text, markup=False)
-
-    def start(self, name: str, total: int, done: int) -> None:
-        """A new bar."""
-        self._name, self._total, self._done = name, total, done
-        if self._console.is_terminal:
-            columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-            if self._console.width >= WIDE:
-                columns += [TimeElapsedColumn(), TextColumn("{task.fields[last]}", style="dim")]
-            self._progress = Progress(*columns, console=self._console)
-            self._progress.start()
-            self._progress.add_task(name, total=total, completed=done, last="")
-        elif done < total:
-            self.say(f"{name}: {total} runs, {done} of them done before")
-
-    def advance(self, row: Row) -> None:
-        """One more run."""
-        self._done += 1
-        if self._progress is not None:
-            status = "" if row["status"] == FINISHED else str(row["status"])
-            last = " ".join(str(row[name]) for name in ("dataset", "k", "depth") if name in row)
-            self._progress.update(self._progress.task_ids[0], advance=1, last=f"{last} {status}")
-        elif self._done * 10 // self._total > (self._done - 1) * 10 // self._total:
-            self.say(f"{self._name}: {self._done} of {self._total}")
-
-    def stop(self) -> None:
-        """No bar any more."""
-        if self._progress is not None:
-            self._progress.stop()
-            self._progress = None
+for command in (
+    choose_command,
+    reproduce_command,
+):
+    main.add_command(command)

@@ -19,11 +19,11 @@ from rich.text import Text
 
 from .choice import ONE_SE, Candidate, Scores, best
 from .classifier_cv import TopKTreeClassifierCV
-from .cli_tables import Labelled
+from .cli_columns import Labelled
+from .cli_common import ANY_WIDTH, make_console
 from .cross_validation import TIME_LIMIT
 
 CHOSEN_MARK, BEST_MARK = "*", "+"
-ANY_WIDTH = 10_000  # of what is no terminal: its reader does the wrapping
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +100,7 @@ def as_json(choice: Choice) -> dict[str, Any]:
 
 def print_choice(choice: Choice) -> None:
     """Tables, sentences and the tree; bold on a terminal only."""
-    console = Console(highlight=False, emoji=False, markup=False, soft_wrap=True)
-    if not console.is_terminal:
-        console.width = ANY_WIDTH
+    console = make_console()
     console.print(_heading(choice))
     for penalty in dict.fromkeys(row["leaf_penalty"] for row in choice.rows):
         for table in _tables(choice, penalty, console):

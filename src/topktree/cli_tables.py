@@ -1,51 +1,34 @@
-"""Tables for the command line: a file read, and taken apart into features, classes and weights.
+"""Table files: CSV, plain or compressed by gzip, Parquet and Feather, to pandas frames and back.
 
-In: a path, or "-" for standard input, and names of columns. Out: a pandas frame; a `Labelled` table. The one idea: what
-a user can have got wrong is a `Mistake`, one line that names the file and the column, and it is found here, before any
-search: the estimators' own messages speak of X and y, which a file has not.
+In: a path, or "-" for standard input and output. Out: a frame with a row at least and different names of columns; a
+file. The one idea: what a file is its first bytes say, whatever its name; what a file to be written shall be, its name.
 """
 
 from __future__ import annotations
 
-import difflib
+import gzip
 import io
+import os
 import sys
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
-import numpy as np
 
-from ._problem import FloatArray
+from .cli_common import Mistake, check_output, write_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
-STDIN = "-"
+STDIN = STDOUT = "-"
+CSV, PARQUET, FEATHER = "CSV", "Parquet", "Feather"
 GZIP_MAGIC = b"\x1f\x8b"
-OTHER_SEPARATORS = ";\t|"
-MOST_NAMES = 30  # of columns in a message
-
-
-class Mistake(click.ClickException):
-    """What the user can put right: one line on stderr, and exit code 2."""
-
-    exit_code = 2
-
-    def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """A table whose rows have a class each, and weights if a column of them was named."""
-
-    X: pd.DataFrame
-    y: pd.Series
-    weights: FloatArray | None
-    empty: list[str]  # columns without any value, left out of X
+MAGIC = {b"PAR1": PARQUET, b"ARROW1": FEATHER}
+SUFFIXES = {".csv": CSV, ".csv.gz": CSV, ".parquet": PARQUET, ".pq": PARQUET, ".feather": FEATHER}
+HEAD = 4096  # bytes that are looked at
 
 
 def file_title(path: str) -> str:
@@ -53,140 +36,171 @@ def file_title(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def read_table_file(path: str) -> pd.DataFrame:
-    """The table in a CSV file, plain or compressed by gzip whatever its name; at least one row."""
+def read_table_file(path: str, as_text: Collection[str] = ()) -> pd.DataFrame:
+    """The table in a file; in CSV the columns of `as_text` are not taken for numbers or booleans."""
+    return TableFile(path).read(as_text)
+
+
+class TableFile:
+    """A table file that can be read more than once, which is why standard input is kept."""
+
+    def __init__(self, path: str) -> None:
+        self.title = file_title(path)
+        self._path = path
+        self._content: bytes | None = None
+        self.unnamed: list[str] = []  # columns that `read` leaves out
+        with self._reading() as stream:
+            head = stream.read(HEAD)
+        self._is_gzip = head.startswith(GZIP_MAGIC)
+        self.format = next((name for magic, name in MAGIC.items() if head.startswith(magic)), CSV)
+        if self.format == CSV and not self._is_gzip:
+            self._check_text(head)
+
+    def read(self, as_text: Collection[str] = ()) -> pd.DataFrame:
+        """The table, its types as pandas finds them; without the columns that have no name, often numbers of rows."""
+        # low_memory guesses types part by part, and then has numbers and texts in one column.
+        options = {"dtype": dict.fromkeys(as_text, str), "low_memory": False}
+        frame = self._read_csv(**options) if self.format == CSV else self._read_typed()
+        if len(frame) == 0:
+            what = " after its first line, which names the columns" if self.format == CSV else ""
+            raise Mistake(f"{self.title} has no rows{what}")
+        return frame.drop(columns=self.unnamed)
+
+    def read_as_written(self) -> pd.DataFrame:
+        """The table to be written again: of CSV every value as the text that it is."""
+        if self.format != CSV:
+            return self._read_typed()
+        frame = self._read_csv(dtype=str, na_filter=False)
+        return frame.rename(columns=dict.fromkeys(self.unnamed, ""))
+
+    def _check_text(self, head: bytes) -> None:
+        suffix = _suffix(Path(self._path))
+        if suffix in SUFFIXES and SUFFIXES[suffix] != CSV:
+            raise Mistake(f"{self.title} is not a {SUFFIXES[suffix]} file")
+        if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 has a message of its own
+            raise Mistake(f"{self.title} is not a table: it must be CSV (in UTF-8), Parquet or Feather")
+
+    def _reading(self) -> BinaryIO:
+        """The file from its beginning; what cannot be read twice is read whole."""
+        if self._content is not None:
+            return io.BytesIO(self._content)
+        try:
+            if os.path.isfile(self._path):
+                return open(self._path, "rb")
+            self._content = sys.stdin.buffer.read() if self._path == STDIN else Path(self._path).read_bytes()
+        except OSError as error:
+            raise Mistake(f"{self.title} cannot be read: {error.strerror or error}") from None
+        return io.BytesIO(self._content)
+
+    def _read_csv(self, **options: Any) -> pd.DataFrame:
+        pandas = _import_pandas()
+        options["compression"] = "gzip" if self._is_gzip else None
+        try:
+            with self._reading() as stream:
+                names = pandas.read_csv(stream, header=None, nrows=1, **options | {"dtype": str, "na_filter": False})
+                stream.seek(0)
+                frame = pandas.read_csv(stream, **options)
+        except pandas.errors.EmptyDataError:
+            raise Mistake(f"{self.title} is empty") from None
+        except UnicodeDecodeError as error:
+            raise Mistake(f"{self.title} is not a CSV file in UTF-8: {error}") from None
+        except (pandas.errors.ParserError, EOFError, zlib.error) as error:
+            raise Mistake(
+                f"{self.title} is not a CSV file: {str(error).removeprefix('Error tokenizing data. ')}"
+            ) from None
+        except OSError as error:
+            raise Mistake(f"{self.title} cannot be read: {error.strerror or error}") from None
+        self._check_names([name for name in names.iloc[0] if name])
+        self.unnamed = [given for given, name in zip(frame.columns, names.iloc[0], strict=False) if not name]
+        if not frame.index.equals(type(frame.index)(range(len(frame)))):
+            # It then takes the first values of the rows for their names.
+            raise Mistake(f"{self.title} is not a CSV file: its rows have more values than its first line has names")
+        return frame
+
+    def _read_typed(self) -> pd.DataFrame:
+        pandas = _import_pandas()
+        if find_spec("pyarrow") is None:
+            raise Mistake(f"{self.title} is a {self.format} file, which needs pyarrow: pip install 'topktree[cli]'")
+        try:
+            with self._reading() as stream:
+                frame = pandas.read_parquet(stream) if self.format == PARQUET else pandas.read_feather(stream)
+        except (OSError, ValueError, NotImplementedError) as error:
+            raise Mistake(f"{self.title} is not a {self.format} file that can be read: {error}") from None
+        # A frame that had names of rows gets them back as such, but they are a column of the file.
+        frame = frame.reset_index(drop=frame.index.names == [None])
+        frame.columns = [str(name) for name in frame.columns]
+        self._check_names(list(frame.columns))
+        return frame
+
+    def _check_names(self, names: list[str]) -> None:
+        repeated = [name for i, name in enumerate(names) if name in names[:i]]
+        if repeated:
+            raise Mistake(f"{self.title} has more than one column named {repeated[0]!r}: names must be different")
+
+
+def check_table_output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """A click callback: a table file that can probably be written, or standard output."""
+    if path is None or str(path) == STDOUT:
+        return None
+    suffix = _suffix(path)
+    option = f"{parameter.opts[0]} {path}"
+    if suffix not in SUFFIXES:
+        *names, last = SUFFIXES
+        raise Mistake(f"{option}: the name must end in {', '.join(names)} or {last}")
+    if SUFFIXES[suffix] != CSV and find_spec("pyarrow") is None:
+        raise Mistake(f"{option}: {SUFFIXES[suffix]} files need pyarrow: pip install 'topktree[cli]'")
+    return check_output(context, parameter, path)
+
+
+def is_csv(path: Path | None) -> bool:
+    """Whether the table will be written as CSV."""
+    return path is None or SUFFIXES[_suffix(path)] == CSV
+
+
+def write_table(frame: pd.DataFrame, path: Path | None) -> None:
+    """Write the file, whole or not at all; None is standard output, as CSV."""
+    if path is None:
+        stream = sys.stdout.buffer
+        frame.to_csv(stream, index=False, lineterminator="\n")
+        stream.flush()
+        return
+    write_file("-o", path, lambda: _replace(frame, path))
+
+
+def _replace(frame: pd.DataFrame, path: Path) -> None:
+    target = Path(os.path.realpath(path))  # a link stays one
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     try:
-        import pandas as pd
+        with open(partial, "wb") as stream:
+            _write(frame, stream, _suffix(path))
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write(frame: pd.DataFrame, stream: BinaryIO, suffix: str) -> None:
+    if SUFFIXES[suffix] == PARQUET:
+        frame.to_parquet(stream, index=False)
+    elif SUFFIXES[suffix] == FEATHER:
+        frame.to_feather(stream)
+    elif suffix.endswith(".gz"):
+        with gzip.open(stream, "wb") as packed:
+            frame.to_csv(packed, index=False, lineterminator="\n")
+    else:
+        frame.to_csv(stream, index=False, lineterminator="\n")
+
+
+def _suffix(path: Path) -> str:
+    """`.parquet`, `.csv.gz`."""
+    name = path.name.lower()
+    return ".csv.gz" if name.endswith(".csv.gz") else Path(name).suffix
+
+
+def _import_pandas() -> Any:
+    try:
+        import pandas
     except ModuleNotFoundError as error:
         if error.name != "pandas":
             raise
         raise Mistake("reading tables needs pandas: pip install 'topktree[cli]'") from None
-    title = file_title(path)
-    try:
-        with _open(path) as stream:
-            compression = "gzip" if stream.peek(2)[:2] == GZIP_MAGIC else None
-            # low_memory guesses types part by part, and then has numbers and texts in one column.
-            frame = pd.read_csv(stream, compression=compression, low_memory=False)
-    except pd.errors.EmptyDataError:
-        raise Mistake(f"{title} is empty") from None
-    except UnicodeDecodeError as error:
-        raise Mistake(f"{title} is not a CSV file in UTF-8: {error}") from None
-    except (pd.errors.ParserError, EOFError, zlib.error) as error:
-        raise Mistake(f"{title} is not a CSV file: {str(error).removeprefix('Error tokenizing data. ')}") from None
-    except OSError as error:
-        raise Mistake(f"{title} cannot be read: {error.strerror or error}") from None
-    _check_shape(frame, title)
-    return frame
-
-
-def _open(path: str) -> io.BufferedReader:
-    # All of standard input at once: pandas may go back in what it reads.
-    return io.BufferedReader(io.BytesIO(sys.stdin.buffer.read())) if path == STDIN else open(path, "rb")
-
-
-def _check_shape(frame: pd.DataFrame, title: str) -> None:
-    """Refuse what pandas reads in a way that nobody means."""
-    if not frame.index.equals(type(frame.index)(range(len(frame)))):
-        # It then takes the first values of the rows for their names.
-        raise Mistake(f"{title} is not a CSV file: its rows have more values than its first line has names")
-    if len(frame) == 0:
-        raise Mistake(f"{title} has no rows after its first line, which names the columns")
-
-
-def split_table(frame: pd.DataFrame, title: str, target: str, weight: str | None) -> Labelled:
-    """Features, classes and weights of a table; columns without any value are no features."""
-    _check_column(frame, title, "--target", target)
-    if weight is not None:
-        _check_column(frame, title, "--weight", weight)
-        if weight == target:
-            raise Mistake(f"--weight {weight}: that is the target")
-    _check_target(frame[target], title)
-    weights = None if weight is None else _read_weights(frame[weight], title)
-    X = frame.drop(columns=[target] if weight is None else [target, weight])
-    empty = [name for name in X.columns if X[name].isna().all()]
-    X = X.drop(columns=empty)
-    if X.shape[1] == 0:
-        raise Mistake(f"{title} has no columns to decide by beside {_listed([target, weight] if weight else [target])}")
-    return Labelled(X, frame[target], weights, empty)
-
-
-def closest(name: str, names: Iterable[str]) -> str | None:
-    """The one that was probably meant."""
-    by_key = {candidate.strip().lower(): candidate for candidate in names}
-    found = difflib.get_close_matches(name.strip().lower(), by_key, n=1)
-    return by_key[found[0]] if found else None
-
-
-def _check_column(frame: pd.DataFrame, title: str, option: str, name: str) -> None:
-    columns = list(frame.columns)
-    if name in columns:
-        return
-    if len(columns) == 1 and any(separator in columns[0] for separator in OTHER_SEPARATORS):
-        raise Mistake(f"{title} has only one column, {columns[0]!r}: values must be separated by commas")
-    meant = closest(name, columns)
-    advice = f" Did you mean {meant!r}?" if meant else ""
-    raise Mistake(f"{option} {name}: {title} has no such column.{advice} Its columns: {_listed(columns)}")
-
-
-def _check_target(column: pd.Series, title: str) -> None:
-    """Every row has a class, there are at least two, and they are classes."""
-    what = f"the target {column.name!r} of {title}"
-    _check_complete(column, what)
-    n_distinct = column.nunique()
-    if n_distinct < 2:
-        raise Mistake(
-            f"{what} must have at least two classes, it is {_text(column.iloc[0])} in all {len(column):,} rows"
-        )
-    fractions = column[column % 1 != 0] if column.dtype.kind == "f" else column[:0]
-    if len(fractions):
-        raise Mistake(
-            f"{what} must be classes, it has numbers such as {_text(fractions.iloc[0])}, {n_distinct:,} of them: make "
-            "a column of a few ranges and name that"
-        )
-    if n_distinct == len(column) > 2:
-        raise Mistake(
-            f"{what} must be classes, it has a different value in each of the {len(column):,} rows, such as "
-            f"{_text(column.iloc[0])}: it measures or names the rows"
-        )
-
-
-def _read_weights(column: pd.Series, title: str) -> FloatArray:
-    what = f"the weights {column.name!r} of {title}"
-    if column.dtype.kind not in "iuf":
-        numbers = column.map(_is_number)
-        odd = column[~numbers & column.notna()]
-        raise Mistake(f"{what} must be numbers, got {_text(odd.iloc[0] if len(odd) else column.iloc[0])}")
-    _check_complete(column, what)
-    weights: FloatArray = column.to_numpy(dtype=np.float64)
-    wrong = weights[~np.isfinite(weights) | (weights < 0)]
-    if len(wrong):
-        raise Mistake(f"{what} must be finite and not negative, got {wrong[0]:g}")
-    return weights
-
-
-def _check_complete(column: pd.Series, what: str) -> None:
-    missing = np.flatnonzero(column.isna())
-    if len(missing):
-        rows = "row has" if len(missing) == 1 else "rows have"
-        raise Mistake(
-            f"{what} must have a value in every row: {len(missing):,} of {len(column):,} {rows} none (empty, NA, null "
-            f"or the like), the first is row {missing[0] + 1:,}"
-        )
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(value, (bool, np.bool_))
-
-
-def _text(value: Any) -> str:
-    """As the file has it, or nearly."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return ", ".join(map(str, names[:MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
+    return pandas
