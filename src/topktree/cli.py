@@ -11,7 +11,11 @@ import click
 from . import __version__
 from .cli_choose import choose_command
 from .cli_common import Commands
+from .cli_completion import completion_command
+from .cli_fit import fit_command
+from .cli_predict import predict_command
 from .cli_reproduce import reproduce_command
+from .cli_show import show_command
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -21,7 +25,11 @@ def main() -> None:
 
 
 for command in (
+    fit_command,
+    predict_command,
+    show_command,
     choose_command,
     reproduce_command,
+    completion_command,
 ):
     main.add_command(command)

@@ -1,0 +1,74 @@
+"""`topktree show`: the tree of a model file, for people and for other programs.
+
+In: a model file and a format. Out: text on stdout or in a file.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from .classifier import TopKTreeClassifier
+from .cli_common import Mistake, check_output, counted, listed, output_option, write_file
+from .cli_models import read_model_file
+from .cli_tables import STDOUT
+from .export import one_line
+
+FORMATS = ("text", "rules", "dot", "sql", "json")
+MOST_CLASSES = 10
+
+
+def _output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    return None if path is None or str(path) == STDOUT else check_output(context, parameter, path)
+
+
+@click.command("show", short_help="The tree of a model file: text, rules, DOT, SQL or JSON.")
+@click.argument("model", metavar="MODEL", type=click.Path())
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True, help="What to print."
+)
+@click.option("--table", metavar="NAME", help="For sql: SELECT from this table, which may be SCHEMA.NAME.")
+@output_option("-o", "--output", callback=_output, help="Write to a file instead of stdout.")
+def show_command(model: str, form: str, table: str | None, output: Path | None) -> None:
+    """Show the tree of a model file.
+
+    MODEL is what topktree fit --save and choose --save write; - is standard input. text is the tree with a line on what
+    it is, rules a line per leaf, dot a drawing for Graphviz, sql a CASE expression (with --table the whole query), json
+    features, classes and nodes.
+    """
+    if table is not None and form != "sql":
+        raise Mistake(f"--table {table}: is for --format sql, got --format {form}")
+    text = _text(read_model_file(model), form, table)
+    if output is None:
+        click.echo(text)
+    else:
+        write_file("-o", output, lambda: output.write_text(f"{text}\n", encoding="utf-8"))
+
+
+def _text(classifier: TopKTreeClassifier, form: str, table: str | None) -> str:
+    if form == "sql":
+        try:
+            return classifier.export_sql(table.split(".") if table and "." in table else table)
+        except ValueError as error:
+            raise Mistake(str(error)) from None
+    if form == "json":
+        return json.dumps(classifier.export_dict(), indent=1, allow_nan=False)
+    text = {"text": classifier.export_text, "rules": classifier.export_rules, "dot": classifier.export_dot}[form]()
+    heading = f"{_heading(classifier)}\n\n" if form == "text" else ""
+    return f"{heading}{text.rstrip()}"
+
+
+def _heading(classifier: TopKTreeClassifier) -> str:
+    """What the tree is, in two lines."""
+    n_rows, n_wrong = int(classifier.tree_.n_node_samples[0]), classifier.train_errors_
+    wrong = "" if n_wrong is None else f", {n_wrong:,} of them wrong"
+    classes = classifier.classes_.tolist()
+    k = classifier.k if isinstance(classifier.k, (int, str)) else ", ".join(map(str, classifier.k))
+    return (
+        f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; k = {k}, search "
+        f"{classifier.status_}; fitted to {counted(n_rows, 'row')}{wrong}\n"
+        f"{counted(classifier.n_features_in_, 'feature')}; {counted(len(classes), 'class', 'classes')}: "
+        f"{one_line(listed(classes, MOST_CLASSES))}"
+    )
