@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from . import __version__
+from .cli_bench import bench_command
 from .cli_choose import choose_command
 from .cli_common import Commands
 from .cli_completion import completion_command
@@ -30,6 +31,7 @@ for command in (
     show_command,
     choose_command,
     reproduce_command,
+    bench_command,
     completion_command,
 ):
     main.add_command(command)

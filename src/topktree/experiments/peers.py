@@ -1,8 +1,8 @@
-"""Topktree and two solvers of optimal trees, gosdt and pystreed, behind one function.
+"""Topktree and others behind one function: scikit-learn's tree, pytrees-rs, gosdt and pystreed.
 
-In: a solver's name, Boolean rows, classes, depth, penalty per leaf, and k for topktree. Out: a Fit.
-The one idea: the same problem for all (errors / rows + penalty x leaves), only `fit` is timed, and errors are counted
-from the predictions in the same way for all.
+In: a solver's name, Boolean rows, classes, depth, penalty per leaf, and k for those that have one. Out: a Fit.
+The one idea: the same problem for all (errors / rows + penalty x leaves; scikit-learn and pytrees-rs know no penalty),
+only `fit` is timed, and errors are counted from the predictions in the same way for all.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
 
 from ..classifier import TopKTreeClassifier
 
 OURS = "topktree"
-PEERS = ("gosdt", "pystreed")
+PEERS = ("gosdt", "pystreed")  # that find optimal trees
+GREEDY = "scikit-learn"
+TOP_K = "pytrees"  # the package pytrees-rs
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class _Problem:
     depth: int
     penalty: float  # cost of a leaf as a fraction of the rows
     limit: float  # seconds
-    k: int | str  # topktree only
+    k: int | str  # of topktree and pytrees
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,12 @@ class _Adapter:
 
 def installed() -> list[str]:
     """The peers that can be imported."""
-    return [name for name in PEERS if importlib.util.find_spec(name) is not None]
+    return [name for name in PEERS if is_installed(name)]
+
+
+def is_installed(name: str) -> bool:
+    """Whether a module can be imported."""
+    return importlib.util.find_spec(name) is not None
 
 
 def fit(
@@ -69,7 +77,7 @@ def fit(
     limit: float,
     k: int | str = "all",
 ) -> Fit:
-    """Fit one solver to all rows; k is for topktree. Peers stop themselves at the limit or later, topktree does not."""
+    """Fit one solver to all rows; k is for Top-k. Peers stop themselves at the limit or later, topktree does not."""
     adapter = _ADAPTERS[name]
     solver = adapter.make(_Problem(depth, penalty, limit, k))
     start = time.perf_counter()
@@ -99,12 +107,32 @@ def _gosdt(problem: _Problem) -> Any:
 
 
 def _pystreed(problem: _Problem) -> Any:
+    solver = importlib.import_module("pystreed").STreeDClassifier
+    if problem.penalty == 0:
+        return solver("accuracy", max_depth=problem.depth, time_limit=problem.limit)
     # Its penalty is one of splits, of which a tree has one less than leaves: the same tree is best.
-    return importlib.import_module("pystreed").STreeDClassifier(
+    return solver(
         "cost-complex-accuracy",
         max_depth=problem.depth,
         time_limit=problem.limit,
         cost_complexity=problem.penalty,
+    )
+
+
+def _greedy(problem: _Problem) -> Any:
+    return DecisionTreeClassifier(criterion="entropy", max_depth=problem.depth, random_state=0)
+
+
+def _pytrees(problem: _Problem) -> Any:
+    # Its budget b tries the b + 1 best columns of a node. First budget = last budget: one pass, exactly Top-k.
+    # Its solver of depth-2 subtrees looks at every pair of columns, so with it the result would not be Top-k.
+    budget = int(problem.k) - 1
+    return importlib.import_module("pytrees").DL85Classifier(
+        max_depth=problem.depth,
+        max_time=problem.limit,
+        heuristic="information_gain",
+        fast_d2=False,
+        topk=importlib.import_module("pytrees.rules").TopKRule(initial_value=budget, limit=budget),
     )
 
 
@@ -115,6 +143,20 @@ _ADAPTERS = {
         is_finished=lambda solver: solver.status_ in ("optimal", "complete"),
         predict=lambda solver, X: solver.predict(X),
         count_leaves=lambda solver: solver.get_n_leaves(),
+    ),
+    GREEDY: _Adapter(
+        make=_greedy,
+        has_tree=lambda solver: True,
+        is_finished=lambda solver: True,
+        predict=lambda solver, X: solver.predict(X),
+        count_leaves=lambda solver: solver.get_n_leaves(),
+    ),
+    TOP_K: _Adapter(
+        make=_pytrees,
+        has_tree=lambda solver: solver.tree_ is not None,
+        is_finished=lambda solver: solver.status_ == "optimal",
+        predict=lambda solver, X: solver.predict(X),
+        count_leaves=lambda solver: solver.tree_.n_leaves,
     ),
     "gosdt": _Adapter(
         make=_gosdt,
