@@ -1,5 +1,6 @@
 """`topktree fit` as its user runs it, on small tables; its numbers against the estimator's own."""
 
+import errno
 import json
 
 import numpy as np
@@ -206,6 +207,16 @@ def test_a_package_that_is_not_there(data, tmp_path, monkeypatch):
     result = fit(data, "--report", tmp_path / "r.html")
     assert result.exit_code == 2
     assert result.stderr == f"Error: --report {tmp_path / 'r.html'}: needs matplotlib\n"
+
+
+@pytest.mark.parametrize(("command", "name"), [("fit", "fit.print_fit"), ("choose", "choose.print_choice")])
+def test_files_are_written_if_nobody_reads_on(data, tmp_path, monkeypatch, command, name):
+    def print_nothing(*arguments):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(f"topktree.cli_{name}", print_nothing)
+    assert run(command, data, "--target", "income", "--save", tmp_path / "model.json").exit_code == 1
+    assert topktree.load(tmp_path / "model.json").classes_.tolist() == ["high", "low"]
 
 
 def test_time_limit(tmp_path):

@@ -120,17 +120,19 @@ def choose_command(
     the columns. Numbers are numbers, texts are categories, and missing values may be where they are, but in the target.
     """
     choice = _choose(read_labelled(data, columns), parameters)
-    if to_json:
-        click.echo(json.dumps(as_json(choice), indent=1, allow_nan=False))
-    else:
-        print_choice(choice)
-    if plot is not None:
-        write_file("--plot", plot, lambda: _draw(choice.cv, plot))
-    if save is not None:
-        write_file("--save", save, lambda: choice.cv.save(save))
-    if report is not None:
-        title = f"{columns.target} of {Path(file_title(data)).name}"
-        write_file("--report", report, lambda: choice.cv.best_estimator_.report(report, title=title))
+    try:
+        if to_json:
+            click.echo(json.dumps(as_json(choice), indent=1, allow_nan=False))
+        else:
+            print_choice(choice)
+    finally:  # also if nobody reads on, as in `| head -5`
+        if plot is not None:
+            write_file("--plot", plot, lambda: _draw(choice.cv, plot))
+        if save is not None:
+            write_file("--save", save, lambda: choice.cv.save(save))
+        if report is not None:
+            title = f"{columns.target} of {Path(file_title(data)).name}"
+            write_file("--report", report, lambda: choice.cv.best_estimator_.report(report, title=title))
 
 
 def _choose(table: Labelled, parameters: dict[str, Any]) -> Choice:

@@ -174,11 +174,13 @@ def fit_command(
     classifier = _fit(train, parameters)
     seconds = time.perf_counter() - start
     result = FitResult(classifier, train, test, origin, columns, file_title(data), seconds)
-    if to_json:
-        click.echo(json.dumps(as_json(result), indent=1, allow_nan=False))
-    else:
-        print_fit(result)
-    _write_files(result, save, report)
+    try:
+        if to_json:
+            click.echo(json.dumps(as_json(result), indent=1, allow_nan=False))
+        else:
+            print_fit(result)
+    finally:  # also if nobody reads on, as in `| head -5`
+        _write_files(result, save, report)
 
 
 def hold_out(table: Labelled, share: float, seed: int, title: str) -> tuple[Labelled, Labelled | None]:
