@@ -28,7 +28,7 @@ clf = TopKTreeClassifier(k=8, max_depth=3, leaf_penalty="tie").fit(X_train, y_tr
 # -------------
 # The report is one HTML file without anything to load: the tree to click through, a form to follow a row, its rules,
 # how right it is on held-out rows, what was searched and with which parameters. It opens in any browser. `exact_root`
-# made the search find, for every first question that it tried, the errors of the best tree below: the report lists them.
+# made the search find, for every first question that it tried, its best tree's errors: the report lists them.
 
 folder = Path(tempfile.mkdtemp())
 clf.report(folder / "report.html", X_test, y_test, title="Iris: which species?")

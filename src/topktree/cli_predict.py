@@ -17,7 +17,7 @@ from .cli_columns import known_as_text, known_features
 from .cli_common import Mistake, counted, listed, output_option
 from .cli_models import read_model_file
 from .cli_tables import STDIN, TableFile, check_table_output, is_csv, write_table
-from .export import leaf_conditions, one_line
+from .export import ALWAYS, one_line, rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,8 +77,8 @@ def _predictions(classifier: TopKTreeClassifier, X: pd.DataFrame, column: str, p
             columns[f"proba_{label}"] = shares[leaves, c]
     if rule:
         words = np.full(len(value), "", dtype=object)
-        for leaf, conditions in leaf_conditions(classifier._model(None, None)).items():
-            words[leaf] = one_line(conditions)
+        for leaf, conditions in rules(classifier._model(None, None)):
+            words[leaf] = one_line(" and ".join(conditions) or ALWAYS)
         columns["rule"] = words[leaves]
     if column in columns:
         raise Mistake(f"--column {column}: another column of the output has that name")
