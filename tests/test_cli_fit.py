@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -176,34 +177,45 @@ def test_classes_that_look_like_numbers_in_the_test_file(tmp_path):
     assert json.loads(result.stdout)["test"]["errors"] == 0
 
 
-def test_report_and_save(data, people, tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr(TopKTreeClassifier, "report", lambda *a, **options: calls.append((*a, options)), raising=False)
+def content(path):
+    (text,) = re.findall(r'id="content">(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
+    return json.loads(text)
+
+
+def test_report_and_save(data, people, tmp_path):
     assert fit(data, "--report", tmp_path / "r.html", "--save", tmp_path / "m.json").exit_code == 0
-    assert fit(data, "--report", tmp_path / "r.html", "--test-size", "0").exit_code == 0
-    (clf, path, X, y, options), without = calls
     _, test = split(people)
-    assert path == tmp_path / "r.html"
-    pd.testing.assert_frame_equal(X, test.drop(columns="income"), check_dtype=False)
-    assert list(y) == list(test["income"])
-    assert options == {"title": "income of people.csv"}
-    assert without[2:4] == (None, None)
-    np.testing.assert_array_equal(topktree.load(tmp_path / "m.json").predict(X), clf.predict(X))
+    saved = topktree.load(tmp_path / "m.json")
+    report = content(tmp_path / "r.html")
+    assert report["title"] == "income of people.csv"
+    assert report["data"]["total"] == len(test)
+    assert report["data"]["accuracy"] == saved.score(test.drop(columns="income"), test["income"])
+    assert all(choice["exact"] for choice in report["search"]["root"]["choices"])
+    assert fit(data, "--report", tmp_path / "r.html", "--test-size", "0").exit_code == 0
+    assert content(tmp_path / "r.html")["data"] is None
 
 
-def test_report_of_a_choice(data, tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr(TopKTreeClassifier, "report", lambda *a, **options: calls.append((*a, options)), raising=False)
-    arguments = ["--ks", "1", "--depths", "1", "--cv", "2", "--report", tmp_path / "r.html"]
+def test_report_with_weights(data, people, tmp_path):
+    result = fit(data, "--report", tmp_path / "r.html", "--weight", "count", "--json")
+    report = content(tmp_path / "r.html")["data"]
+    assert report["accuracy"] == pytest.approx(json.loads(result.stdout)["test"]["accuracy"])
+    assert report["total"] == split(people)[1]["count"].sum()
+    assert report["weighted"]
+
+
+def test_report_of_a_choice(data, tmp_path):
+    arguments = ["--ks", "1,2", "--depths", "1", "--cv", "2", "--report", tmp_path / "r.html"]
     assert run("choose", data, "--target", "income", *arguments).exit_code == 0
-    assert calls[0][1:] == (tmp_path / "r.html", {"title": "income of people.csv"})
+    report = content(tmp_path / "r.html")
+    assert report["title"] == "income of people.csv"
+    assert [line["name"] for line in report["choices"]["grid"]["lines"]] == ["k = 1", "k = 2"]
 
 
 def test_a_package_that_is_not_there(data, tmp_path, monkeypatch):
     def report(*arguments, **options):
         raise ImportError("needs matplotlib")
 
-    monkeypatch.setattr(TopKTreeClassifier, "report", report, raising=False)
+    monkeypatch.setattr(TopKTreeClassifier, "report", report)
     result = fit(data, "--report", tmp_path / "r.html")
     assert result.exit_code == 2
     assert result.stderr == f"Error: --report {tmp_path / 'r.html'}: needs matplotlib\n"

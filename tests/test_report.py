@@ -178,6 +178,19 @@ def test_weights(people, tmp_path):
     assert content["search"]["root"]["unit"] == "cost"
 
 
+def test_weights_of_the_test_rows(fitted, people, tmp_path):
+    _, _, X, y = people
+    weights = np.random.default_rng(2).integers(0, 4, len(y)).astype(float)
+    data = report(fitted, tmp_path, X, y, weights)["data"]
+    repeated = np.repeat(np.arange(len(y)), weights.astype(int))
+    same = report(fitted, tmp_path, X.iloc[repeated], y[repeated])["data"]
+    assert data["weighted"]
+    for key in ("accuracy", "confusion", "brier", "calibration_error"):
+        np.testing.assert_allclose(data[key], same[key])
+    with pytest.raises(ValueError, match="non-zero number|> 0 in some row"):
+        report(fitted, tmp_path, X, y, np.zeros(len(y)))
+
+
 def test_a_saved_model_gives_the_same_file(fitted, people, tmp_path):
     fitted.report(tmp_path / "a.html", people[2], people[3], title="T")
     fitted.save(tmp_path / "model.json")
@@ -237,6 +250,7 @@ def test_the_file_needs_nothing_else(fitted, people, tmp_path):
     ("arguments", "message"),
     [
         ({"y_test": ["high"]}, "X_test must be given"),
+        ({"sample_weight": [1.0]}, "y_test must be given"),
         ({"title": 3}, "title must be"),
         ({"max_rows": -1}, "max_rows must be"),
         ({"class_names": ["one"]}, "class_names must have 2 names"),

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PathLike = str | os.PathLike[str]
 
 
-def write_whole(path: PathLike, text: str) -> None:
-    """Write UTF-8 text. Whatever goes wrong, a file that was there before stays as it was."""
-    target = Path(path)
+@contextmanager
+def whole_file(path: PathLike) -> Iterator[Path]:
+    """A path to write to. What is there becomes the file in the end, unless something goes wrong before."""
+    target = Path(os.path.realpath(path))  # a link stays one
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        yield partial
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_whole(path: PathLike, text: str) -> None:
+    """Write a file of UTF-8 text."""
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")

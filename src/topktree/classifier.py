@@ -33,6 +33,7 @@ from .model_file import read_model, write_model
 from .penalty_path import LeafPenaltyPath, find_path
 from .plot import plot_tree
 from .report import write_report
+from .report.content import Rows
 from .root_choices import list_choices
 from .table import BOOLEAN, Feature, encode
 from .thresholds import half
@@ -344,6 +345,7 @@ class TopKTreeClassifier(FittedTree):
         path: PathLike,
         X_test: ArrayLike | None = None,
         y_test: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
         title: str | None = None,
         max_rows: int = 100,
@@ -352,10 +354,10 @@ class TopKTreeClassifier(FittedTree):
     ) -> None:
         """Write a page about the tree: one HTML file to click through, which needs no network.
 
-        It shows the tree, its rules, how right it is on the training data and on the rows of `X_test` and `y_test`, and
-        what the search did; a reader can type a row's values and follow it to its leaf. The first `max_rows` rows of
-        `X_test` are in the file, as far as the tree looks at them, to be followed as well: 0 keeps them out. The same
-        tree and rows always give the same file.
+        It shows the tree, its rules, how right it is on the training data and on the rows of `X_test` and `y_test`, by
+        their `sample_weight` if it is given, and what the search did; a reader can type a row's values and follow it to
+        its leaf. The first `max_rows` rows of `X_test` are in the file, as far as the tree looks at them, to be
+        followed as well: 0 keeps them out. The same tree and rows always give the same file.
 
         Examples
         --------
@@ -367,7 +369,7 @@ class TopKTreeClassifier(FittedTree):
         >>> clf.report("report.html", X_test, y_test, title="Iris")
         """
         model = self._model(feature_names, class_names)
-        write_report(path, self, model, X_test, y_test, title=title, max_rows=max_rows)
+        write_report(path, self, model, Rows(X_test, y_test, sample_weight), title=title, max_rows=max_rows)
 
     def save(self, path: PathLike) -> None:
         """Write the fitted classifier to a JSON file, which `topktree.load` reads.

@@ -35,6 +35,7 @@ from .fitted_tree import FittedTree
 from .folds import Fold, fold_parameters, make_fold, read_splits
 from .labels import read_labels, read_weights
 from .report import write_report
+from .report.content import Rows
 from .scorers import Scoring
 from .training import TrainingData, prepare
 
@@ -264,6 +265,7 @@ min_weight_fraction_leaf
         path: PathLike,
         X_test: ArrayLike | None = None,
         y_test: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         *,
         title: str | None = None,
         max_rows: int = 100,
@@ -280,7 +282,8 @@ min_weight_fraction_leaf
         >>> cv.report("report.html")
         """
         model = self._model(feature_names, class_names)
-        write_report(path, self.best_estimator_, model, X_test, y_test, title=title, max_rows=max_rows, cv=self)
+        rows = Rows(X_test, y_test, sample_weight)
+        write_report(path, self.best_estimator_, model, rows, title=title, max_rows=max_rows, cv=self)
 
     def pruning_path(self) -> Bunch:
         """Of the chosen tree: see `TopKTreeClassifier.pruning_path`.

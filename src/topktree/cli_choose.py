@@ -132,7 +132,7 @@ def choose_command(
             write_file("--save", save, lambda: choice.cv.save(save))
         if report is not None:
             title = f"{columns.target} of {Path(file_title(data)).name}"
-            write_file("--report", report, lambda: choice.cv.best_estimator_.report(report, title=title))
+            write_file("--report", report, lambda: choice.cv.report(report, title=title))
 
 
 def _choose(table: Labelled, parameters: dict[str, Any]) -> Choice:

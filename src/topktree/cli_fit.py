@@ -171,7 +171,7 @@ def fit_command(
     if test is not None and test.weights is not None and not test.weights.any():
         raise Mistake(f"--weight {columns.weight}: all rows to test the tree have weight 0")
     start = time.perf_counter()
-    classifier = _fit(train, parameters)
+    classifier = _fit(train, parameters, exact_root=report is not None)
     seconds = time.perf_counter() - start
     result = FitResult(classifier, train, test, origin, columns, file_title(data), seconds)
     try:
@@ -215,11 +215,13 @@ def _levels(k: tuple[int | str, ...], depth: int) -> Any:
     return k
 
 
-def _fit(train: Labelled, parameters: dict[str, Any]) -> TopKTreeClassifier:
+def _fit(train: Labelled, parameters: dict[str, Any], exact_root: bool) -> TopKTreeClassifier:
+    """The fitted tree; `exact_root` for a report, where that is no great effort and time is not short."""
+    exact_root = exact_root and isinstance(parameters["k"], int) and parameters["time_limit"] is None
     classifier = TopKTreeClassifier(**parameters, verbose=int(sys.stderr.isatty()))
     try:
         with warnings_as_lines():
-            return classifier.fit(train.X, train.y, train.weights)
+            return classifier.fit(train.X, train.y, train.weights, exact_root=exact_root)
     except (TypeError, ValueError) as error:
         raise Mistake(str(error)) from error
 
@@ -240,6 +242,6 @@ def _write_files(result: FitResult, save: Path | None, report: Path | None) -> N
     if save is not None:
         write_file("--save", save, lambda: classifier.save(save))
     if report is not None:
-        X, y = (None, None) if test is None else (test.X, test.y)
+        X, y, weights = (None, None, None) if test is None else (test.X, test.y, test.weights)
         title = f"{result.columns.target} of {Path(result.title).name}"
-        write_file("--report", report, lambda: classifier.report(report, X, y, title=title))
+        write_file("--report", report, lambda: classifier.report(report, X, y, weights, title=title))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from ._files import whole_file
 from .cli_common import Mistake, check_output, write_file
 
 if TYPE_CHECKING:
@@ -168,14 +169,8 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
 
 
 def _replace(frame: pd.DataFrame, path: Path) -> None:
-    target = Path(os.path.realpath(path))  # a link stays one
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        with open(partial, "wb") as stream:
-            _write(frame, stream, _suffix(path))
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as partial, open(partial, "wb") as stream:
+        _write(frame, stream, _suffix(path))
 
 
 def _write(frame: pd.DataFrame, stream: BinaryIO, suffix: str) -> None:

@@ -15,11 +15,9 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
-
 from .._files import PathLike, write_whole
 from ..export import Model, export_text
-from .content import check_arguments, make_content
+from .content import Rows, check_arguments, make_content
 
 if TYPE_CHECKING:
     from ..classifier import TopKTreeClassifier
@@ -33,16 +31,15 @@ def write_report(
     path: PathLike,
     classifier: TopKTreeClassifier,
     model: Model,
-    X_test: ArrayLike | None,
-    y_test: ArrayLike | None,
+    rows: Rows,
     *,
     title: str | None,
     max_rows: int,
     cv: TopKTreeClassifierCV | None = None,
 ) -> None:
     """Write the page. `model` is the classifier's tree under the names to be shown, `cv` what chose it."""
-    check_arguments(X_test, y_test, title, max_rows)
-    content = make_content(classifier, model, X_test, y_test, title=title, max_rows=max_rows, cv=cv)
+    check_arguments(rows, title, max_rows)
+    content = make_content(classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
     write_whole(path, make_page(content, export_text(model)))
 
 

@@ -6,6 +6,7 @@ In: a fitted classifier, rows to try it on, the cross-validation that chose it. 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from .. import _parameters
 from ..export import Model, one_line
-from ..labels import known_classes, read_labels
+from ..labels import known_classes, read_labels, read_weights
 from ..table import encode, read_table
 from . import tree_content
 from .evidence import at_every_node, evaluate, row_counts, training_counts
@@ -23,28 +24,36 @@ if TYPE_CHECKING:
     from ..classifier import TopKTreeClassifier
     from ..classifier_cv import TopKTreeClassifierCV
 
-TEST_DATA, TEST_ROWS = "test data", "test rows"
 NAMED_CLASSES = 6  # in the subtitle
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to try a tree on, as the user has them."""
+
+    X: ArrayLike | None
+    y: ArrayLike | None
+    weights: ArrayLike | None
 
 
 def make_content(
     classifier: TopKTreeClassifier,
     model: Model,
-    X_test: ArrayLike | None,
-    y_test: ArrayLike | None,
+    rows: Rows,
     *,
     title: str | None,
     max_rows: int,
     cv: TopKTreeClassifierCV | None = None,
 ) -> dict[str, Any]:
     """The content; `max_rows`: of the test rows, so many are written into the page to be followed."""
-    encoded = None if X_test is None else encode(read_table(classifier, X_test, reset=False), classifier.features_)
+    encoded = None if rows.X is None else encode(read_table(classifier, rows.X, reset=False), classifier.features_)
     # A copy: scikit-learn's check of y makes an estimator forget the names of its features.
-    labels = None if y_test is None else read_labels(copy(classifier), y_test)
+    labels = None if rows.y is None else read_labels(copy(classifier), rows.y)
     counts = None
     if encoded is not None and labels is not None:
         classes = known_classes(labels, classifier.classes_, len(encoded))
-        counts = row_counts(model, model.tree.apply(encoded), classes, TEST_DATA, TEST_ROWS)
+        weights = read_weights(rows.weights, len(encoded))
+        counts = row_counts(model, model.tree.apply(encoded), classes, weights)
     seen = None if counts is None else at_every_node(model, counts)
     training = evaluate(model, training_counts(model))
     data = None if counts is None else evaluate(model, counts)
@@ -73,10 +82,12 @@ def make_content(
     }
 
 
-def check_arguments(X_test: Any, y_test: Any, title: Any, max_rows: Any) -> None:
+def check_arguments(rows: Rows, title: Any, max_rows: Any) -> None:
     """Refuse what makes no sense together."""
-    if X_test is None and y_test is not None:
+    if rows.X is None and rows.y is not None:
         raise ValueError("X_test must be given where y_test is, got None")
+    if rows.y is None and rows.weights is not None:
+        raise ValueError("y_test must be given where sample_weight is, got None")
     if title is not None and not isinstance(title, str):
         raise ValueError(f"title must be a string or None, got {title!r}")
     _parameters.check_int("max_rows", max_rows, 0)

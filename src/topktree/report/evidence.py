@@ -38,13 +38,15 @@ def training_counts(model: Model) -> Counts:
     return Counts("training data", "training rows", counts, not model.counts_are_rows())
 
 
-def row_counts(model: Model, leaves: IntArray, classes: IntArray, name: str, short: str) -> Counts:
-    """Of rows: the leaf of each, and the index of its class, n_classes for one that the tree does not know."""
+def row_counts(model: Model, leaves: IntArray, classes: IntArray, weights: FloatArray | None) -> Counts:
+    """Of test rows: the leaf of each, and the index of its class, n_classes for one that the tree does not know."""
+    if weights is not None and not weights.any():
+        raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
     n_classes = len(model.labels)
     has_unknown = bool(np.any(classes == n_classes))
     counts = np.zeros((model.tree.node_count, n_classes + has_unknown))
-    np.add.at(counts, (leaves, classes), 1.0)
-    return Counts(name, short, counts, False)
+    np.add.at(counts, (leaves, classes), 1.0 if weights is None else weights)
+    return Counts("test data", "test rows" if weights is None else "test weight", counts, weights is not None)
 
 
 def at_every_node(model: Model, counts: Counts) -> FloatArray:
