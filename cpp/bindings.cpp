@@ -95,12 +95,12 @@ nb::list to_list(const std::vector<topk::Step>& trace) {
 }
 
 nb::dict to_dict(topk::RootChoices&& root, std::size_t n_classes) {
-    const std::size_t n = root.column.size();
+    const std::size_t n_weighed = std::min(root.column.size(), topk::RootChoices::kWeighed);
     nb::dict result;
     result["column"] = to_numpy(std::move(root.column));
     result["cost"] = to_numpy(std::move(root.cost));
     result["exact"] = to_numpy(std::move(root.exact));
-    result["true_weight"] = to_numpy(std::move(root.true_weight), {n, n_classes});
+    result["true_weight"] = to_numpy(std::move(root.true_weight), {n_weighed, n_classes});
     return result;
 }
 

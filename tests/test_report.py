@@ -187,7 +187,7 @@ def test_weights_of_the_test_rows(fitted, people, tmp_path):
     assert data["weighted"]
     for key in ("accuracy", "confusion", "brier", "calibration_error"):
         np.testing.assert_allclose(data[key], same[key])
-    with pytest.raises(ValueError, match="non-zero number|> 0 in some row"):
+    with pytest.raises(ValueError, match=r"non-zero number|> 0 in some row"):
         report(fitted, tmp_path, X, y, np.zeros(len(y)))
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import topktree
-from topktree import TopKTreeClassifier, TopKTreeClassifierCV, datasets
+from topktree import TopKTreeClassifier, TopKTreeClassifierCV, datasets, hard
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_the_chosen_one_is_the_root_of_the_tree(messy):
         assert chosen["exact"]
 
 
-@pytest.mark.parametrize("criterion", ["entropy", "gini", "sqrt", "gain_ratio", lambda left, right: right[:, 0]])
+@pytest.mark.parametrize("criterion", ["entropy", "gini", "sqrt", "gain_ratio"])
 def test_scores_fall_and_ranks_rise(messy, criterion):
     X, y = messy
     choices = TopKTreeClassifier(k=30, max_depth=2, criterion=criterion).fit(X, y).search_["root"]
@@ -112,10 +112,29 @@ def test_missing_values_and_files(messy, tmp_path):
     assert topktree.load(tmp_path / "model.json").search_ == json.loads(json.dumps(clf.search_))
 
 
-def test_a_scorer_that_says_infinity_gives_none(messy):
-    X, y = messy
-    clf = TopKTreeClassifier(k=2, max_depth=1, criterion=lambda left, right: np.full(len(left), np.inf)).fit(X, y)
+def test_a_criterion_of_the_user_is_not_asked_again(messy):
+    widths = []
+
+    def score(left, right):
+        widths.append(len(left))
+        return right[:, 0]
+
+    clf = TopKTreeClassifier(k=2, max_depth=1, criterion=score).fit(*messy)
+    assert len(widths) == clf.search_["nodes"]
+    assert len(set(widths)) == 1
     assert [choice["score"] for choice in clf.search_["root"]] == [None, None]
+
+
+def test_the_chosen_one_is_listed_however_low_its_score():
+    X, y = hard.parity(2, 2, 0.1).sample(400, random_state=0)
+    noise = np.random.default_rng(0).random((400, 30)) < 0.5
+    noise[:, :25] = (y[:, None] == 1) ^ (np.random.default_rng(1).random((400, 25)) < 0.45)
+    clf = TopKTreeClassifier(k=40, max_depth=2).fit(np.hstack([noise, X]), y)
+    *others, chosen = clf.search_["root"]
+    assert len(others) == 20
+    assert chosen["rank"] > 20
+    assert chosen["chosen"]
+    assert 0 <= chosen["score"] <= others[-1]["score"]
 
 
 def test_a_single_leaf_and_a_path_have_no_choices(messy):

@@ -156,7 +156,8 @@ class Search {
     std::mutex spaces_mutex_;
     std::vector<std::unique_ptr<Space>> spaces_;  // not in use
     std::int32_t k_pass_ = 1;                     // widest k of the current pass
-    std::int32_t k_reached_ = 0;                  // of the last one that was finished
+    bool is_last_pass_ = true;
+    std::int32_t k_reached_ = 0;  // of the last one that was finished
     std::vector<Step> trace_;
     RootChoices choices_;       // at the root, in the current pass
     RootChoices last_choices_;  // in the last pass that was finished
@@ -264,6 +265,7 @@ std::unique_ptr<TreeNode> Search<Count>::search_pass(Space& space, std::int32_t 
         k_[level] = std::min(options_.k[level], k);
     }
     k_pass_ = k;
+    is_last_pass_ = options_.k.empty() || k >= *std::max_element(options_.k.begin(), options_.k.end());
     if (cache_ && k_reached_ > 0) {
         cache_->clear();  // what is known holds for the narrower search only
     }
@@ -558,7 +560,7 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
     if (level == 0) {
         list_choices(node, candidates);
     }
-    const bool exact = level == 0 && options_.exact_root;
+    const bool exact = level == 0 && options_.exact_root && is_last_pass_;
     const auto try_one = [&](Space& own_space, int rank) {
         const std::int64_t budget = exact ? kInfinity : budget_or_none(incumbent.budget(rank));
         const std::int64_t low = std::max(lower, family.lower(rank));
@@ -644,8 +646,8 @@ void Search<Count>::list_choices(const Node<Count>& root, const std::vector<std:
     choices_.column = candidates;
     choices_.cost.assign(candidates.size(), 0);
     choices_.exact.assign(candidates.size(), 0);
-    choices_.true_weight.assign(candidates.size() * n_classes, 0);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
+    choices_.true_weight.assign(std::min(candidates.size(), RootChoices::kWeighed) * n_classes, 0);
+    for (std::size_t i = 0; i < std::min(candidates.size(), RootChoices::kWeighed); ++i) {
         for (std::size_t c = 0; c < root.counts.rows.size(); ++c) {
             choices_.true_weight[i * n_classes + static_cast<std::size_t>(root.counts.class_index[c])] =
                 root.counts.rows[c][candidates[i]];

@@ -71,7 +71,8 @@ struct Options {
     // Cost of some tree that the search can find, known beforehand: it need not look for dearer ones. -1: none is
     // known. One that is too low costs time, but not the right tree.
     std::int64_t known_cost = -1;
-    // Find the cost of the best tree below every candidate of the root, also of those that can no longer win.
+    // Find the cost of the best tree below every candidate of the root, also of those that can no longer win; not in
+    // the passes of a smaller k.
     bool exact_root = false;
     // Called about every 20 ms by the thread that called solve(); throws to end the search.
     std::function<void(const Progress&)> poll;
@@ -87,12 +88,13 @@ struct Step {
     std::int64_t cost = 0;  // of the best tree for this k
 };
 
-// The candidates of the root in the last pass, best score first.
+// The candidates of the root in the last pass that was finished, best score first. None if no split could pay.
 struct RootChoices {
+    static constexpr std::size_t kWeighed = 20;  // of so many the class weights are kept
     std::vector<std::int32_t> column;
     std::vector<std::int64_t> cost;         // of the best tree that splits the root there, or a lower bound of it
     std::vector<std::uint8_t> exact;        // whether it is the cost itself
-    std::vector<std::int64_t> true_weight;  // per candidate and class: integer weight of the rows where it is true
+    std::vector<std::int64_t> true_weight;  // per candidate (the first of them) and class: weight where it is true
 };
 
 struct Statistics {

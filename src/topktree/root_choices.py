@@ -6,19 +6,18 @@ In: the candidates of the root, as the engine lists them. Out: a dict per candid
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _engine, export
-from ._problem import FloatArray, Objective, ScoreFunction
+from ._problem import FloatArray, Objective
 from .binarizer import EQUALS, IS_MISSING, Columns
 from .table import BOOLEAN, Feature
 from .tree import node_impurity
 
-N_LISTED = 20  # the best by score, and the one that was chosen
+N_LISTED = 20  # the best by score, of which the engine has the weights; and the one that was chosen
 
 
 def list_choices(
@@ -26,45 +25,49 @@ def list_choices(
     columns: Columns,
     features: Sequence[Feature],
     objective: Objective,
-    criterion: str | ScoreFunction,
 ) -> list[dict[str, Any]]:
     """The candidates by score: rank, feature, test and value, score, cost of the best tree below, whether chosen.
 
-    `exact` says whether the cost is that of the best tree, or a lower bound of it.
+    `exact` says whether the cost is that of the best tree, or a lower bound of it. A criterion of the user's own is not
+    asked again: the score is None.
     """
     root = solution.statistics["root"]
     chosen = int(solution.column[0])
-    shown = [i for i, column in enumerate(root["column"].tolist()) if i < N_LISTED or column == chosen]
-    weights = solution.class_weight[0] * objective.weight_unit
-    true_weights = np.asarray(root["true_weight"][shown] * objective.weight_unit, dtype=np.float64)
-    scores = split_scores(weights, true_weights, criterion)
+    scores = _scores(solution, objective)
     return [
         {
             "rank": i + 1,
-            **_literal(columns, int(root["column"][i]), features),
-            "score": float(score) if math.isfinite(score) else None,
+            **_literal(columns, column, features),
+            "score": scores.get(column),
             "cost": objective.user_cost(int(root["cost"][i])),
             "exact": bool(root["exact"][i]),
-            "chosen": int(root["column"][i]) == chosen,
+            "chosen": column == chosen,
         }
-        for i, score in zip(shown, scores.tolist(), strict=True)
+        for i, column in enumerate(root["column"].tolist())
+        if i < N_LISTED or column == chosen
     ]
 
 
-def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str | ScoreFunction) -> FloatArray:
+def _scores(solution: _engine.Solution, objective: Objective) -> dict[int, float]:
+    """By column, of the candidates that are listed."""
+    root = solution.statistics["root"]
+    if not isinstance(objective.criterion, str) or len(root["column"]) == 0:
+        return {}
+    weights = dict(zip(root["column"].tolist(), root["true_weight"], strict=False))
+    if solution.column[0] >= 0:
+        weights[int(solution.column[0])] = solution.class_weight[solution.true_child[0]]
+    true_side = np.array(list(weights.values()), dtype=np.float64)
+    scores = split_scores(solution.class_weight[0].astype(np.float64), true_side, objective.criterion)
+    return dict(zip(weights, scores.tolist(), strict=True))
+
+
+def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> FloatArray:
     """Scores of splits from class weights: of all rows (n_classes,), and of the true side (n, n_classes).
 
-    By how much a split lowers the impurity; for "gain_ratio" that by the bits of the split itself; or what the user's
-    own criterion says.
+    By how much a split lowers the impurity; for "gain_ratio" that by the bits of the split itself.
     """
-    if len(true_side) == 0:
-        return np.empty(0)
     false_side = whole - true_side
-    if not isinstance(criterion, str):
-        with np.errstate(all="ignore"):
-            return np.asarray(criterion(false_side, true_side), dtype=np.float64)
-    total = whole.sum()
-    shares = np.stack([false_side.sum(axis=1), true_side.sum(axis=1)], axis=1) / total
+    shares = np.stack([false_side.sum(axis=1), true_side.sum(axis=1)], axis=1) / whole.sum()
     below = shares[:, 0] * node_impurity(false_side, criterion) + shares[:, 1] * node_impurity(true_side, criterion)
     gain = np.maximum(node_impurity(whole[None], criterion)[0] - below, 0.0)
     return np.asarray(gain / node_impurity(shares, "entropy") if criterion == "gain_ratio" else gain)
