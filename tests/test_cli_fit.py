@@ -195,6 +195,40 @@ def test_report_and_save(data, people, tmp_path):
     assert content(tmp_path / "r.html")["data"] is None
 
 
+def test_the_report_has_as_many_rows_as_asked_for(data, tmp_path):
+    fit(data, "--report", tmp_path / "r.html")
+    assert len(content(tmp_path / "r.html")["rows"]["values"]) > 40
+    fit(data, "--report", tmp_path / "r.html", "--report-rows", 0)
+    assert content(tmp_path / "r.html")["rows"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option", "other"),
+    [
+        (["fit", "people.csv", "--target", "income", "--save", "people.csv"], "--save people.csv", "FILE"),
+        (["fit", "people.csv", "--target", "income", "--report", "./people.csv"], "--report people.csv", "FILE"),
+        (["fit", "people.csv", "--target", "income", "--save", "a", "--report", "a"], "--report a", "--save"),
+        (["fit", "people.csv", "--target", "income", "--test", "t.csv", "--save", "t.csv"], "--save t.csv", "--test"),
+        (
+            ["choose", "people.csv", "--target", "income", "--save", "a.png", "--plot", "a.png"],
+            "--save a.png",
+            "--plot",
+        ),
+        (["predict", "m.json", "people.csv", "-o", "people.csv"], "-o people.csv", "FILE"),
+        (["show", "m.json", "-o", "m.json"], "-o m.json", "MODEL"),
+    ],
+)
+def test_no_file_is_written_over_another(data, monkeypatch, arguments, option, other):
+    monkeypatch.chdir(data.parent)
+    before = data.read_bytes()
+    assert_mistake(run(*arguments), f"{option}: that is the file of {other}")
+    assert data.read_bytes() == before
+
+
+def test_standard_input_is_one_table(data):
+    assert_mistake(run("fit", "-", "--target", "income", "--test", "-"), "cannot both be standard input")
+
+
 def test_report_with_weights(data, people, tmp_path):
     result = fit(data, "--report", tmp_path / "r.html", "--weight", "count", "--json")
     report = content(tmp_path / "r.html")["data"]

@@ -60,7 +60,8 @@ def test_accuracy_confusion_and_brier_score(fitted, people, tmp_path):
 def test_calibration(fitted, people, tmp_path):
     _, _, X, y = people
     confidence, is_right = fitted.predict_proba(X).max(axis=1), fitted.predict(X) == y
-    bins = report(fitted, tmp_path, X, y)["data"]["calibration"]
+    calibration = report(fitted, tmp_path, X, y)["calibration"]
+    bins = calibration["bins"]
     assert len(bins) > 1
     expected = np.minimum((confidence * 10).astype(int), 9)
     for entry, b in zip(bins, np.unique(expected), strict=True):
@@ -69,6 +70,8 @@ def test_calibration(fitted, people, tmp_path):
         assert entry["promised"] == pytest.approx(confidence[here].mean())
         assert entry["right"] == pytest.approx(is_right[here].mean())
         assert 0 <= entry["low"] <= entry["right"] <= entry["high"] <= 1
+    off = [entry["n"] * abs(entry["promised"] - entry["right"]) for entry in bins]
+    assert calibration["error"] == pytest.approx(sum(off) / len(y))
 
 
 def test_nodes_are_those_of_the_tree(fitted, people, tmp_path):
@@ -141,8 +144,12 @@ def test_classes_that_training_had_not_count_as_wrong(fitted, people, tmp_path):
     _, _, X, y = people
     y = y.astype(object)
     y[:7] = "middling"
-    data = report(fitted, tmp_path, X, y)["data"]
+    content = report(fitted, tmp_path, X, y)
+    data = content["data"]
     assert data["unknown"] == 7
+    assert content["nodes"][0]["seen_total"] == len(y)
+    assert sum(node["seen_total"] for node in content["nodes"] if "rule" in node) == len(y)
+    assert content["rows"]["labels"][:8] == ["middling"] * 7 + [y[7]]
     assert data["wrong"] == np.count_nonzero(fitted.predict(X) != y)
     assert data["actual"] == ["high", "low", "(other)"]
 
@@ -168,6 +175,40 @@ def test_pruning_says_what_each_leaf_buys(fitted, people, tmp_path):
     assert steps[0]["test"] == pytest.approx(fitted.score(people[2], people[3]))
 
 
+@pytest.mark.parametrize(
+    ("k", "words"),
+    [
+        (1, "Every node is split on the column that scores best"),
+        (np.int64(4), "the 4 columns that score best"),
+        ("all", "At every node all columns are tried"),
+        (("all", "all"), "At every node all columns are tried"),
+        (np.array([4, 2]), "by level from the root 4, 2 of them"),
+        ((4, "all"), "by level from the root 4, all of them"),
+    ],
+    ids=str,
+)
+def test_k_in_words(people, k, words, tmp_path):
+    search = report(TopKTreeClassifier(k=k, max_depth=2).fit(*people[:2]), tmp_path)["search"]
+    assert words in search["words"][0]
+
+
+def test_a_pruned_tree_is_not_said_to_be_what_was_searched(fitted, people, tmp_path):
+    pruned = fitted.prune(people[2], people[3], rule="1se")
+    assert pruned.get_n_leaves() < fitted.get_n_leaves()
+    search = report(pruned, tmp_path)["search"]
+    assert "taken back since" in search["words"][1]
+    assert search["root"] is None
+    assert len(report(fitted, tmp_path)["search"]["words"]) == 2
+
+
+@pytest.mark.parametrize("criterion", ["gain_ratio", lambda left, right: right[:, 0]], ids=["gain_ratio", "function"])
+def test_criteria(people, criterion, tmp_path):
+    clf = TopKTreeClassifier(k=3, max_depth=2, criterion=criterion).fit(*people[:2])
+    choices = report(clf, tmp_path)["search"]["root"]["choices"]
+    assert len(choices) == 3
+    assert all(choice["score_text"] == "" for choice in choices) == callable(criterion)
+
+
 def test_weights(people, tmp_path):
     X, y, _, _ = people
     weights = np.random.default_rng(1).random(len(y))
@@ -181,12 +222,13 @@ def test_weights(people, tmp_path):
 def test_weights_of_the_test_rows(fitted, people, tmp_path):
     _, _, X, y = people
     weights = np.random.default_rng(2).integers(0, 4, len(y)).astype(float)
-    data = report(fitted, tmp_path, X, y, weights)["data"]
+    content = report(fitted, tmp_path, X, y, weights)
     repeated = np.repeat(np.arange(len(y)), weights.astype(int))
-    same = report(fitted, tmp_path, X.iloc[repeated], y[repeated])["data"]
-    assert data["weighted"]
-    for key in ("accuracy", "confusion", "brier", "calibration_error"):
-        np.testing.assert_allclose(data[key], same[key])
+    same = report(fitted, tmp_path, X.iloc[repeated], y[repeated])
+    assert content["data"]["weighted"]
+    for key in ("accuracy", "confusion", "brier"):
+        np.testing.assert_allclose(content["data"][key], same["data"][key])
+    assert content["calibration"]["error"] == pytest.approx(same["calibration"]["error"])
     with pytest.raises(ValueError, match=r"non-zero number|> 0 in some row"):
         report(fitted, tmp_path, X, y, np.zeros(len(y)))
 
@@ -213,9 +255,11 @@ def test_small_trees(people, max_depth, tmp_path):
     assert len(content["nodes"]) == 2 * max_depth + 1
 
 
-def test_other_names(fitted, tmp_path):
+def test_other_names(fitted, people, tmp_path):
     names, classes = ["a", "b", "c", "d"], ["A", "B"]
-    content = report(fitted, tmp_path, feature_names=names, class_names=classes, title="Who?")
+    _, _, X, y = people
+    content = report(fitted, tmp_path, X, y, feature_names=names, class_names=classes, title="Who?")
+    assert content["rows"]["labels"] == ["A" if label == "high" else "B" for label in y[:100]]
     assert content["title"] == "Who?"
     assert content["classes"] == classes
     assert {feature["name"] for feature in content["features"]} == set(names)

@@ -123,7 +123,9 @@ def test_folding_hides_what_is_below_and_selecting_unfolds(open_page, cancer, ca
     page.locator(f"#node-{left} .fold").click()
     assert page.locator(f"#node-{left}").get_attribute("aria-expanded") == "false"
     assert page.locator(f"#node-{left + 1}").count() == 0
-    page.locator("#rules tbody tr").first.click()
+    rule = next(line for line in clf.export_rules().splitlines()).split(" -> ")[0]  # the leftmost leaf
+    page.get_by_role("button", name=f"Show this leaf in the tree: {rule}", exact=True).click()
+    assert left < leaf_of(page) < clf.tree_.children_right[0]
     assert page.locator(f"#node-{leaf_of(page)}").is_visible()
     page.get_by_role("button", name="Unfold all").click()
     assert page.locator("[role=treeitem]").count() == clf.tree_.node_count
@@ -146,8 +148,8 @@ def test_the_keyboard_alone(open_page, cancer, cancer_file):
     assert leaf_of(page) == clf.tree_.node_count - 1
     # Every control of the page can be reached by the Tab key, and says what it is.
     names = page.locator("button, input, select").evaluate_all(
-        """controls => controls.filter(control => control.tabIndex >= 0).map(
-            control => control.textContent.trim() || control.ariaLabel || control.labels?.[0]?.textContent)"""
+        """controls => controls.filter(control => control.tabIndex >= 0).map(control => control.ariaLabel
+            || control.labels?.[0]?.textContent || (control.tagName === "BUTTON" && control.textContent.trim()))"""
     )
     assert len(names) > 20
     assert all(names)
@@ -204,6 +206,9 @@ def test_what_is_no_number_is_said(open_page, cancer_file):
     page.get_by_role("button", name="Follow this row").click()
     assert "that is not a number" in page.locator("#answer").inner_text()
     assert first.get_attribute("aria-invalid") == "true"
+    page.get_by_role("button", name="Clear").click()
+    assert page.locator("#answer").inner_text() == "Type values, and see where they lead."
+    assert first.get_attribute("aria-invalid") is None
 
 
 def test_following_the_rows_that_came_along(open_page, cancer, cancer_file):

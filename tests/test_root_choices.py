@@ -30,7 +30,7 @@ def goes_true(choice, X):
 
 
 @pytest.mark.parametrize("leaf_penalty", [0.0, 0.01])
-def test_costs_are_those_of_the_best_trees_below(messy, leaf_penalty):
+def test_no_tree_below_is_cheaper_than_with_all_thresholds_of_its_own(messy, leaf_penalty):
     X, y = messy
     clf = TopKTreeClassifier(k=100, max_depth=2, leaf_penalty=leaf_penalty).fit(X, y, exact_root=True)
     choices = clf.search_["root"]

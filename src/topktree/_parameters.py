@@ -12,6 +12,7 @@ import numpy as np
 from ._problem import CRITERIA
 
 MAX_DEPTH = 999
+NARROW = 16  # at most, for `is_narrow`
 
 
 def is_int(value: Any) -> bool:
@@ -125,6 +126,16 @@ def check_n_jobs(n_jobs: Any) -> None:
 def k_per_level(k: Any, depth: int) -> list[Any]:
     """`k` as a list with an entry per level."""
     return [k] * depth if isinstance(k, str) or is_int(k) else list(k)[:depth]
+
+
+def is_narrow(k: Any) -> bool:
+    """Whether `k` is so small that to find the cost below all candidates of the root takes little more."""
+    return is_int(k) and k <= NARROW
+
+
+def k_text(k: Any) -> str:
+    """`k` as people read it: `8`, `all`, `4, 2, 1`."""
+    return str(k) if isinstance(k, str) or is_int(k) else ", ".join(map(str, k))
 
 
 def candidates_per_level(k: Any, depth: int, n_columns: int) -> tuple[int, ...]:

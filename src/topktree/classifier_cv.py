@@ -224,11 +224,12 @@ min_weight_fraction_leaf
         for i, params in enumerate(results["params"]):
             if params["leaf_penalty"] == chosen["leaf_penalty"]:
                 empty = (np.full(len(depths), np.nan), np.full(len(depths), np.nan))
-                mean, error = lines.setdefault(_k_name(params["k"]), empty)
+                mean, error = lines.setdefault(f"k = {_parameters.k_text(params['k'])}", empty)
                 at = depths.index(params["max_depth"])
                 mean[at], error[at] = results["mean_test_score"][i], results["se_test_score"][i]
         ylabel = f"{self.scorer_.name} ({self.n_splits_} folds)"
-        return plot_choice(depths, lines, (_k_name(chosen["k"]), chosen["max_depth"]), self.threshold_, ylabel, ax)
+        mark = (f"k = {_parameters.k_text(chosen['k'])}", chosen["max_depth"])
+        return plot_choice(depths, lines, mark, self.threshold_, ylabel, ax)
 
     def plot_tree(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
@@ -455,11 +456,7 @@ def _refit(tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, l
     options = fitted._search_options(time.perf_counter())
     if limits.deadline < math.inf:
         options = replace(options, time_limit=max(limits.deadline - time.monotonic(), 1e-9))
-    elif isinstance(fitted.k, int):  # next to all the folds it takes little, and the report can tell more
+    elif _parameters.is_narrow(fitted.k):  # next to all the folds it takes little, and the report can tell more
         options = replace(options, exact_root=True)
     fitted._grow(data, fitted._objective(data), options)
     return fitted
-
-
-def _k_name(k: Any) -> str:
-    return f"k = {k}" if not isinstance(k, tuple) else f"k = {', '.join(map(str, k))}"

@@ -23,6 +23,7 @@ from .cli_choice_text import Choice, as_json, print_choice
 from .cli_columns import ColumnOptions, Labelled, read_labelled
 from .cli_common import (
     Mistake,
+    check_apart,
     check_output,
     closest,
     jobs_option,
@@ -31,6 +32,7 @@ from .cli_common import (
     list_of,
     list_of_ks,
     output_option,
+    report_title,
     seed_option,
     warnings_as_lines,
     write_file,
@@ -119,6 +121,7 @@ def choose_command(
     FILE is a table: CSV, also compressed by gzip, Parquet or Feather; - is standard input. The first line of CSV names
     the columns. Numbers are numbers, texts are categories, and missing values may be where they are, but in the target.
     """
+    check_apart({"--plot": plot, "--save": save, "--report": report}, {"FILE": data})
     choice = _choose(read_labelled(data, columns), parameters)
     try:
         if to_json:
@@ -131,7 +134,7 @@ def choose_command(
         if save is not None:
             write_file("--save", save, lambda: choice.cv.save(save))
         if report is not None:
-            title = f"{columns.target} of {Path(file_title(data)).name}"
+            title = report_title(columns.target, file_title(data))
             write_file("--report", report, lambda: choice.cv.report(report, title=title))
 
 

@@ -173,6 +173,23 @@ def check_output(context: click.Context, parameter: click.Parameter, path: Path 
     return path
 
 
+def check_apart(outputs: dict[str, Path | None], inputs: dict[str, str | None]) -> None:
+    """Refuse to write over what is read, or one file over another. Both by the name of their option or argument."""
+    taken = {os.path.realpath(path): name for name, path in inputs.items() if path not in (None, "-")}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        real = os.path.realpath(path)
+        if real in taken:
+            raise Mistake(f"{option} {path}: that is the file of {taken[real]}")
+        taken[real] = option
+
+
+def report_title(target: str, title: str) -> str:
+    """The heading of a report on the tree for a table: `income of people.csv`."""
+    return f"{target} of {Path(title).name}"
+
+
 def write_file(option: str, path: Path, write: Callable[[], Any]) -> None:
     """Call `write`, which writes the file; what the system says against it is a mistake."""
     try:

@@ -31,18 +31,20 @@ from .cli_columns import (
 )
 from .cli_common import (
     Mistake,
+    check_apart,
     jobs_option,
     json_option,
     limit_option,
     list_of_ks,
     output_option,
+    report_title,
     seed_option,
     warnings_as_lines,
     write_file,
 )
 from .cli_fit_text import FitResult, as_json, print_fit
 from .cli_options import columns_options
-from .cli_tables import TableFile, file_title
+from .cli_tables import STDIN, TableFile, file_title
 from .table import learn_features, read_table
 
 TEST_SIZE = 0.2
@@ -135,7 +137,15 @@ def _memory(context: click.Context, parameter: click.Parameter, text: str | None
 )
 @jobs_option("Threads, -1: one per core.")
 @output_option("--save", help="Write the tree to a model file (JSON).")
-@output_option("--report", help="Write a report (HTML).")
+@output_option("--report", help="Write a report (HTML), which has some of the test rows in it: --report-rows.")
+@click.option(
+    "--report-rows",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Test rows in the report, to be followed through the tree; 0: none.",
+)
 @json_option()
 def fit_command(
     data: str,
@@ -145,6 +155,7 @@ def fit_command(
     random_state: int,
     save: Path | None,
     report: Path | None,
+    report_rows: int,
     to_json: bool,
     k: tuple[int | str, ...],
     **parameters: Any,  # of TopKTreeClassifier, by its names
@@ -157,8 +168,8 @@ def fit_command(
     A fifth of the rows, drawn by chance with the classes in proportion, is held out: the tree is not fitted to them,
     and its accuracy on them is what to expect of new rows. --test-size 0 fits the tree to all rows.
     """
-    if test_file is not None and test_size is not None:
-        raise Mistake("--test and --test-size: only one of them can be given")
+    _check_test(data, test_file, test_size)
+    check_apart({"--save": save, "--report": report}, {"FILE": data, "--test": test_file})
     parameters["k"] = _levels(k, parameters["max_depth"])
     test_size = TEST_SIZE if test_size is None else test_size
     table = read_labelled(data, columns)
@@ -180,7 +191,14 @@ def fit_command(
         else:
             print_fit(result)
     finally:  # also if nobody reads on, as in `| head -5`
-        _write_files(result, save, report)
+        _write_files(result, save, report, report_rows)
+
+
+def _check_test(data: str, test_file: str | None, test_size: float | None) -> None:
+    if test_file is not None and test_size is not None:
+        raise Mistake("--test and --test-size: only one of them can be given")
+    if data == test_file == STDIN:
+        raise Mistake("FILE and --test cannot both be standard input")
 
 
 def hold_out(table: Labelled, share: float, seed: int, title: str) -> tuple[Labelled, Labelled | None]:
@@ -217,7 +235,7 @@ def _levels(k: tuple[int | str, ...], depth: int) -> Any:
 
 def _fit(train: Labelled, parameters: dict[str, Any], exact_root: bool) -> TopKTreeClassifier:
     """The fitted tree; `exact_root` for a report, where that is no great effort and time is not short."""
-    exact_root = exact_root and isinstance(parameters["k"], int) and parameters["time_limit"] is None
+    exact_root = exact_root and _parameters.is_narrow(parameters["k"]) and parameters["time_limit"] is None
     classifier = TopKTreeClassifier(**parameters, verbose=int(sys.stderr.isatty()))
     try:
         with warnings_as_lines():
@@ -237,11 +255,13 @@ def _read_test(path: str, train: Labelled, columns: ColumnOptions) -> Labelled:
     return Labelled(known_features(frame, file.title, features, has_names=True), y, weights, [])
 
 
-def _write_files(result: FitResult, save: Path | None, report: Path | None) -> None:
+def _write_files(result: FitResult, save: Path | None, report: Path | None, report_rows: int) -> None:
     classifier, test = result.classifier, result.test
     if save is not None:
         write_file("--save", save, lambda: classifier.save(save))
     if report is not None:
         X, y, weights = (None, None, None) if test is None else (test.X, test.y, test.weights)
-        title = f"{result.columns.target} of {Path(result.title).name}"
-        write_file("--report", report, lambda: classifier.report(report, X, y, weights, title=title))
+        title = report_title(result.columns.target, result.title)
+        write_file(
+            "--report", report, lambda: classifier.report(report, X, y, weights, title=title, max_rows=report_rows)
+        )

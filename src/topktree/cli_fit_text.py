@@ -144,12 +144,12 @@ def _classes(result: FitResult) -> str:
 
 def _tree(result: FitResult) -> str:
     classifier = result.classifier
-    k = classifier.k if isinstance(classifier.k, (int, str)) else ", ".join(map(str, classifier.k))
     status = STATUS[classifier.status_]
     if classifier.status_ == "time_limit":
         status += f", with k = {classifier.search_['k_reached']} gone through"
     return (
-        f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; k = {k}, "
+        f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; "
+        f"k = {_parameters.k_text(classifier.k)}, "
         f"{result.seconds:.2f} seconds: {status}"
     )
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from .classifier import TopKTreeClassifier
 from .cli_columns import known_as_text, known_features
-from .cli_common import Mistake, counted, listed, output_option
+from .cli_common import Mistake, check_apart, counted, listed, output_option
 from .cli_models import read_model_file
 from .cli_tables import STDIN, TableFile, check_table_output, is_csv, write_table
-from .export import ALWAYS, one_line, rules
+from .export import one_line, rule_text, rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +48,7 @@ def predict_command(
     """
     if model == data == STDIN:
         raise Mistake("MODEL and FILE cannot both be standard input")
+    check_apart({"-o": output}, {"MODEL": model, "FILE": data})
     classifier = read_model_file(model)
     file = TableFile(data)
     frame = file.read(as_text=known_as_text(classifier.features_))
@@ -72,13 +73,13 @@ def _predictions(classifier: TopKTreeClassifier, X: pd.DataFrame, column: str, p
     value = classifier.tree_.value
     columns: dict[str, Any] = {}
     if proba:
-        shares = value / value.sum(axis=1, keepdims=True)
+        shares = classifier.tree_.shares()
         for c, label in enumerate(classifier.classes_.tolist()):
             columns[f"proba_{label}"] = shares[leaves, c]
     if rule:
         words = np.full(len(value), "", dtype=object)
         for leaf, conditions in rules(classifier._model(None, None)):
-            words[leaf] = one_line(" and ".join(conditions) or ALWAYS)
+            words[leaf] = one_line(rule_text(conditions))
         columns["rule"] = words[leaves]
     if column in columns:
         raise Mistake(f"--column {column}: another column of the output has that name")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import click
 
+from . import _parameters
 from .classifier import TopKTreeClassifier
-from .cli_common import Mistake, check_output, counted, listed, output_option, write_file
+from .cli_common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
 from .cli_models import read_model_file
 from .cli_tables import STDOUT
 from .export import one_line
@@ -40,6 +41,7 @@ def show_command(model: str, form: str, table: str | None, output: Path | None) 
     """
     if table is not None and form != "sql":
         raise Mistake(f"--table {table}: is for --format sql, got --format {form}")
+    check_apart({"-o": output}, {"MODEL": model})
     text = _text(read_model_file(model), form, table)
     if output is None:
         click.echo(text)
@@ -65,10 +67,10 @@ def _heading(classifier: TopKTreeClassifier) -> str:
     n_rows, n_wrong = int(classifier.tree_.n_node_samples[0]), classifier.train_errors_
     wrong = "" if n_wrong is None else f", {n_wrong:,} of them wrong"
     classes = classifier.classes_.tolist()
-    k = classifier.k if isinstance(classifier.k, (int, str)) else ", ".join(map(str, classifier.k))
     return (
-        f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; k = {k}, search "
-        f"{classifier.status_}; fitted to {counted(n_rows, 'row')}{wrong}\n"
+        f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; "
+        f"k = {_parameters.k_text(classifier.k)}, search {classifier.status_}; "
+        f"fitted to {counted(n_rows, 'row')}{wrong}\n"
         f"{counted(classifier.n_features_in_, 'feature')}; {counted(len(classes), 'class', 'classes')}: "
         f"{one_line(listed(classes, MOST_CLASSES))}"
     )

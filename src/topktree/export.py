@@ -23,7 +23,6 @@ from .tree import TREE_LEAF, Tree
 AT_MOST = "<="
 EQUALS = "="
 IS_MISSING = "is missing"
-ALWAYS = "always"  # the conditions of a tree that is a single leaf
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
@@ -182,10 +181,15 @@ def export_text(model: Model) -> str:
 def export_rules(model: Model) -> str:
     """One line per leaf: its conditions, those on one feature merged into one; its class; confidence and counts."""
     lines = [
-        f"{' and '.join(conditions) or ALWAYS} -> {model.class_names[model.predicted(leaf)]} ({model.summary(leaf)})"
+        f"{rule_text(conditions)} -> {model.class_names[model.predicted(leaf)]} ({model.summary(leaf)})"
         for leaf, conditions in rules(model)
     ]
     return "".join(f"{one_line(line)}\n" for line in lines)
+
+
+def rule_text(conditions: Sequence[str]) -> str:
+    """The conditions of a leaf as one text."""
+    return " and ".join(conditions) or "always"
 
 
 def rules(model: Model) -> Iterator[tuple[int, list[str]]]:

@@ -64,8 +64,7 @@ class FittedTree(ClassifierMixin, BaseEstimator):
                [0.  , 0.91, 0.09]])
         """
         check_is_fitted(self)
-        shares = self.tree_.value / self.tree_.value.sum(axis=1, keepdims=True)
-        return np.asarray(shares[self.apply(X)])
+        return np.asarray(self.tree_.shares()[self.apply(X)])
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy. All labels that `fit` takes can be scored, which scikit-learn's own function does not allow.

@@ -231,17 +231,18 @@ def _test(entry: dict[str, Any], features: Sequence[Feature], where: str) -> tup
 
 
 def _search(search: dict[str, Any], features: Sequence[Feature]) -> dict[str, Any]:
-    """As it is, without lists that pictures and reports could not read: it is for people, and no reason to refuse."""
-    unreadable = set()
+    """As it is, without what pictures and reports could not read: it is for people, and no reason to refuse a file."""
+    result = {key: value for key, value in search.items() if key != "n_root" or _is_int(value)}
     for key, check in (("trace", _check_step), ("root", _check_choice)):
         try:
-            _require(isinstance(search.get(key, []), list) and _is_int(search.get("n_root", 0)), "no list")
-            for entry in search.get(key, []):
+            entries = search.get(key, [])
+            _require(isinstance(entries, list), "no list")
+            for entry in entries:
                 _require(isinstance(entry, dict), "no object")
                 check(entry, features)
         except _Bad:
-            unreadable.add(key)
-    return {key: value for key, value in search.items() if key not in unreadable}
+            del result[key]
+    return result
 
 
 def _check_step(step: dict[str, Any], features: Sequence[Feature]) -> None:

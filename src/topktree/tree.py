@@ -73,6 +73,10 @@ class Tree:
             todo.append((int(self.children_right[node]), rows[~left]))
         return leaves
 
+    def shares(self) -> FloatArray:
+        """(node_count, n_classes): share of each class in the training weight of a node."""
+        return np.asarray(self.value / self.value.sum(axis=1, keepdims=True))
+
     def goes_left(self, node: int, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Which of the encoded values of the node's feature go to its left child."""
         if self.category[node] >= 0:

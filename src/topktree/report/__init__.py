@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..classifier_cv import TopKTreeClassifierCV
 
 # In this order they are one script: each uses functions of those before it when it is called, not when it is read.
-SCRIPTS = ("dom", "charts", "tree", "row", "rules", "data", "search", "model", "main")
+SCRIPTS = ("dom", "charts", "layout", "view", "details", "tree", "row", "rules", "data", "search", "model", "main")
 
 
 def write_report(

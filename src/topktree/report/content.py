@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _parameters
-from ..export import Model, one_line
+from ..export import COLOURS, Model, one_line
 from ..labels import known_classes, read_labels, read_weights
 from ..table import encode, read_table
 from . import tree_content
-from .evidence import at_every_node, evaluate, row_counts, training_counts
+from .evidence import Counts, at_every_node, calibration, evaluate, row_counts, training_counts
 from .search_content import describe_grid, describe_pruning, describe_search
 
 if TYPE_CHECKING:
@@ -46,30 +46,27 @@ def make_content(
     cv: TopKTreeClassifierCV | None = None,
 ) -> dict[str, Any]:
     """The content; `max_rows`: of the test rows, so many are written into the page to be followed."""
-    encoded = None if rows.X is None else encode(read_table(classifier, rows.X, reset=False), classifier.features_)
-    # A copy: scikit-learn's check of y makes an estimator forget the names of its features.
-    labels = None if rows.y is None else read_labels(copy(classifier), rows.y)
-    counts = None
-    if encoded is not None and labels is not None:
-        classes = known_classes(labels, classifier.classes_, len(encoded))
-        weights = read_weights(rows.weights, len(encoded))
-        counts = row_counts(model, model.tree.apply(encoded), classes, weights)
-    seen = None if counts is None else at_every_node(model, counts)
+    tested = _read(classifier, model, rows)
+    counts = tested.counts
     training = evaluate(model, training_counts(model))
     data = None if counts is None else evaluate(model, counts)
     return {
         "title": one_line(title) if title is not None else "Decision tree",
-        "subtitle": _subtitle(classifier, model),
+        "subtitle": _subtitle(model),
         "figures": _figures(classifier, model, training, data),
         "classes": [one_line(name) for name in model.class_names],
         "colours": tree_content.colours(model),
+        "other_colour": COLOURS[-1],
         "weighted": not model.counts_are_rows(),
-        "nodes": tree_content.nodes(model, seen),
-        "features": tree_content.features(model, classifier.feature_importances_, encoded),
+        "nodes": tree_content.nodes(model, None if counts is None else at_every_node(model, counts)),
+        "features": tree_content.features(model, classifier.feature_importances_, tested.encoded),
         "n_features": len(model.features),
-        "rows": None if encoded is None or max_rows == 0 else tree_content.rows(model, encoded, labels, max_rows),
+        "rows": None
+        if tested.encoded is None or max_rows == 0
+        else tree_content.rows(model, tested.encoded, tested.labels, max_rows),
         "training": training,
         "data": data,
+        "calibration": None if counts is None else calibration(model, counts),
         "search": describe_search(classifier, model),
         "choices": {
             "grid": None if cv is None else describe_grid(cv),
@@ -80,6 +77,33 @@ def make_content(
             for name, value in (cv or classifier).get_params(deep=False).items()
         ],
     }
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """Rows as the tree knows them."""
+
+    encoded: NDArray[Any] | None = None
+    labels: list[str] | None = None
+    counts: Counts | None = None
+
+
+def _read(classifier: TopKTreeClassifier, model: Model, rows: Rows) -> _Tested:
+    if rows.X is None:
+        return _Tested()
+    encoded = encode(read_table(classifier, rows.X, reset=False), classifier.features_)
+    if rows.y is None:
+        return _Tested(encoded)
+    labels = read_labels(copy(classifier), rows.y)  # a copy: its check of y makes an estimator forget feature names
+    classes = known_classes(labels, classifier.classes_, len(encoded))
+    weights = read_weights(rows.weights, len(encoded))
+    if weights is not None and not weights.any():  # not every version of scikit-learn refuses them
+        raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
+    names = [
+        str(label) if c == len(model.labels) else model.class_names[c]
+        for label, c in zip(labels.tolist(), classes.tolist(), strict=True)
+    ]
+    return _Tested(encoded, names, row_counts(model, model.tree.apply(encoded), classes, weights))
 
 
 def check_arguments(rows: Rows, title: Any, max_rows: Any) -> None:
@@ -93,7 +117,7 @@ def check_arguments(rows: Rows, title: Any, max_rows: Any) -> None:
     _parameters.check_int("max_rows", max_rows, 0)
 
 
-def _subtitle(classifier: TopKTreeClassifier, model: Model) -> str:
+def _subtitle(model: Model) -> str:
     names = [one_line(name) for name in model.class_names]
     shown = (
         ", ".join(names)
@@ -118,7 +142,7 @@ def _figures(
         (str(model.tree.max_depth), "levels of questions"),
         (str(n_used), "features in use"),
         (
-            f"k = {classifier.k}" if isinstance(classifier.k, (int, str)) else "k per level",
+            f"k = {_parameters.k_text(classifier.k)}",
             classifier.status_.replace("_", " "),
         ),
     ]

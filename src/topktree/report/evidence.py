@@ -40,8 +40,6 @@ def training_counts(model: Model) -> Counts:
 
 def row_counts(model: Model, leaves: IntArray, classes: IntArray, weights: FloatArray | None) -> Counts:
     """Of test rows: the leaf of each, and the index of its class, n_classes for one that the tree does not know."""
-    if weights is not None and not weights.any():
-        raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
     n_classes = len(model.labels)
     has_unknown = bool(np.any(classes == n_classes))
     counts = np.zeros((model.tree.node_count, n_classes + has_unknown))
@@ -50,8 +48,8 @@ def row_counts(model: Model, leaves: IntArray, classes: IntArray, weights: Float
 
 
 def at_every_node(model: Model, counts: Counts) -> FloatArray:
-    """Per node the counts of the leaves below it, without rows of unknown classes."""
-    return np.asarray(model.tree.ancestors().T.astype(np.float64) @ counts.at_leaf[:, : len(model.labels)])
+    """Per node the counts of the leaves below it."""
+    return np.asarray(model.tree.ancestors().T.astype(np.float64) @ counts.at_leaf)
 
 
 def evaluate(model: Model, counts: Counts) -> dict[str, Any]:
@@ -66,14 +64,15 @@ def evaluate(model: Model, counts: Counts) -> dict[str, Any]:
     right = float(np.trace(confusion))
     usual = model.predicted(0)
     n_actual, n_said = confusion.sum(axis=1), confusion.sum(axis=0)
-    bins = calibration(model, counts)
+    off_diagonal = confusion.copy()
+    np.fill_diagonal(off_diagonal, 0.0)
     names = [one_line(name) for name in model.class_names]
     return {
         "name": counts.name,
         "short": counts.short,
         "weighted": counts.weighted,
         "total": total,
-        "wrong": total - right,
+        "wrong": float(off_diagonal.sum()),
         "accuracy": right / total,
         "usual": {"name": names[usual], "share": float(n_actual[usual]) / total},
         "brier": brier(model, counts),
@@ -83,15 +82,13 @@ def evaluate(model: Model, counts: Counts) -> dict[str, Any]:
         "confusion": confusion.tolist(),
         "found": [_share(float(confusion[c, c]) if c < n_classes else 0.0, float(n)) for c, n in enumerate(n_actual)],
         "precision": [_share(float(confusion[c, c]), float(n)) for c, n in enumerate(n_said)],
-        "calibration": bins,
-        "calibration_error": sum(entry["n"] * abs(entry["promised"] - entry["right"]) for entry in bins) / total,
     }
 
 
 def brier(model: Model, counts: Counts) -> float:
     """Mean squared error of the probabilities: of the second class if there are two, summed over all if more."""
     n_classes = len(model.labels)
-    shares = model.tree.value / model.tree.value.sum(axis=1, keepdims=True)
+    shares = model.tree.shares()
     squares = (shares**2).sum(axis=1)
     loss = 0.0
     for c in range(counts.at_leaf.shape[1]):
@@ -100,8 +97,15 @@ def brier(model: Model, counts: Counts) -> float:
     return loss / float(counts.at_leaf.sum()) / (2 if n_classes <= 2 else 1)
 
 
-def calibration(model: Model, counts: Counts) -> list[dict[str, Any]]:
-    """Confidence of the leaves against the share that is right, in bins of equal width that have rows."""
+def calibration(model: Model, counts: Counts) -> dict[str, Any]:
+    """Confidence of the leaves against the share that is right: bins, and the expected calibration error."""
+    bins = calibration_bins(model, counts)
+    error = sum(entry["n"] * abs(entry["promised"] - entry["right"]) for entry in bins)
+    return {"bins": bins, "error": error / sum(entry["n"] for entry in bins)}
+
+
+def calibration_bins(model: Model, counts: Counts) -> list[dict[str, Any]]:
+    """Bins of equal width, those that have rows."""
     leaves = np.flatnonzero(counts.at_leaf.sum(axis=1) > 0)
     predicted = np.argmax(model.tree.value[leaves], axis=1)
     confidence = model.tree.value[leaves, predicted] / model.tree.value[leaves].sum(axis=1)

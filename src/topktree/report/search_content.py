@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import pruning
+from .. import _parameters, pruning
 from ..choice import ONE_SE
 from ..export import Model, literal, one_line
 from .evidence import Counts, at_every_node
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 
 STATUS = {
     "optimal": "Every tree over these columns was considered: none of this depth makes a lower cost.",
-    "complete": "The search finished: no tree that splits every node on one of its best {k} columns has a lower cost.",
+    "complete": "The search finished: no tree of this depth that splits every node on one of these has a lower cost.",
     "time_limit": "The time limit came first: this is the best tree of a search with k = {reached}.",
     "partial": "The search was still going on: this is the best tree of a search with k = {reached}.",
 }
+
+PRUNED = "Splits of the tree that was found have been taken back since (pruning); the rest here is about that tree."
 
 
 def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any]:
     """What there is to tell; a part that is not known is left out or None."""
     search = classifier.search_
-    words = STATUS[classifier.status_].format(k=_k_text(classifier.k), reached=search.get("k_reached", "?"))
+    status = STATUS[classifier.status_].format(reached=search.get("k_reached", "?"))
     return {
-        "words": [*_how(classifier), words],
+        "words": [_how(classifier), *([PRUNED] if _is_pruned(classifier) else []), status],
         "figures": [[name, text] for name, text in _figures(classifier)],
         "trace": [
             {"k": step["k"], "seconds": step["seconds"], "cost_text": number_text(step["cost"])}
@@ -41,21 +43,28 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
     }
 
 
-def _how(classifier: TopKTreeClassifier) -> list[str]:
-    if classifier.k == 1:
-        return ["Every node is split on the column that scores best: the greedy tree."]
-    if classifier.k == "all":
-        return ["At every node all columns are tried, both sides of each are solved, and the cheapest tree is kept."]
-    return [
-        f"At every node the {_k_text(classifier.k)} columns that score best are tried, both sides of each are solved, "
-        "and the cheapest tree is kept. A greedy learner tries one."
-    ]
+def _how(classifier: TopKTreeClassifier) -> str:
+    widths = set(map(str, _parameters.k_per_level(classifier.k, max(classifier.max_depth, 1))))
+    if widths == {"1"}:
+        return "Every node is split on the column that scores best: the greedy tree."
+    if widths == {"all"}:
+        return "At every node all columns are tried, both sides of each are solved, and the cheapest tree is kept."
+    k = _parameters.k_text(classifier.k)
+    tried = f"the {k} columns that score best are tried"
+    if len(widths) > 1:
+        tried = f"the columns that score best are tried, by level from the root {k} of them"
+    solved = "both sides of each are solved, and the cheapest tree is kept"
+    return f"At every node {tried}, {solved}. A greedy learner tries one."
+
+
+def _is_pruned(classifier: TopKTreeClassifier) -> bool:
+    return hasattr(classifier, "pruned_alpha_")
 
 
 def _figures(classifier: TopKTreeClassifier) -> list[tuple[str, str]]:
     search = classifier.search_
     found = [
-        ("k", _k_text(classifier.k)),
+        ("k", _parameters.k_text(classifier.k)),
         ("greatest depth", str(classifier.max_depth)),
         ("criterion", str(classifier.criterion) if isinstance(classifier.criterion, str) else "a function"),
         ("training cost", number_text(classifier.cost_)),
@@ -79,7 +88,7 @@ def _figures(classifier: TopKTreeClassifier) -> list[tuple[str, str]]:
 def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None:
     """The choices at the root, those that score best first."""
     choices = classifier.search_.get("root") or []
-    if not choices or hasattr(classifier, "pruned_alpha_"):
+    if not choices or _is_pruned(classifier):
         return None
     shown = [
         {
@@ -109,6 +118,8 @@ def _root_words(choices: list[dict[str, Any]], n: int, criterion: Any) -> str:
     considered = f"{n:,} first questions were considered" if n > 1 else "One first question was considered"
     if chosen is None:
         return f"{considered}; none is better than a single leaf."
+    if n == 1:
+        return f"{considered}: the one that scores best."
     if chosen["rank"] == 1:
         return f"{considered}. The one that scores best also leads to the best tree."
     return (
@@ -141,7 +152,7 @@ def describe_grid(cv: TopKTreeClassifierCV) -> dict[str, Any]:
     top = int(np.nanargmax(results["mean_test_score"]))
     lines: dict[str, list[dict[str, Any]]] = {}
     for i, params in enumerate(results["params"]):
-        name = f"k = {_k_text(params['k'])}" + (f", penalty {params['leaf_penalty']}" if several else "")
+        name = f"k = {_parameters.k_text(params['k'])}" + (f", penalty {params['leaf_penalty']}" if several else "")
         points = lines.setdefault(name, [])
         if np.isfinite(results["mean_test_score"][i]):
             points.append(
@@ -179,7 +190,3 @@ def _grid_words(cv: TopKTreeClassifierCV) -> str:
 def number_text(value: float) -> str:
     """A cost: whole numbers whole."""
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,.4f}"
-
-
-def _k_text(k: Any) -> str:
-    return str(k) if isinstance(k, (int, str)) else ", ".join(map(str, np.asarray(k, dtype=object).tolist()))

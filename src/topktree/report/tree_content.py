@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._problem import FloatArray
 from ..binarizer import value_text
-from ..export import COLOURS, IS_MISSING, Model, one_line, rules
+from ..export import COLOURS, IS_MISSING, Model, one_line, rule_text, rules
 from ..table import CATEGORY, Feature
 from ..thresholds import format_number
 
@@ -22,7 +22,7 @@ MANY_FEATURES = 200  # that the tree does not look at: from here on only their n
 
 
 def nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
-    """A dict per node. `seen` (node_count, n_classes): rows of each class, of other data, at each node."""
+    """A dict per node. `seen` (node_count, n_classes or one more): rows of each class, of other data."""
     depths = model.tree.node_depths().tolist()
     n_leaves = (model.tree.ancestors()[model.tree.children_left < 0]).sum(axis=0).tolist()
     said = {leaf: [one_line(text) for text in conditions] for leaf, conditions in rules(model)}
@@ -38,9 +38,9 @@ def nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
             "leaves": n_leaves[node],
         }
         if seen is not None:
-            entry["seen"] = seen[node].tolist()
+            entry |= {"seen": seen[node, : len(model.labels)].tolist(), "seen_total": float(seen[node].sum())}
         if model.is_leaf(node):
-            entry |= {"rule": " and ".join(said[node]) or "always", "conditions": len(said[node])}
+            entry |= {"rule": rule_text(said[node]), "conditions": len(said[node])}
         else:
             entry |= _question(model, node)
         result.append(entry)
@@ -122,14 +122,14 @@ def _codes(feature: Feature, tested: NDArray[Any], values: NDArray[Any] | None) 
     return sorted({code for code in [*tested.tolist(), *present] if code >= 0})
 
 
-def rows(model: Model, encoded: NDArray[Any], labels: NDArray[Any] | None, max_rows: int) -> dict[str, Any]:
+def rows(model: Model, encoded: NDArray[Any], labels: list[str] | None, max_rows: int) -> dict[str, Any]:
     """The first rows, as far as the tree looks at them."""
     used = used_features(model)
     values = np.asarray(encoded[:max_rows, used], dtype=np.float64).tolist()
     return {
         "features": used,
         "values": [[_number(value) for value in row] for row in values],
-        "labels": None if labels is None else [one_line(str(label)) for label in labels[:max_rows].tolist()],
+        "labels": None if labels is None else [one_line(label) for label in labels[:max_rows]],
         "total": len(encoded),
     }
 

@@ -8,14 +8,14 @@ function dataSection() {
     parts.map((part) => [
       parts.length > 1 ? make("h3", {}, `On the ${part.name}`) : null,
       make("p", {}, words(part)),
-      make("div", {class: "columns"}, confusion(part), part === page.data ? calibration(part) : null),
+      make("div", {class: "columns"}, confusion(part), part === page.data ? calibrationChart(part, page.calibration) : null),
     ]));
 }
 
 function words(part) {
   const unit = part.weighted ? `weight ${count(part.total)}` : plural(part.total, "row");
   const base = `Always saying ${part.usual.name} would be right for ${percent(part.usual.share)}.`;
-  const unknown = part.unknown ? ` ${plural(part.unknown, "row")} of classes that the training data did not have count as wrong.` : "";
+  const unknown = part.unknown ? ` ${part.weighted ? `Weight ${count(part.unknown)}` : plural(part.unknown, "row")} of classes that the training data did not have count as wrong.` : "";
   return `${percent(part.accuracy)} of ${unit} right, ${count(part.wrong)} wrong. ${base} Brier score ${part.brier.toFixed(3)}.${unknown}`;
 }
 
@@ -24,11 +24,11 @@ function confusion(part) {
   const cell = (n, actual, c) => {
     const share = part.actual_totals[actual] ? n / part.actual_totals[actual] : 0;
     const element = make("td", {class: actual === c && "right", title: `${part.actual[actual]} taken for ${page.classes[c]}: ${count(n)} (${percent(share)})`}, n === 0 ? "·" : count(n));
-    element.style.background = `rgba(var(--heat), ${(0.55 * share).toFixed(3)})`;
+    element.style.background = `rgba(var(--heat), ${(0.5 * share).toFixed(3)})`;
     return element;
   };
   return make("div", {}, make("h3", {}, "Who is taken for whom"),
-    make("div", {class: "scroll"}, make("table", {class: "confusion"},
+    scrollBox("Confusion matrix", make("table", {class: "confusion"},
       make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "is \\ tree says"), page.classes.map((name) => make("th", {scope: "col"}, name)), make("th", {scope: "col"}, "found"))),
       make("tbody", {}, part.confusion.map((row, actual) => make("tr", {}, make("th", {scope: "row"}, part.actual[actual]),
         row.map((n, c) => cell(n, actual, c)), make("td", {}, percent(part.found[actual])))),
@@ -36,8 +36,7 @@ function confusion(part) {
 }
 
 // What the leaves promise against what comes true, in bins of equal width.
-function calibration(part) {
-  const bins = part.calibration;
+function calibrationChart(part, {bins, error}) {
   const most = Math.max(...bins.map((bin) => bin.n));
   const low = Math.floor(10 * Math.min(...bins.map((bin) => Math.min(bin.promised, bin.low ?? bin.right)))) / 10;
   const tick = (share) => percent(share, 0);
@@ -54,6 +53,6 @@ function calibration(part) {
   ]);
   const rows = bins.map((bin) => [percent(bin.promised), percent(bin.right), bin.low === null ? "–" : `${percent(bin.low)} to ${percent(bin.high)}`, count(bin.n)]);
   return make("div", {}, make("h3", {}, "Can its confidence be trusted?"),
-    make("p", {}, `On average promise and truth differ by ${(100 * part.calibration_error).toFixed(1)} points (expected calibration error).`),
+    make("p", {}, `On average promise and truth differ by ${(100 * error).toFixed(1)} points (expected calibration error).`),
     picture, make("details", {}, make("summary", {}, "The numbers"), table(["promised", "right", "95 % interval", part.weighted ? "weight" : "rows"], rows, {class: "fit"})));
 }

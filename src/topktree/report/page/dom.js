@@ -31,6 +31,15 @@ function section(id, title, ...children) {
   return make("section", {id, "aria-labelledby": `${id}-title`}, make("h2", {id: `${id}-title`}, title), ...children);
 }
 
+// A box with scroll bars, which the keyboard reaches too.
+function scrollBox(label, ...children) {
+  return make("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": label}, ...children);
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, n) => total + n, 0);
+}
+
 const grouped = new Intl.NumberFormat("en-US", {maximumFractionDigits: 4});
 
 function count(number) {
@@ -52,11 +61,11 @@ function seconds(value) {
 
 // A bar of class shares. `counts` by class; the classes without a colour of their own are one grey part at the end.
 function shareBar(counts) {
-  const total = counts.reduce((sum, n) => sum + n, 0);
+  const total = sum(counts);
   const bar = make("div", {class: "share", "aria-hidden": "true"});
   const parts = page.classes.map((name, c) => ({colour: page.colours[c], n: counts[c], name}));
   const others = parts.filter((part) => part.colour === null);
-  const rest = {colour: OTHER_COLOUR, n: others.reduce((sum, part) => sum + part.n, 0), name: "other classes"};
+  const rest = {colour: page.other_colour, n: sum(others.map((part) => part.n)), name: "other classes"};
   for (const {colour, n, name} of [...parts.filter((part) => part.colour !== null), rest]) {
     if (n > 0) {
       const part = make("i", {title: `${name}: ${percent(n / total)}`});
@@ -68,6 +77,10 @@ function shareBar(counts) {
   return bar;
 }
 
+function colourOf(c) {
+  return page.colours[c] ?? page.other_colour;
+}
+
 // A class with its colour, which stay together.
 function classTag(c) {
   return make("span", {class: "tag"}, swatch(c), page.classes[c]);
@@ -75,19 +88,19 @@ function classTag(c) {
 
 function swatch(c) {
   const box = make("span", {class: "swatch", "aria-hidden": "true"});
-  box.style.background = page.colours[c] ?? OTHER_COLOUR;
+  box.style.background = colourOf(c);
   return box;
 }
 
-// Rows of a table are arrays of cells; numbers are set right.
+// Rows of a table are arrays of cells; columns of figures are set right.
 function table(headings, rows, attributes = {}) {
-  const numeric = headings.map((_, i) => rows.some((row) => typeof row[i] === "number" || isFigure(row[i])));
+  const numeric = headings.map((_, i) => rows.some((row) => isFigure(row[i])));
   return make("table", attributes,
     make("thead", {}, make("tr", {}, headings.map((text, i) => make("th", {scope: "col", class: numeric[i] && "number"}, text)))),
     make("tbody", {}, rows.map((row) => make("tr", {}, row.map((cell, i) =>
-      make("td", {class: numeric[i] && "number"}, typeof cell === "number" ? count(cell) : cell))))));
+      make("td", {class: numeric[i] && "number"}, cell))))));
 }
 
 function isFigure(cell) {
-  return typeof cell === "string" && /^[≥–\d−-][\d.,  ]*( %)?$/.test(cell);
+  return typeof cell === "string" && /^[–\d−-][\d.,  ]*( %)?$/.test(cell);
 }

@@ -1,12 +1,10 @@
 // Puts the page together.
 
 const page = JSON.parse(document.getElementById("content").textContent);
-const OTHER_COLOUR = "#8a8a8a";
 
 function head() {
-  const element = document.getElementById("head");
   const figures = page.figures.map(({value, label}) => make("li", {}, make("strong", {}, value), make("span", {}, label)));
-  replace(element, make("h1", {}, page.title), make("p", {class: "quiet"}, page.subtitle), make("ul", {class: "figures"}, figures));
+  document.getElementById("head").append(make("p", {class: "quiet"}, page.subtitle), make("ul", {class: "figures"}, figures));
 }
 
 function start() {

@@ -9,7 +9,7 @@ function modelSection() {
   const rows = used.map((feature) => [feature.name, feature.kind, feature.missing ? "yes" : "no", make("span", {}, meter(feature.importance / most, false), ` ${percent(feature.importance)}`)]);
   return section("model", "The model",
     make("h3", {}, "Features that the tree looks at"),
-    used.length ? make("div", {class: "scroll"}, table(["feature", "kind", "has missing values", "importance"], rows)) : make("p", {}, "None: it is a single leaf."),
+    used.length ? scrollBox("Features", table(["feature", "kind", "has missing values", "importance"], rows)) : make("p", {}, "None: it is a single leaf."),
     unused.length ? make("details", {}, make("summary", {}, `${plural(unused.length + more, "feature")} that it does not look at`), make("p", {}, `${unused.map((feature) => feature.name).join(", ")}${more ? ` and ${count(more)} more` : ""}.`)) : null,
     make("h3", {}, "Parameters"), list(page.parameters));
 }

@@ -7,7 +7,7 @@ function rowSection(tree) {
   const used = page.features.filter((feature) => feature.used);
   const featureAt = new Map(used.map((feature) => [feature.index, feature]));
   const fields = new Map(used.map((feature) => [feature.index, field(feature)]));
-  const answer = make("div", {class: "panel", "aria-live": "polite", id: "answer"}, make("p", {class: "quiet"}, "Type values, and see where they lead."));
+  const answer = make("div", {class: "panel", "aria-live": "polite", id: "answer"}, hint());
   const known = make("p", {class: "quiet", id: "known"});
 
   function follow() {
@@ -28,7 +28,7 @@ function rowSection(tree) {
       const yes = holds(page.nodes[i], values.get(page.nodes[i].feature));
       const [left, right] = childrenOf(page.nodes[i]);
       const next = yes ? page.nodes[i].yes : page.nodes[i].yes === left ? right : left;
-      steps.push(`${page.nodes[i].name}${page.nodes[i].asked}? ${yes ? "Yes" : "No"}: ${shown(featureAt.get(page.nodes[i].feature), values.get(page.nodes[i].feature))}.`);
+      steps.push(`${headline(page.nodes[i])} ${yes ? "Yes" : "No"}: ${shown(featureAt.get(page.nodes[i].feature), values.get(page.nodes[i].feature))}.`);
       i = next;
     }
     const leaf = page.nodes[i];
@@ -48,15 +48,26 @@ function rowSection(tree) {
     if (page.rows.labels) replace(known, `Its class is ${page.rows.labels[r]}.`);
   }
 
-  const form = make("form", {onsubmit: (event) => { event.preventDefault(); replace(known); follow(); },
-    oninput: () => replace(known)},
+  function forget() {
+    replace(known);
+    replace(answer, hint());
+  }
+
+  const form = make("form", {onsubmit: (event) => { event.preventDefault(); replace(known); follow(); }, oninput: forget, onreset: () => {
+    for (const {forgive} of fields.values()) forgive();
+    forget();
+  }},
   make("div", {class: "fields"}, [...fields.values()].map(({element}) => element)),
   make("div", {class: "bar"}, make("button", {type: "submit"}, "Follow this row"),
-    make("button", {type: "reset", onclick: () => setTimeout(() => { replace(known); })}, "Clear")));
+    make("button", {type: "reset"}, "Clear")));
   return section("follow", "Follow a row",
     make("p", {}, `The tree looks at ${used.length === page.n_features ? `all ${count(used.length)}` : `${count(used.length)} of the ${count(page.n_features)}`} features. An empty field is a missing value.`),
     page.rows ? rowChooser(show) : null,
     make("div", {class: "split"}, make("div", {}, form, known), answer));
+}
+
+function hint() {
+  return make("p", {class: "quiet"}, "Type values, and see where they lead.");
 }
 
 function rowChooser(show) {
@@ -104,7 +115,7 @@ function field(feature) {
     input.value = value === null ? "" : String(parsed(value));
     if (input.selectedIndex === -1) input.value = ANOTHER;
   };
-  return {element, read, write, name: feature.name};
+  return {element, read, write, forgive: () => input.removeAttribute("aria-invalid"), name: feature.name};
 }
 
 function choice(feature) {

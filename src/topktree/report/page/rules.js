@@ -11,7 +11,7 @@ function rulesSection(tree) {
   ];
   if (hasData) {
     columns.push(
-      {title: page.data.short, key: (leaf) => sum(leaf.seen), cell: (leaf) => count(sum(leaf.seen)), class: "number"},
+      {title: page.data.short, key: (leaf) => leaf.seen_total, cell: (leaf) => count(leaf.seen_total), class: "number"},
       {title: "right there", key: (leaf) => right(leaf) ?? -1, cell: (leaf) => percent(right(leaf)), class: "number"});
   }
   const leaves = page.nodes.map((node, i) => ({...node, i})).filter((node) => node.left === undefined);
@@ -45,18 +45,13 @@ function rulesSection(tree) {
 
   render();
   return section("rules", "The rules",
-    make("p", {}, "One rule per leaf; exactly one of them fits every row. Support is the training rows that it fits, confidence the share of its class among them."),
+    make("p", {}, `One rule per leaf; exactly one of them fits every row. Support is the training rows that it fits, confidence the share of its class ${page.weighted ? "in their weight" : "among them"}.`),
     make("div", {class: "bar"}, words, ofClass), found,
-    make("div", {class: "scroll"}, make("table", {}, make("thead", {}, make("tr", {}, heads)), body)));
-}
-
-function sum(numbers) {
-  return numbers.reduce((total, n) => total + n, 0);
+    scrollBox("The rules", make("table", {}, make("thead", {}, make("tr", {}, heads)), body)));
 }
 
 function right(leaf) {
-  const all = sum(leaf.seen);
-  return all ? leaf.seen[leaf.predicted] / all : null;
+  return leaf.seen_total ? leaf.seen[leaf.predicted] / leaf.seen_total : null;
 }
 
 function compare(a, b) {

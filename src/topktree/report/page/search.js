@@ -24,7 +24,7 @@ function rootChoices(search) {
   return [
     make("h3", {}, "The choices at the root"),
     make("p", {}, search.root.words),
-    make("div", {class: "scroll"}, make("table", {}, make("thead", {}, make("tr", {}, ["rank", "first question", search.root.score_name, `best tree below: ${unit}`].map((text) => make("th", {scope: "col"}, text)))), make("tbody", {}, rows))),
+    scrollBox("The choices at the root", make("table", {}, make("thead", {}, make("tr", {}, ["rank", "first question", search.root.score_name, `best tree below: ${unit}`].map((text) => make("th", {scope: "col"}, text)))), make("tbody", {}, rows))),
     bounded ? make("p", {class: "quiet"}, "“At least”: as soon as a choice could no longer win, the search let go of it. What is shown had been proven by then.") : null,
     search.root.more ? make("p", {class: "quiet"}, search.root.more) : null,
   ];
@@ -49,8 +49,14 @@ function choicesSection() {
   return section("choices", "Other sizes", grid === null ? null : gridPart(grid), pruning.length < 2 ? null : pruningPart(pruning));
 }
 
-const LINE_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
-const LINE_DASHES = ["", "6 3", "2 3", "8 3 2 3", "", "6 3"];
+// Lines differ in colour first, then in dashes. Okabe and Ito's colours, without those too pale for a line on white.
+const LINE_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#aa4499", "#8c6d00"];
+const LINE_DASHES = ["", "7 4", "2 3", "8 3 2 3"];
+
+function lineStyle(i) {
+  const dashes = LINE_DASHES[Math.floor(i / LINE_COLOURS.length) % LINE_DASHES.length];
+  return {stroke: LINE_COLOURS[i % LINE_COLOURS.length], "stroke-dasharray": dashes};
+}
 
 function gridPart(grid) {
   const {lines} = grid;
@@ -63,11 +69,11 @@ function gridPart(grid) {
     ticks: {x: depths.map((depth) => ({at: depth, text: String(depth)})), y: roundTicks(low, high, text)},
   };
   const picture = chart(`${grid.scoring} by depth, a line for every k`, view, (at) => lines.map((one, i) => {
-    const colour = LINE_COLOURS[i % LINE_COLOURS.length];
+    const style = lineStyle(i), colour = style.stroke;
     const spread = (i - (lines.length - 1) / 2) * 5;
     const points = one.points.map((point) => ({...point, x: at.x(point.depth) + spread, y: at.y(point.score)}));
     return [
-      line(points.map(({x, y}) => [x, y]), {stroke: colour, "stroke-width": 2, "stroke-dasharray": LINE_DASHES[i % LINE_DASHES.length]}),
+      line(points.map(({x, y}) => [x, y]), {...style, "stroke-width": 2}),
       points.map((point) => [
         draw("line", {x1: point.x, x2: point.x, y1: at.y(point.score - point.se), y2: at.y(point.score + point.se), stroke: colour}),
         dot(point.x, point.y, point.chosen ? 7 : 3.5, {fill: colour, stroke: point.chosen ? "var(--text)" : "none", "stroke-width": 2},
@@ -75,12 +81,12 @@ function gridPart(grid) {
     ];
   }));
   const keys = make("ul", {class: "legend"}, lines.map((one, i) => {
-    const sample = draw("svg", {width: 28, height: 10, "aria-hidden": "true"}, line([[0, 5], [28, 5]], {stroke: LINE_COLOURS[i % LINE_COLOURS.length], "stroke-width": 3, "stroke-dasharray": LINE_DASHES[i % LINE_DASHES.length]}));
+    const sample = draw("svg", {width: 28, height: 10, "aria-hidden": "true"}, line([[0, 5], [28, 5]], {...lineStyle(i), "stroke-width": 3}));
     return make("li", {}, sample, ` ${one.name}`);
   }));
   const rows = lines.flatMap((one) => one.points.map((point) => [one.name, String(point.depth), `${text(point.score)} ± ${text(point.se)}`, point.leaves.toFixed(1), point.chosen ? "chosen" : point.best ? "best" : ""]));
   return [make("h3", {}, "k and depth, by cross-validation"), make("p", {}, grid.words), keys, picture,
-    make("details", {}, make("summary", {}, "The numbers"), make("div", {class: "scroll"}, table(["", "depth", grid.scoring, "leaves", ""], rows)))];
+    make("details", {}, make("summary", {}, "The numbers"), scrollBox("Scores", table(["", "depth", grid.scoring, "leaves", ""], rows)))];
 }
 
 function pruningPart(steps) {
@@ -88,5 +94,5 @@ function pruningPart(steps) {
   const rows = steps.map((step) => [count(step.leaves), percent(step.train), ...(hasData ? [percent(step.test)] : []), step.whole ? "this tree" : ""]);
   return [make("h3", {}, "What each leaf buys"),
     make("p", {}, "This tree with its least useful splits taken back, one after the other (minimal cost-complexity pruning), and what remains right."),
-    make("div", {class: "scroll fit"}, table(["leaves", "right, training", ...(hasData ? [`right, ${page.data.short}`] : []), ""], rows))];
+    scrollBox("Sizes", table(["leaves", "right, training", ...(hasData ? [`right, ${page.data.short}`] : []), ""], rows))];
 }

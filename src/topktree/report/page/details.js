@@ -1,0 +1,61 @@
+// What is said of a node: on its card, beside the tree, and in the outline that takes the tree's place on paper.
+
+// What it asks, or the class that it gives.
+function headline(node) {
+  return node.left === undefined ? page.classes[node.predicted] : `${node.name}${node.asked}?`;
+}
+
+// How sure it is: `86.7 % of 60 rows`.
+function confidence(node) {
+  return page.weighted ? node.confidence : `${percent(node.share)} of ${plural(node.rows, "row")}`;
+}
+
+// The second line of a card.
+function sizeOf(node, isFolded) {
+  if (node.left === undefined) return confidence(node);
+  if (isFolded) return `${plural(node.leaves, "leaf", "leaves")} folded, ${plural(node.rows, "row")}`;
+  return `${plural(node.rows, "row")}, ${percent(node.share)} ${page.classes[node.predicted]}`;
+}
+
+function legend() {
+  const own = page.classes.map((name, c) => [name, c]).filter(([, c]) => page.colours[c] !== null);
+  const others = page.classes.length - own.length;
+  return make("ul", {class: "legend", "aria-label": "Colours of the classes"},
+    own.map(([name, c]) => make("li", {}, swatch(c), name)),
+    others ? make("li", {}, swatch(page.colours.indexOf(null)), `${plural(others, "other class", "other classes")}`) : null);
+}
+
+// The way to a node and its rows.
+function details(i, path) {
+  const node = page.nodes[i];
+  const isLeaf = node.left === undefined;
+  return [
+    make("h3", {}, isLeaf ? ["Leaf: ", swatch(node.predicted)] : null, headline(node)),
+    make("p", {class: "quiet"}, isLeaf ? `${confidence(node)}.` : `${plural(node.leaves, "leaf", "leaves")} below; ${confidence(node)} are ${page.classes[node.predicted]}.`),
+    path.length > 1 ? [make("h3", {}, "The way here"), make("ol", {class: "path"}, path.slice(1).map((child) => make("li", {}, page.nodes[child].holds)))]
+      : make("p", {}, "All rows start here."),
+    make("h3", {}, "Classes"), classTable(node),
+  ];
+}
+
+function classTable(node) {
+  const total = sum(node.counts);
+  const order = page.classes.map((_, c) => c).filter((c) => node.counts[c] > 0 || (node.seen && node.seen[c] > 0));
+  order.sort((a, b) => node.counts[b] - node.counts[a]);
+  const headings = ["class", page.weighted ? "weight" : "rows", "share", ...(node.seen ? [page.data.short, "share"] : [])];
+  const rows = order.map((c) => [
+    classTag(c), count(node.counts[c]), percent(node.counts[c] / total),
+    ...(node.seen ? [count(node.seen[c]), node.seen_total ? percent(node.seen[c] / node.seen_total) : "–"] : []),
+  ]);
+  return table(headings, rows, {class: "fit"});
+}
+
+// The tree as nested lists: on paper, where the picture would be too small or has folded nodes.
+function outline() {
+  const item = (i) => {
+    const node = page.nodes[i];
+    const text = `${i === 0 ? "" : `${node.holds}: `}${node.left === undefined ? `${page.classes[node.predicted]} (${confidence(node)})` : ""}`;
+    return make("li", {}, text, node.left === undefined ? null : make("ul", {}, childrenOf(node).map(item)));
+  };
+  return make("ul", {class: "outline"}, item(0));
+}
