@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "duplicates.hpp"
+#include "prefetch.hpp"
 #include "row_clusters.hpp"
 #include "row_source.hpp"
 
@@ -250,7 +251,7 @@ void split_rows(const BitMatrix& matrix, const Subset& subset, std::size_t colum
         for (std::uint32_t i = span.begin; i < span.end; ++i) {
             if constexpr (kFar) {
                 const std::uint32_t ahead = std::min(i + kPrefetch, span.end - 1);
-                __builtin_prefetch(bits + subset.words[ahead] * matrix.n_columns);
+                prefetch(bits + subset.words[ahead] * matrix.n_columns);
             }
             const std::uint64_t mask = subset.masks[i] & (bits[subset.words[i] * matrix.n_columns] ^ flip);
             out.words[n] = subset.words[i];

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "kernels_tables.hpp"
+#include "processor.hpp"
 
 namespace topk {
 namespace {
@@ -11,13 +12,12 @@ namespace {
 std::vector<const Kernels*> detect() {
     std::vector<const Kernels*> found = {&kScalarKernels};
 #if defined(TOPK_HAVE_AVX2)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+    if (processor_has_avx2()) {
         found.push_back(&kAvx2Kernels);
     }
 #endif
 #if defined(TOPK_HAVE_AVX512)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vpopcntdq")) {
+    if (processor_has_avx512()) {
         found.push_back(&kAvx512Kernels);
     }
 #endif

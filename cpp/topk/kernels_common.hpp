@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels.hpp"
+#include "lanes.hpp"
 #include "mix.hpp"
 #include "scoring_keys.hpp"
 #include "xlog2x.hpp"
@@ -12,12 +13,7 @@
 namespace topk {
 namespace {
 
-// Sixteen columns at once; the compiler splits it into whatever registers the instruction set has.
-typedef std::int32_t Int32x16 __attribute__((vector_size(64)));
-
 inline const Int32x16& load(const std::int32_t* p) { return *reinterpret_cast<const Int32x16*>(p); }
-
-inline void raise_to(Int32x16& best, const Int32x16& x) { best = best > x ? best : x; }
 
 // Errors of splitting 16 columns of one child: its weight, less the heaviest class on each side.
 struct SideMaxima {
@@ -30,10 +26,11 @@ struct SideMaxima {
     }
     void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32x16& best) const {
         const Int32x16 none = Int32x16{} + kNoSplit;
-        const auto too_small = (n_true < min_side) | (weight - n_true < min_side);
-        const Int32x16 errors = too_small ? none : weight - true_max - false_max;
+        const Int32x16 too_small = (n_true < min_side) | (weight - n_true < min_side);
+        Int32x16 errors;
+        choose(too_small, none, weight - true_max - false_max, errors);
         *reinterpret_cast<Int32x16*>(errors_out) = errors;
-        best = best < errors ? best : errors;
+        lower_to(best, errors);
     }
 };
 
@@ -120,7 +117,7 @@ void raise_bounds(const BoundTable& t, std::size_t n_columns) {
     for (std::size_t i = 0; i < list.size; ++i) {
         const std::size_t first = std::size_t{list.words[i]} * 64;
         for (std::uint64_t rest = list.masks[i]; rest != 0; rest &= rest - 1) {
-            const std::size_t row = first + static_cast<std::size_t>(__builtin_ctzll(rest));
+            const std::size_t row = first + static_cast<std::size_t>(lowest_bit(rest));
             key.low ^= low[row];
             key.high ^= high[row];
         }
@@ -136,12 +133,11 @@ std::size_t count_greater(const std::int64_t* keys, std::size_t n_columns, std::
     return n;
 }
 
-// In the files whose instruction set has it, this is one popcnt instruction.
 std::size_t count_rows(WordList list, const std::uint64_t* among) {
     int n = 0;
     for (std::size_t i = 0; i < list.size; ++i) {
         const std::uint64_t mask = among == nullptr ? list.masks[i] : list.masks[i] & among[list.words[i]];
-        n += __builtin_popcountll(mask);
+        n += count_bits(mask);
     }
     return static_cast<std::size_t>(n);
 }
@@ -162,7 +158,7 @@ void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::
         rest = (rest ^ moves[i]) | (moves[i] >> (1U << i));
         zeros_below &= ~parity;
     }
-    const bool overflows = shift + static_cast<unsigned>(__builtin_popcountll(mask)) > 64;
+    const bool overflows = shift + static_cast<unsigned>(count_bits(mask)) > 64;
     for (std::size_t j = 0; j < n_columns; ++j) {
         std::uint64_t x = in[j] & mask;
         for (int i = 0; i < 6; ++i) {
@@ -187,8 +183,6 @@ void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::
     }
 }
 
-typedef std::uint64_t UInt64x8 __attribute__((vector_size(64)));
-
 // Hacker's Delight 7-3: swap quarters of ever smaller squares. Squares of 8 rows and more are in different vectors.
 void swap_rows(UInt64x8& a, UInt64x8& b, int j, std::uint64_t mask) {
     const UInt64x8 t = ((a >> j) ^ b) & mask;
@@ -196,8 +190,10 @@ void swap_rows(UInt64x8& a, UInt64x8& b, int j, std::uint64_t mask) {
     b ^= t;
 }
 
-void swap_lanes(UInt64x8& x, int j, std::uint64_t mask, const UInt64x8& partner, const UInt64x8& is_lower) {
-    const UInt64x8 other = __builtin_shuffle(x, partner);
+template <int j>
+void swap_lanes(UInt64x8& x, std::uint64_t mask, const UInt64x8& is_lower) {
+    UInt64x8 other;
+    swap_neighbours<j>(x, other);
     const UInt64x8 lower = (((x >> j) ^ other) & mask) << j;
     const UInt64x8 upper = ((other >> j) ^ x) & mask;
     x ^= (lower & is_lower) | (upper & ~is_lower);
@@ -216,12 +212,9 @@ void transpose(std::uint64_t* block) {
     }
     constexpr std::uint64_t kOn = ~std::uint64_t{0};
     for (int i = 0; i < 8; ++i) {
-        swap_lanes(v[i], 4, 0x0f0f0f0f0f0f0f0fU, UInt64x8{4, 5, 6, 7, 0, 1, 2, 3},
-                   UInt64x8{kOn, kOn, kOn, kOn, 0, 0, 0, 0});
-        swap_lanes(v[i], 2, 0x3333333333333333U, UInt64x8{2, 3, 0, 1, 6, 7, 4, 5},
-                   UInt64x8{kOn, kOn, 0, 0, kOn, kOn, 0, 0});
-        swap_lanes(v[i], 1, 0x5555555555555555U, UInt64x8{1, 0, 3, 2, 5, 4, 7, 6},
-                   UInt64x8{kOn, 0, kOn, 0, kOn, 0, kOn, 0});
+        swap_lanes<4>(v[i], 0x0f0f0f0f0f0f0f0fU, UInt64x8{kOn, kOn, kOn, kOn, 0, 0, 0, 0});
+        swap_lanes<2>(v[i], 0x3333333333333333U, UInt64x8{kOn, kOn, 0, 0, kOn, kOn, 0, 0});
+        swap_lanes<1>(v[i], 0x5555555555555555U, UInt64x8{kOn, 0, kOn, 0, kOn, 0, kOn, 0});
     }
 }
 

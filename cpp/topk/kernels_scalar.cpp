@@ -5,13 +5,6 @@
 namespace topk {
 namespace {
 
-std::int32_t popcount(std::uint64_t x) {
-    x -= (x >> 1) & 0x5555555555555555U;
-    x = (x & 0x3333333333333333U) + ((x >> 2) & 0x3333333333333333U);
-    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fU;
-    return static_cast<std::int32_t>((x * 0x0101010101010101U) >> 56);
-}
-
 void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::size_t n_columns, std::int32_t* out) {
     for (std::size_t j = 0; j < n_columns; ++j) {
         out[j] = 0;
@@ -19,7 +12,7 @@ void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::si
     for (std::size_t i = 0; i < list.size; ++i) {
         const std::uint64_t* row = bits + list.words[i] * stride;
         for (std::size_t j = 0; j < n_columns; ++j) {
-            out[j] += popcount(list.masks[i] & row[j]);
+            out[j] += sum_bits(list.masks[i] & row[j]);
         }
     }
 }

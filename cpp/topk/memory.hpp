@@ -3,6 +3,8 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#elif defined(_WIN32)
+#include <malloc.h>
 #endif
 
 #include <cstddef>
@@ -15,6 +17,23 @@ namespace topk {
 
 inline constexpr std::size_t kAlignment = 64;
 inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+// Null if there is no such memory; `bytes` is a multiple of the alignment.
+inline void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
+#if defined(_WIN32)
+    return _aligned_malloc(bytes, alignment);
+#else
+    return std::aligned_alloc(alignment, bytes);
+#endif
+}
+
+inline void free_aligned(void* p) {
+#if defined(_WIN32)
+    _aligned_free(p);
+#else
+    std::free(p);
+#endif
+}
 
 // Trivial elements only. Growing does not keep the contents.
 template <class T>
@@ -34,7 +53,7 @@ class AlignedBuffer {
             const std::size_t bytes = (size * sizeof(T) + alignment - 1) / alignment * alignment;
             data_.reset();
             capacity_ = 0;
-            data_.reset(static_cast<T*>(std::aligned_alloc(alignment, bytes)));
+            data_.reset(static_cast<T*>(allocate_aligned(alignment, bytes)));
             if (!data_) {
                 throw std::bad_alloc();
             }
@@ -50,7 +69,7 @@ class AlignedBuffer {
 
   private:
     struct Free {
-        void operator()(T* p) const { std::free(p); }
+        void operator()(T* p) const { free_aligned(p); }
     };
     std::unique_ptr<T, Free> data_;
     std::size_t capacity_ = 0;

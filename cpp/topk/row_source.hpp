@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "prefetch.hpp"
 #include "types.hpp"
 
 namespace topk {
@@ -40,11 +41,11 @@ class RowSource {
     // Ask for a row that will be read soon.
     void prefetch(std::size_t row) const {
         if (is_packed()) {
-            __builtin_prefetch(data_.rows.data() + row * words_per_row_);
+            topk::prefetch(data_.rows.data() + row * words_per_row_);
         } else {
             const std::uint8_t* flags = data_.flags.data() + row * data_.n_columns;
-            __builtin_prefetch(flags);
-            __builtin_prefetch(flags + std::min<std::size_t>(64, data_.n_columns - 1));
+            topk::prefetch(flags);
+            topk::prefetch(flags + std::min<std::size_t>(64, data_.n_columns - 1));
         }
     }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 namespace topk {
 
@@ -15,18 +16,18 @@ static inline std::int64_t xlog2x_of(double x, double unit) {
     constexpr double kToInteger =
         0x1.8p52;  // added to a double below 2^51, it leaves the nearest integer in the mantissa
     std::int64_t bits;
-    __builtin_memcpy(&bits, &x, 8);
+    std::memcpy(&bits, &x, 8);
     // x = fraction * 2^exponent with the fraction in [1/2, 1), then in [sqrt(1/2), sqrt(2)).
     const std::int64_t fraction_bits = (bits & kMantissa) | (std::int64_t{1022} << 52);
     double fraction;
-    __builtin_memcpy(&fraction, &fraction_bits, 8);
+    std::memcpy(&fraction, &fraction_bits, 8);
     const bool low = fraction < 0.7071067811865476;
     fraction = low ? fraction * 2.0 : fraction;
     // The exponent as a double: its bits below those of 2^52.
     const std::int64_t exponent_bits =
         ((bits >> 52) - 1022 - (low ? 1 : 0)) + (std::int64_t{0x433} << 52) + (std::int64_t{1} << 51);
     double exponent;
-    __builtin_memcpy(&exponent, &exponent_bits, 8);
+    std::memcpy(&exponent, &exponent_bits, 8);
     exponent -= kToInteger;
     const double t = (fraction - 1.0) / (fraction + 1.0);
     const double square = t * t;
@@ -44,7 +45,7 @@ static inline std::int64_t xlog2x_of(double x, double unit) {
     const double log2 = exponent + (t * series) * 2.885390081777927;
     const double rounded = x * log2 * unit + kToInteger;
     std::int64_t result;
-    __builtin_memcpy(&result, &rounded, 8);
+    std::memcpy(&result, &rounded, 8);
     result -= (std::int64_t{0x433} << 52) + (std::int64_t{1} << 51);
     return x > 1.0 ? result : 0;
 }

@@ -1,10 +1,12 @@
-// Every kernel of this machine against a naive loop; the scalar one is among them, so they agree with each other.
+// Every kernel of this machine, and the scalar one of other compilers, against a naive loop: so they agree with each
+// other.
 #include <bit>
 #include <climits>
 #include <string>
 #include <vector>
 
 #include "check.hpp"
+#include "plain_kernels.hpp"
 #include "problems.hpp"
 #include "topk/kernels.hpp"
 #include "topk/memory.hpp"
@@ -375,39 +377,44 @@ void test_find_kernels() {
     CHECK_THROWS(std::invalid_argument, find_kernels("abacus"));
 }
 
+void test_kernels(const Kernels& kernels) {
+    Random random(1);
+    for (std::size_t size = 0; size <= 200; ++size) {
+        test_rows_of_list(kernels, random, size);
+        test_count(kernels, random, size, kColumnPadding * random.between(1, kWidest / kColumnPadding));
+    }
+    for (std::size_t n_columns = kColumnPadding; n_columns <= kWidest; n_columns += kColumnPadding) {
+        // AVX2 adds up bytes over 31 words.
+        for (const std::size_t size : Sizes{0, 1, 30, 31, 32, 33, 61, 62, 63, 64, 93}) {
+            test_count(kernels, random, size, n_columns);
+        }
+        for (const std::size_t n_classes : Sizes{1, 2, 3, 10}) {
+            test_last_level(kernels, random, n_columns, n_classes);
+            test_entropy_keys(kernels, random, n_columns, n_classes);
+        }
+        test_count_greater(kernels, random, n_columns);
+        for (int i = 0; i < 10; ++i) {
+            test_raise_bounds(kernels, random, n_columns);
+        }
+    }
+    test_compress_shapes(kernels, random);
+    for (std::size_t n = 0; n <= 300; ++n) {
+        test_pack_flags(kernels, random, n);
+        test_transpose(kernels, random);
+    }
+    for (const std::size_t n : Sizes{0, 64, 128, 192, 64'000}) {
+        test_fill_keys(kernels, n);
+    }
+    test_fill_xlog2x_sizes(kernels);
+}
+
 }  // namespace
 
 int main() {
     test_find_kernels();
     for (const Kernels* kernels : available_kernels()) {
-        Random random(1);
-        for (std::size_t size = 0; size <= 200; ++size) {
-            test_rows_of_list(*kernels, random, size);
-            test_count(*kernels, random, size, kColumnPadding * random.between(1, kWidest / kColumnPadding));
-        }
-        for (std::size_t n_columns = kColumnPadding; n_columns <= kWidest; n_columns += kColumnPadding) {
-            // AVX2 adds up bytes over 31 words.
-            for (const std::size_t size : Sizes{0, 1, 30, 31, 32, 33, 61, 62, 63, 64, 93}) {
-                test_count(*kernels, random, size, n_columns);
-            }
-            for (const std::size_t n_classes : Sizes{1, 2, 3, 10}) {
-                test_last_level(*kernels, random, n_columns, n_classes);
-                test_entropy_keys(*kernels, random, n_columns, n_classes);
-            }
-            test_count_greater(*kernels, random, n_columns);
-            for (int i = 0; i < 10; ++i) {
-                test_raise_bounds(*kernels, random, n_columns);
-            }
-        }
-        test_compress_shapes(*kernels, random);
-        for (std::size_t n = 0; n <= 300; ++n) {
-            test_pack_flags(*kernels, random, n);
-            test_transpose(*kernels, random);
-        }
-        for (const std::size_t n : Sizes{0, 64, 128, 192, 64'000}) {
-            test_fill_keys(*kernels, n);
-        }
-        test_fill_xlog2x_sizes(*kernels);
+        test_kernels(*kernels);
     }
+    test_kernels(plain_kernels());
     return check::report();
 }
