@@ -7,6 +7,13 @@ import time
 import pytest
 
 
+def pytest_collection_modifyitems(items):
+    """What Ctrl-C ends is timed, and the signal is the whole process's."""
+    for item in items:
+        if "ctrl_c" in getattr(item, "fixturenames", ()):
+            item.add_marker("serial")
+
+
 @pytest.fixture
 def ctrl_c():
     """A function that sends this process SIGINT in a moment, as Ctrl-C does; its list then has the time of that."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,11 @@ STATISTICS = {"seconds", "nodes", "pruned", "cache_hits", "cache_bytes", "k_reac
 STATISTICS |= {"root"}
 
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
+
+
+def label(parameters: object) -> str:
+    """A name for a test with these parameters, the same in every process: functions lose their address."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(parameters))
 
 
 @dataclass(frozen=True)

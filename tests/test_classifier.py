@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse
-from problems import CRITERIA, STATISTICS, make_problem, user_criterion
+from problems import CRITERIA, STATISTICS, label, make_problem, user_criterion
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
@@ -247,7 +247,7 @@ PARAMETERS = [
 ]
 
 
-@pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=label)
 @pytest.mark.parametrize("data", [boolean_data, numeric_data])
 def test_predictions_are_those_of_the_tree(data, parameters):
     X, y = data()
@@ -270,7 +270,7 @@ def test_predictions_are_those_of_the_tree(data, parameters):
     np.testing.assert_array_equal(path.sum(axis=1).A1, tree.node_depths()[leaves] + 1)
 
 
-@pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=label)
 def test_node_arrays_are_those_of_the_rows(parameters):
     X, y = numeric_data()
     classifier = fitted(X, y, **parameters)
@@ -293,7 +293,7 @@ def test_node_arrays_are_those_of_the_rows(parameters):
     assert shares.min() >= parameters.get("min_weight_fraction_leaf", 0)
 
 
-@pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=label)
 def test_importances(parameters):
     X, y = numeric_data()
     classifier = fitted(X, y, **parameters)
@@ -734,7 +734,7 @@ def assert_refused(parameters, X, y, message, sample_weight=None):
     np.testing.assert_array_equal(used.predict_proba(old_X), predictions)
 
 
-@pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS, ids=[str(p) for p, _ in BAD_PARAMETERS])
+@pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS, ids=[label(p) for p, _ in BAD_PARAMETERS])
 def test_bad_parameters(parameters, message):
     X, y = boolean_data()
     assert_refused(parameters, X, y, message)

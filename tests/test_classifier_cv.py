@@ -507,6 +507,7 @@ def endless() -> tuple[np.ndarray, np.ndarray]:
     return rng.random((3000, 60)) < 0.5, rng.integers(2, size=3000)
 
 
+@pytest.mark.serial
 def test_a_time_limit_covers_everything_and_says_what_was_finished() -> None:
     X, y = endless()
     start = time.monotonic()
@@ -566,6 +567,7 @@ TopKTreeClassifierCV(ks=(1, 40), max_depths=(2, 8), n_jobs=2).fit(X, y)
 """
 
 
+@pytest.mark.serial
 def test_ctrl_c_ends_a_script_in_order() -> None:
     """Without waiting for the threads, Python would end while they are in C++, and abort."""
     with subprocess.Popen(

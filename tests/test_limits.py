@@ -20,6 +20,8 @@ from problems import user_criterion
 
 from topktree import TopKTreeClassifier
 
+pytestmark = pytest.mark.serial
+
 ATTEMPTS = 4
 ENDLESS = {"k": "all", "max_depth": 8}
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from problems import random_classes, random_columns, user_criterion
+from problems import label, random_classes, random_columns, user_criterion
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 
@@ -116,7 +116,7 @@ def assert_describes_fits(path, classifier, X, y, weight=None):
         assert path.train_accuracies[i] == pytest.approx(1 - errors / tree.value[0].sum())
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=label)
 @pytest.mark.parametrize("seed", range(9))
 def test_brute_force_and_fit_agree(seed, options):
     columns, y, weight = random_data(seed)

@@ -18,6 +18,8 @@ import pytest
 
 from topktree.experiments.stopwatch import Outcome, Stopwatch
 
+pytestmark = pytest.mark.serial
+
 LIMIT = 20.0
 # A user's program: its worker's process id, then a call that does not end.
 ENDLESS = """
