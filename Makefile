@@ -1,10 +1,11 @@
 # Every target sets up what it needs: a virtual environment in .venv, the compiled package in it, builds under build/.
 # Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH = more arguments for pytest and for
-# the benchmark.
+# the benchmark; DIST_TESTS = what test-dist runs of the tests, all of them if it is empty.
 
 PYTHON ?= python3
 PYTEST ?=
 BENCH ?=
+DIST_TESTS ?= $(patsubst %,tests/test_%.py,package classifier table tree export penalty_path monsters)
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -16,7 +17,7 @@ CPP_FILES := $(shell find cpp tests/cpp benchmarks -name '*.[ch]pp' -o -name '*.
 # The folders are in the list as well: theirs is the date that changes when a file goes away.
 BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp)
 
-.PHONY: demo test bench sanitize lint format docs clean
+.PHONY: demo test bench sanitize lint format docs dist test-dist clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -24,7 +25,7 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools
 	@$(call cpp_tests,release,Release,)
-	@$(PY) -m pytest --quiet $(PYTEST)
+	@$(run_pytest)
 
 bench: $(VENV)/installed $(VENV)/bench-tools
 	@export $(TOOLS) && dir=build/benchmarks && mkdir -p $$dir \
@@ -52,6 +53,24 @@ format: $(VENV)/lint-tools
 	@$(TOOLS) ruff format
 	@$(TOOLS) clang-format -i $(CPP_FILES)
 
+# From the files that git knows, as they are now: the sdist, the wheel from it, and the wheel named after the oldest Linux
+# it runs on.
+dist: $(VENV)/build-tools $(VENV)/dist-tools
+	@rm -rf dist build/dist && mkdir -p dist build/dist/source
+	@tree=$$(git stash create) && git archive "$${tree:-HEAD}" | tar -x -C build/dist/source
+	@export $(TOOLS) && cd build/dist && { python -m build --no-isolation --outdir . source > build.log 2>&1 \
+	&& case $$(uname) in Linux) auditwheel repair --wheel-dir ../../dist *.whl > repair.log 2>&1;; *) cp *.whl ../../dist;; esac; } \
+	|| { cat *.log; exit 1; }
+	@mv build/dist/*.tar.gz dist
+	@$(TOOLS) twine --no-color check --strict dist/*
+	@$(PY) build/dist/source/tests/release/check_files.py dist/*.whl dist/*.tar.gz
+
+# What users get: the wheel and the sdist, each in a fresh environment outside of this folder, with the tests of the sdist.
+test-dist: dist
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && tar -x -z -f dist/*.tar.gz -C $$dir --strip-components 1 \
+	&& $(call fresh,whl,test$(comma)cli$(comma)plot) && $(call fresh,tar.gz,cli) \
+	&& cd $$dir && whl/bin/python -m pytest --quiet $(DIST_TESTS)
+
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
@@ -63,7 +82,21 @@ define cpp_tests
 export $(TOOLS) && dir=build/$(1) && mkdir -p $$dir \
 && cmake -S . -B $$dir -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTOPKTREE_TESTS=ON -DTOPKTREE_WERROR=ON -DTOPKTREE_SANITIZE=$(3) > $$dir/configure.log \
 || { cat $$dir/configure.log; exit 1; }; \
-cmake --build $$dir && cd $$dir && ctest --output-on-failure $(4)
+cmake --build $$dir && cd $$dir && ctest --output-on-failure --parallel 2 $(4)
+endef
+
+# All tests: those that disturb nobody side by side, the others one after the other. With arguments of the caller's, which
+# may leave either part empty, one after the other.
+ifeq ($(strip $(PYTEST)),)
+run_pytest = $(PY) -m pytest --quiet -m "not serial" -n auto --maxprocesses 8 --dist worksteal && $(PY) -m pytest --quiet -m serial
+else
+run_pytest = $(PY) -m pytest --quiet $(PYTEST)
+endif
+
+# $(call fresh,ending,extras): an environment in $dir for the file in dist/ with that ending, and the smoke test in it.
+define fresh
+$(PYTHON) -m venv $$dir/$(1) && $$dir/$(1)/bin/python -m pip --disable-pip-version-check --quiet install "$$(echo dist/*.$(1))[$(2)]" \
+&& $$dir/$(1)/bin/python -I $$dir/tests/release/smoke.py
 endef
 
 # $(call requirements,key ...): pip install the list at that key of pyproject.toml.
