@@ -1,6 +1,6 @@
 """Whether the installed package works: `python smoke.py`, with the interpreter of the environment it is installed in.
 
-Imports it from that environment and nowhere else, fits a tree, saves and loads it, runs the command line. Needs no more
+Imports it from that environment and nowhere else, fits a tree, saves, loads and reports it, runs the command line. Needs no more
 than the package and its extra `cli`. A failure is a traceback.
 """
 
@@ -28,6 +28,8 @@ def check_fit():
     with tempfile.TemporaryDirectory() as folder:
         clf.save(Path(folder) / "model.json")
         loaded = topktree.load(Path(folder) / "model.json")
+        loaded.report(Path(folder) / "report.html", X, y)
+        assert "</html>" in (Path(folder) / "report.html").read_text(encoding="utf-8")
     assert (loaded.predict(X) == clf.predict(X)).all()
     assert loaded.export_text() == clf.export_text()
 
