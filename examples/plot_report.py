@@ -30,7 +30,8 @@ clf = TopKTreeClassifier(k=8, max_depth=3, leaf_penalty="tie").fit(X_train, y_tr
 # how right it is on held-out rows, what was searched and with which parameters. It opens in any browser. `exact_root`
 # made the search find, for every first question that it tried, its best tree's errors: the report lists them.
 
-folder = Path(tempfile.mkdtemp())
+temporary = tempfile.TemporaryDirectory()
+folder = Path(temporary.name)
 clf.report(folder / "report.html", X_test, y_test, title="Iris: which species?")
 print([(file.name, f"{file.stat().st_size // 1024} KiB") for file in folder.iterdir()])
 
@@ -63,3 +64,4 @@ print(clf.export_sql("flowers"))
 
 clf.save(folder / "iris.json")
 print((folder / "iris.json").read_text()[:90])
+temporary.cleanup()

@@ -2,7 +2,13 @@
 
 import errno
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -307,7 +313,7 @@ def test_columns_left_out_are_said(data, people, tmp_path):
     result = fit(path, "--json")
     assert json.loads(result.stdout)["features"] == 5
     assert result.stderr.splitlines() == [
-        f"Warning: the column 0 of {path} is left out: it has no name.",
+        f"Warning: the column 1 of {path} is left out: it has no name.",
         "Warning: the column 'notes' is left out: it is empty.",
     ]
 
@@ -400,3 +406,86 @@ def test_ctrl_c(tmp_path, ctrl_c):
     result = fit(path, "-k", "all", "--depth", "6")
     assert result.exit_code == 1
     assert result.output == "Interrupted.\n"
+
+
+def test_pipes_and_devices_are_written_to_and_stay(data, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        text = pool.submit(pipe.read_text, "utf-8")
+        assert fit(data, "--save", pipe).exit_code == 0
+        assert json.loads(text.result(timeout=30))["format"] == "topktree-classifier"
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("kind", ["category", "boolean"])
+def test_the_type_of_the_target_holds_for_test_files_too(tmp_path, kind):
+    frame = pd.DataFrame({"a": [1, 2, 3, 4] * 5, "y": ["01", "00", "01", "00"] * 5})
+    if kind == "boolean":
+        frame["y"] = frame["y"].map({"01": "yes", "00": "no"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["--target", "y", "--type", f"y={kind}", "--test", tmp_path / "t.csv", "--json"]
+    result = run("fit", tmp_path / "t.csv", *arguments)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["test"]["errors"] == 0
+
+
+def test_dates_as_classes_in_test_files(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2] * 5, "y": pd.to_datetime(["2020-01-01", "2021-01-01"] * 5)})
+    frame.to_parquet(tmp_path / "t.parquet")
+    result = run("fit", tmp_path / "t.parquet", "--target", "y", "--test", tmp_path / "t.parquet", "--json")
+    assert json.loads(result.stdout)["test"]["errors"] == 0
+
+
+def test_lists_are_no_classes(tmp_path):
+    pd.DataFrame({"a": [1, 2] * 5, "y": [["p"], ["q"]] * 5}).to_parquet(tmp_path / "t.parquet")
+    assert_mistake(run("fit", tmp_path / "t.parquet", "--target", "y"), "it has lists or the like")
+
+
+@pytest.mark.parametrize("option", ["--test-size", "--time-limit"])
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_numbers_that_are_not_finite(data, option, number):
+    assert_mistake(fit(data, option, number), option, number)
+
+
+def test_one_type_per_column(data):
+    assert_mistake(fit(data, "--type", "age=number", "--type", "age=category"), "age is a number already")
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e200])
+def test_weights_of_any_size(people, tmp_path, weight):
+    people.assign(w=weight).to_csv(tmp_path / "w.csv", index=False)
+    result = run("fit", tmp_path / "w.csv", "--target", "income", "--weight", "w", "--json")
+    assert json.loads(result.stdout)["test"]["se"] > 0
+
+
+def test_decimal_weights(people, tmp_path):
+    people.assign(w=[Decimal(1)] * len(people)).to_parquet(tmp_path / "w.parquet")
+    assert run("fit", tmp_path / "w.parquet", "--target", "income", "--weight", "w").exit_code == 0
+
+
+def test_choose_weighs_the_training_accuracy_too(data):
+    arguments = ["--target", "income", "--weight", "count", "--json"]
+    chosen = json.loads(run("choose", data, *arguments, "--ks", "1", "--depths", "1", "--cv", "2").stdout)
+    fitted = json.loads(run("fit", data, *arguments, "-k", "1", "--depth", "1", "--test-size", "0").stdout)
+    assert chosen["train_accuracy"] == pytest.approx(fitted["train"]["accuracy"])
+    assert chosen["train_accuracy"] != pytest.approx(1 - fitted["train"]["errors"] / fitted["train"]["rows"])
+
+
+@pytest.mark.parametrize(
+    "arguments", [["fit", "-", "--target", "y"], ["predict", "model.json", "-"], ["show", "-"]], ids=lambda a: a[0]
+)
+def test_a_closed_standard_input(arguments, tmp_path):
+    TopKTreeClassifier(max_depth=1).fit([[0], [1]], [0, 1]).save(tmp_path / "model.json")
+    command = [sys.executable, "-m", "topktree", *arguments]
+    shell = " ".join(map(shlex.quote, command)) + " <&-"
+    result = subprocess.run(["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr == "Error: standard input is closed\n"
+
+
+def test_help_keeps_its_lines():
+    for command in ("completion", "reproduce"):
+        text = run(command, "--help").stdout
+        assert "\\b" not in text
+        assert sum(line.startswith(("  bash:", "  zsh:", "  fig2", "  all")) for line in text.splitlines()) == 2

@@ -227,3 +227,21 @@ def test_nobody_reads_on(trained, tmp_path):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 1
+
+
+def test_categories_that_are_booleans(tmp_path):
+    values = np.random.default_rng(0).random(60) < 0.5
+    frame = pd.DataFrame({"v": pd.Categorical(values), "y": np.where(values, "p", "q")})
+    frame.to_feather(tmp_path / "c.feather")
+    frame.to_csv(tmp_path / "c.csv", index=False)
+    run("fit", tmp_path / "c.feather", "--target", "y", "--test-size", "0", "--save", tmp_path / "m.json")
+    for name in ("c.feather", "c.csv"):
+        result = run("predict", tmp_path / "m.json", tmp_path / name)
+        assert result.stdout.split()[1:] == frame["y"].tolist()
+
+
+def test_lists_where_a_category_belongs(tmp_path):
+    pd.DataFrame({"v": ["a", "b"] * 10, "y": ["p", "q"] * 10}).to_csv(tmp_path / "t.csv", index=False)
+    pd.DataFrame({"v": [["a"], ["b"]]}).to_parquet(tmp_path / "t.parquet")
+    run("fit", tmp_path / "t.csv", "--target", "y", "--test-size", "0", "--save", tmp_path / "m.json")
+    assert_mistake(run("predict", tmp_path / "m.json", tmp_path / "t.parquet"), "'v'", "lists or the like")

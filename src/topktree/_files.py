@@ -12,7 +12,13 @@ PathLike = str | os.PathLike[str]
 
 @contextmanager
 def whole_file(path: PathLike) -> Iterator[Path]:
-    """A path to write to. What is there becomes the file in the end, unless something goes wrong before."""
+    """A path to write to. What is there becomes the file in the end, unless something goes wrong before.
+
+    What is no file, as a pipe or a device, is written to as it is.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        yield Path(path)
+        return
     target = Path(os.path.realpath(path))  # a link stays one
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     try:

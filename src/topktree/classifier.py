@@ -118,8 +118,9 @@ class TopKTreeClassifier(FittedTree):
         seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel; and trace: for every k that the
         search went through a dict of seconds, k and the cost of its tree, which `plot_search` draws; n_root, the number
         of candidates at the root; and root: for the 20 of the best score, and the chosen one, a dict of rank, feature
-        (its index), test, value, score, cost of the best tree that begins with it, exact (false: the cost is a lower
-        bound, since the candidate could no longer win) and chosen.
+        (its index), test, value, score (None for a criterion of your own), cost of the best tree that begins with it,
+        exact (false: the cost is a lower bound, since the candidate could no longer win) and chosen. There are none if
+        it was plain that no split pays, and on a `leaf_penalty_path`.
     pruned_alpha_ : float
         Only of what `prune` gives: the penalty per leaf, a fraction of the training weight, that leaves this tree.
 
@@ -357,7 +358,7 @@ class TopKTreeClassifier(FittedTree):
         It shows the tree, its rules, how right it is on the training data and on the rows of `X_test` and `y_test`, by
         their `sample_weight` if it is given, and what the search did; a reader can type a row's values and follow it to
         its leaf. The first `max_rows` rows of `X_test` are in the file, as far as the tree looks at them, to be
-        followed as well: 0 keeps them out. The same tree and rows always give the same file.
+        followed as well: 0 keeps them out. The same fitted classifier and rows always give the same file.
 
         Examples
         --------

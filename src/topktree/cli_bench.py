@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from . import __version__
-from .cli_common import Mistake, json_option, make_console
+from .cli_common import FiniteRange, Mistake, json_option, make_console
 from .datasets.paper import VARIABLE
 from .experiments import peers
 from .experiments.experiment import FINISHED, TIMEOUT
@@ -54,7 +54,7 @@ HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
 @click.option(
     "--time-limit",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=10,
     show_default=True,
     help="For one fit; what takes longer is stopped.",

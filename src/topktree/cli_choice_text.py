@@ -74,6 +74,11 @@ class Choice:
         """Whether percents are what one says of the score."""
         return self.scoring.endswith("accuracy")
 
+    @cached_property
+    def train_accuracy(self) -> float:
+        """On the rows that the tree was fitted to, by their weights."""
+        return self.cv.best_estimator_.score(self.table.X, self.table.y, self.table.weights)
+
 
 def as_json(choice: Choice) -> dict[str, Any]:
     """All of it, for programs; `leaves` of the tree itself, and in the rows their mean over the folds."""
@@ -85,7 +90,7 @@ def as_json(choice: Choice) -> dict[str, Any]:
         "se": chosen["se"],
         "leaves": cv.get_n_leaves(),
         "depth": cv.get_depth(),
-        "train_accuracy": 1 - cv.train_errors_ / n_rows,
+        "train_accuracy": choice.train_accuracy,
         "rule": cv.rule,
         "scoring": choice.scoring,
         "folds": cv.n_splits_,
@@ -190,9 +195,8 @@ def _reason(choice: Choice) -> str:
 def _training(choice: Choice) -> str:
     n_rows, n_features = choice.table.X.shape
     n_wrong = choice.cv.train_errors_
-    right = 100 * (1 - n_wrong / n_rows)
     return (
-        f"Training accuracy {right:.1f} %: {n_wrong:,} of {n_rows:,} rows are wrong. "
+        f"Training accuracy {100 * choice.train_accuracy:.1f} %: {n_wrong:,} of {n_rows:,} rows are wrong. "
         f"{n_features:,} {'feature' if n_features == 1 else 'features'}, {choice.seconds:.1f} seconds."
     )
 

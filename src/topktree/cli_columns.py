@@ -60,12 +60,13 @@ class ColumnOptions:
 
 def parse_types(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
     """A click callback for --type COLUMN=KIND; a column may have = in its name."""
-    types = {}
+    types: dict[str, str] = {}
     for text in texts:
         name, _, kind = text.rpartition("=")
         if not name or kind not in KINDS:
             raise Mistake(f"--type {text}: must be COLUMN=KIND, where KIND is {', '.join(KINDS[:-1])} or {KINDS[-1]}")
-        types[name] = kind
+        if types.setdefault(name, kind) != kind:
+            raise Mistake(f"--type {text}: {name} is a {types[name]} already")
     return types
 
 
@@ -84,7 +85,8 @@ def read_labelled(path: str, options: ColumnOptions) -> Labelled:
     frame = frame.drop(columns=list(options.drop))
     table = split_table(frame, file.title, options.target, options.weight)
     for name in file.unnamed:
-        say(f"Warning: the column {name.removeprefix('Unnamed: ')} of {file.title} is left out: it has no name.")
+        number = int(name.removeprefix("Unnamed: ")) + 1
+        say(f"Warning: the column {number} of {file.title} is left out: it has no name.")
     for name in table.empty:
         say(f"Warning: the column {name!r} is left out: it is empty.")
     return table
@@ -97,7 +99,8 @@ def split_table(frame: pd.DataFrame, title: str, target: str, weight: str | None
         check_column(frame, title, "--weight", weight)
         if weight == target:
             raise Mistake(f"--weight {weight}: that is the target")
-    y = _read_target(frame[target], title)
+    y = read_target(frame[target], title)
+    _check_target(y, title)
     weights = None if weight is None else _read_weights(frame[weight], title)
     X = frame.drop(columns=[target] if weight is None else [target, weight])
     empty = [name for name in X.columns if X[name].isna().all()]
@@ -142,6 +145,7 @@ def known_features(frame: pd.DataFrame, title: str, features: Sequence[Feature],
     X = frame[names].copy(deep=False)
     notes = []
     for feature in features:
+        _check_type(X[feature.name], title)
         if feature.kind == CATEGORY:
             X[feature.name], unseen = _matched(X[feature.name], feature.categories)
             notes += [_note(unseen, title)] if len(unseen) else []
@@ -155,7 +159,6 @@ def known_features(frame: pd.DataFrame, title: str, features: Sequence[Feature],
 def known_labels(column: pd.Series, title: str, classes: NDArray[Any]) -> pd.Series:
     """The classes of test rows as the labels that a fitted tree has."""
     what = f"the target {column.name!r} of {title}"
-    _check_complete(column, what)
     labels, unseen = _matched(column, classes.tolist())
     if len(unseen):
         raise Mistake(
@@ -247,22 +250,36 @@ def _finder(known: Sequence[Any]) -> Callable[[Any], Any]:
 
 def _check_type(column: pd.Series, title: str) -> None:
     """Refuse what a tree cannot test: dates, lists and the like, of which Parquet has many."""
-    kind = column.dtype.kind
-    example = next(iter(column.dropna()[:1]), None) if kind == "O" else None
-    if kind in "mM" or isinstance(example, DATES):
+    if column.dtype.kind in "mM" or isinstance(_example(column), DATES):
         what, advice = "dates or durations", "make numbers of them"
-    elif kind == "c" or isinstance(example, (list, dict, tuple, set, np.ndarray)):
+    elif column.dtype.kind == "c" or _is_nested(column):
         what, advice = "lists or the like", "make columns of their parts"
     else:
         return
     raise Mistake(f"the column {column.name!r} of {title} has {what}: {advice}, or leave it out: --drop {column.name}")
 
 
-def _read_target(column: pd.Series, title: str) -> pd.Series:
-    """The classes: every row has one, there are at least two, and they are classes."""
+def _example(column: pd.Series) -> Any:
+    """A value, of a column that may hold anything."""
+    return next(iter(column.dropna()[:1]), None) if column.dtype.kind == "O" else None
+
+
+def _is_nested(column: pd.Series) -> bool:
+    return isinstance(_example(column), (list, dict, tuple, set, np.ndarray))
+
+
+def read_target(column: pd.Series, title: str, kind: str | None = None) -> pd.Series:
+    """The classes of the rows, of which every one has one; as `kind` if the user says so."""
     what = f"the target {column.name!r} of {title}"
     _check_complete(column, what)
-    column = _plain_labels(column)
+    if _is_nested(column):
+        raise Mistake(f"{what} must be classes, it has lists or the like")
+    return _plain_labels(column if kind is None else _as_kind(column, kind, title, AS_ASKED))
+
+
+def _check_target(column: pd.Series, title: str) -> None:
+    """There are at least two classes, and they are classes."""
+    what = f"the target {column.name!r} of {title}"
     n_distinct = column.nunique()
     if n_distinct < 2:
         raise Mistake(
@@ -279,7 +296,6 @@ def _read_target(column: pd.Series, title: str) -> pd.Series:
             f"{what} must be classes, it has a different value in each of the {len(column):,} rows, such as "
             f"{_text(column.iloc[0])}: it measures or names the rows"
         )
-    return column
 
 
 def _plain_labels(column: pd.Series) -> pd.Series:
@@ -299,11 +315,10 @@ def _plain_labels(column: pd.Series) -> pd.Series:
 
 def _read_weights(column: pd.Series, title: str) -> FloatArray:
     what = f"the weights {column.name!r} of {title}"
-    if column.dtype.kind not in "iuf":
-        numbers = column.map(_is_number)
-        odd = column[~numbers & column.notna()]
-        raise Mistake(f"{what} must be numbers, got {_text(odd.iloc[0] if len(odd) else column.iloc[0])}")
     _check_complete(column, what)
+    odd = column[~column.map(_is_number)] if column.dtype.kind not in "iuf" else column[:0]
+    if len(odd):
+        raise Mistake(f"{what} must be numbers, got {_text(odd.iloc[0])}")
     weights: FloatArray = column.to_numpy(dtype=np.float64)
     wrong = weights[~np.isfinite(weights) | (weights < 0)]
     if len(wrong):

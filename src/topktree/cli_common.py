@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import math
 import os
 import sys
 import warnings
@@ -37,12 +38,23 @@ class Mistake(click.ClickException):
         super().__init__(" ".join(message.split()))
 
 
+class FiniteRange(click.FloatRange):
+    """A number in a range; click takes NaN for one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number that a text says."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
 class Commands(click.Group):
     """A group whose errors are one line each, whichever command they come from, and which Ctrl-C ends with a word."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """The context of the group itself."""
-        with _one_line():
+        with _one_line(), _said_if_it_cannot_write():
             return super().make_context(*arguments, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -52,19 +64,26 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
-            with _one_line():
+            with _one_line(), _said_if_it_cannot_write():
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             say("Interrupted.")
             sys.exit(1)
         except MemoryError as error:
             raise Mistake(f"out of memory: {error}".rstrip(": ")) from None
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # nobody reads on, which click takes care of
-                raise
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  what it still holds would only fail once more
-            where = f" {error.filename}" if error.filename else ""
-            raise Mistake(f"cannot write{where}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _said_if_it_cannot_write() -> Iterator[None]:
+    """A full disk is said in a line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # nobody reads on, which click takes care of
+            raise
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  what it still holds would only fail once more
+        where = f" {error.filename}" if error.filename else ""
+        raise Mistake(f"cannot write{where}: {error.strerror or error}") from None
 
 
 @contextmanager
@@ -202,7 +221,7 @@ def write_file(option: str, path: Path, write: Callable[[], Any]) -> None:
 
 def limit_option(help: str) -> Decorator:
     """--time-limit."""
-    return click.option("--time-limit", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), help=help)
+    return click.option("--time-limit", metavar="SECONDS", type=FiniteRange(min=0, min_open=True), help=help)
 
 
 def jobs_option(help: str) -> Decorator:

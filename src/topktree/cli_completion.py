@@ -16,13 +16,13 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> None:
-    r"""Print the lines that make a shell complete the arguments of topktree.
+    """Print the lines that make a shell complete the arguments of topktree.
 
     \b
     bash: eval "$(topktree completion bash)"           in ~/.bashrc
     zsh:  eval "$(topktree completion zsh)"            in ~/.zshrc
     fish: topktree completion fish > ~/.config/fish/completions/topktree.fish
-    """
+    """  # noqa: D301  click knows the paragraphs to leave as they are by this character
     root = context.find_root()
     name = root.info_name or "topktree"
     variable = f"_{name}_COMPLETE".replace("-", "_").upper()

@@ -27,9 +27,11 @@ from .cli_columns import (
     known_features,
     known_labels,
     read_labelled,
+    read_target,
     read_weights,
 )
 from .cli_common import (
+    FiniteRange,
     Mistake,
     check_apart,
     jobs_option,
@@ -45,7 +47,7 @@ from .cli_common import (
 from .cli_fit_text import FitResult, as_json, print_fit
 from .cli_options import columns_options
 from .cli_tables import STDIN, TableFile, file_title
-from .table import learn_features, read_table
+from .table import NUMBER, learn_features, read_table
 
 TEST_SIZE = 0.2
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -127,7 +129,7 @@ def _memory(context: click.Context, parameter: click.Parameter, text: str | None
 @click.option(
     "--test-size",
     metavar="SHARE",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=FiniteRange(0, 1, max_open=True),
     help=f"Rows held out to test the tree; 0: none.  [default: {TEST_SIZE}, without --test]",
 )
 @seed_option("Which rows are held out.")
@@ -248,9 +250,11 @@ def _read_test(path: str, train: Labelled, columns: ColumnOptions) -> Labelled:
     """The rows of another file, its columns read as the tree will know them."""
     features = learn_features(read_table(TopKTreeClassifier(), train.X, reset=True), "from_dtype", None)
     file = TableFile(path)
-    frame = file.read(as_text=known_as_text(features))
+    kind = (columns.types or {}).get(columns.target, NUMBER)
+    frame = file.read(as_text=[*known_as_text(features), *([columns.target] if kind != NUMBER else [])])
     check_column(frame, file.title, "--target", columns.target)
-    y = known_labels(frame[columns.target], file.title, np.unique(train.y.to_numpy()))
+    target = read_target(frame[columns.target], file.title, (columns.types or {}).get(columns.target))
+    y = known_labels(target, file.title, np.unique(train.y.to_numpy()))
     weights = read_weights(frame, file.title, columns.weight)
     return Labelled(known_features(frame, file.title, features, has_names=True), y, weights, [])
 

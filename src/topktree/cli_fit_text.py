@@ -194,4 +194,5 @@ def _indices(classifier: TopKTreeClassifier, table: Labelled) -> Any:
 
 
 def _weights(table: Labelled) -> Any:
-    return np.ones(len(table.y)) if table.weights is None else table.weights
+    """Of the rows, the largest 1: squares of any others may be too small or too large for a number."""
+    return np.ones(len(table.y)) if table.weights is None else table.weights / table.weights.max()

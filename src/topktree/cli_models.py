@@ -6,13 +6,12 @@ In: a path, or "-" for standard input. Out: the classifier; or a mistake in one 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 
 from .classifier import TopKTreeClassifier, load
 from .cli_common import Mistake
-from .cli_tables import STDIN, file_title
+from .cli_tables import STDIN, file_title, read_stdin
 
 
 def read_model_file(path: str) -> TopKTreeClassifier:
@@ -21,7 +20,7 @@ def read_model_file(path: str) -> TopKTreeClassifier:
         return _load(path)
     with tempfile.TemporaryDirectory(prefix="topktree-") as folder:
         copy = Path(folder, file_title(STDIN))
-        copy.write_bytes(sys.stdin.buffer.read())
+        copy.write_bytes(read_stdin())
         try:
             return _load(str(copy))
         except Mistake as mistake:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import functools
 import gzip
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,7 @@ def complete_column(context: click.Context, parameter: click.Parameter, incomple
     """Names of columns, if FILE comes before and is CSV."""
     before = [context.params.get("data"), *context.args]  # an option without its value stops click's parser
     try:
-        names = _first_line(next(path for path in before if path))
+        names = _first_line(next(path for path in before if path and os.path.isfile(path)))
     except (OSError, EOFError, ValueError, csv.Error, StopIteration):
         return []
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]

@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from .cli_common import FiniteRange
 from .experiments.experiment import FINISHED, Row, Settings
 from .experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
 from .experiments.store import Busy
@@ -74,7 +75,7 @@ def _dataset_names(context: click.Context, parameter: click.Parameter, value: st
 @click.option(
     "--time-limit",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     help="For one run. Default: 60, and 600 for the timing figures.",
 )
 def reproduce_command(
@@ -89,7 +90,7 @@ def reproduce_command(
     max_depth: int | None,
     time_limit: float | None,
 ) -> None:
-    r"""Figures and tables of the paper: every run (CSV), pictures (PNG, SVG) and a page of its claims.
+    """Figures and tables of the paper: every run (CSV), pictures (PNG, SVG) and a page of its claims.
 
     \b
     fig2 fig3 fig4 fig6                    the figures
@@ -100,7 +101,7 @@ def reproduce_command(
     all                                    everything
 
     What is done already is not done again: after an interruption the same command goes on.
-    """
+    """  # noqa: D301  click knows the paragraphs to leave as they are by this character
     if jobs == 0:
         raise click.BadParameter("0 is not allowed; -1 is one per core", param_hint="--jobs")
     if find_spec("matplotlib") is None and set(what) != {PAGE}:

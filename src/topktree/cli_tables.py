@@ -88,7 +88,7 @@ class TableFile:
         try:
             if os.path.isfile(self._path):
                 return open(self._path, "rb")
-            self._content = sys.stdin.buffer.read() if self._path == STDIN else Path(self._path).read_bytes()
+            self._content = read_stdin() if self._path == STDIN else Path(self._path).read_bytes()
         except OSError as error:
             raise Mistake(f"{self.title} cannot be read: {error.strerror or error}") from None
         return io.BytesIO(self._content)
@@ -131,12 +131,22 @@ class TableFile:
         frame = frame.reset_index(drop=frame.index.names == [None])
         frame.columns = [str(name) for name in frame.columns]
         self._check_names(list(frame.columns))
+        for name in frame.select_dtypes("category"):
+            if frame[name].cat.categories.dtype == bool:
+                frame[name] = frame[name].astype("boolean")
         return frame
 
     def _check_names(self, names: list[str]) -> None:
         repeated = [name for i, name in enumerate(names) if name in names[:i]]
         if repeated:
             raise Mistake(f"{self.title} has more than one column named {repeated[0]!r}: names must be different")
+
+
+def read_stdin() -> bytes:
+    """All of standard input."""
+    if sys.stdin is None:
+        raise Mistake("standard input is closed")
+    return sys.stdin.buffer.read()
 
 
 def check_table_output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -161,6 +171,8 @@ def is_csv(path: Path | None) -> bool:
 def write_table(frame: pd.DataFrame, path: Path | None) -> None:
     """Write the file, whole or not at all; None is standard output, as CSV."""
     if path is None:
+        if sys.stdout is None:
+            raise Mistake("standard output is closed: -o writes to a file")
         stream = sys.stdout.buffer
         frame.to_csv(stream, index=False, lineterminator="\n")
         stream.flush()

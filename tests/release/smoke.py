@@ -1,7 +1,7 @@
 """Whether the installed package works: `python smoke.py`, with the interpreter of the environment it is installed in.
 
-Imports it from that environment and nowhere else, fits a tree, saves, loads and reports it, runs the command line. Needs no more
-than the package and its extra `cli`. A failure is a traceback.
+Imports it from that environment and nowhere else, fits a tree, saves, loads and reports it, runs the command line.
+Needs no more than the package and its extra `cli`. A failure is a traceback.
 """
 
 import subprocess

@@ -1,8 +1,8 @@
 """A quick measurement: Top-k against scikit-learn's greedy tree, and other solvers, on the same Boolean columns.
 
 In: a folder of the paper's datasets, or none; whom to measure, how often, for how long. Out: a `Cell` per dataset and
-contestant. The one idea: contestants take turns, each in a process that is killed at its limit, and the median of the
-turns is what counts, so that a machine that is busy for a moment is so for all of them.
+contestant. The one idea: contestants take turns, in a process that is killed if one goes on after its limit, and the
+median of the turns is what counts, so that a machine that is busy for a moment is so for all of them.
 """
 
 from __future__ import annotations

@@ -131,15 +131,15 @@ class Stopwatch:
 
 @contextmanager
 def _ctrl_c_ignored() -> Iterator[None]:
-    """What is started here does not hear of Ctrl-C; a moment later we do again."""
+    """What is started here inherits that Ctrl-C is blocked; we hear of one as soon as it is started."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(pipe: Connection[Any, Any], output: str, memory: int | None) -> None:

@@ -143,7 +143,7 @@ def _figures(
         (str(n_used), "features in use"),
         (
             f"k = {_parameters.k_text(classifier.k)}",
-            classifier.status_.replace("_", " "),
+            "pruned" if hasattr(classifier, "pruned_alpha_") else classifier.status_.replace("_", " "),
         ),
     ]
     return [{"value": value, "label": label} for value, label in figures]

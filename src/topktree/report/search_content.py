@@ -25,7 +25,7 @@ STATUS = {
     "partial": "The search was still going on: this is the best tree of a search with k = {reached}.",
 }
 
-PRUNED = "Splits of the tree that was found have been taken back since (pruning); the rest here is about that tree."
+PRUNED = "Splits of the tree that was found have been taken back since (pruning); the search was for that tree."
 
 
 def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any]:
@@ -67,9 +67,10 @@ def _figures(classifier: TopKTreeClassifier) -> list[tuple[str, str]]:
         ("k", _parameters.k_text(classifier.k)),
         ("greatest depth", str(classifier.max_depth)),
         ("criterion", str(classifier.criterion) if isinstance(classifier.criterion, str) else "a function"),
-        ("training cost", number_text(classifier.cost_)),
     ]
-    if classifier.train_errors_ is not None:
+    if not _is_pruned(classifier):
+        found.append(("training cost", number_text(classifier.cost_)))
+    if not _is_pruned(classifier) and classifier.train_errors_ is not None:
         found.append(("training errors", f"{classifier.train_errors_:,}"))
     for key, name in (
         ("nodes", "nodes examined"),
@@ -181,10 +182,11 @@ def _grid_words(cv: TopKTreeClassifierCV) -> str:
         else "the best was chosen"
     )
     n_done = int(np.isfinite(results["mean_test_score"]).sum())
-    late = (
-        "" if n_done == len(results["params"]) else f" Of {len(results['params'])} candidates {n_done} were finished."
-    )
-    return f"The score is {cv.scorer_.name} in {cv.n_splits_} folds, with standard errors; {rule}.{late}"
+    late = "" if n_done == len(results["params"]) else f" Of {len(results['params'])} candidates {n_done} have a score."
+    splits = np.array([results[f"split{i}_test_score"] for i in range(cv.n_splits_)])
+    n_folds = int(np.isfinite(splits).any(axis=1).sum())
+    folds = f"{n_folds} {'fold' if n_folds == 1 else 'folds'}"
+    return f"The score is {cv.scorer_.name} in {folds}, with standard errors; {rule}.{late}"
 
 
 def number_text(value: float) -> str:
