@@ -16,7 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 import topktree
 from topktree import TopKTreeClassifierCV
 from topktree.cli import main
-from topktree.cli_tables import read_table_file
+from topktree.cli_tables import TableFile
 
 SMALL = ["--ks", "1,4", "--depths", "1,2,3", "--cv", "3"]
 SMALL_GRID = {"ks": (1, 4), "max_depths": (1, 2, 3), "cv": 3}
@@ -154,7 +154,7 @@ def test_save(data, people, tmp_path):
     path = tmp_path / "model.json"
     result = choose(data, *SMALL, "--save", str(path))
     assert result.exit_code == 0, result.output
-    X = read_table_file(str(data)).drop(columns="income")
+    X = TableFile(str(data)).read().drop(columns="income")
     np.testing.assert_array_equal(topktree.load(path).predict(X), fitted(people).predict(X))
 
 

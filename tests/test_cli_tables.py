@@ -13,7 +13,7 @@ from people import make_people
 
 from topktree.cli_columns import ColumnOptions, read_labelled, split_table
 from topktree.cli_common import Mistake
-from topktree.cli_tables import TableFile, read_table_file, write_table
+from topktree.cli_tables import TableFile, write_table
 
 FORMATS = ["csv", "csv.gz", "parquet", "pq", "feather"]
 
@@ -23,7 +23,7 @@ def test_there_and_back(tmp_path, end):
     frame = make_people(30).astype({"job": object, "zone": object, "income": object})
     path = tmp_path / f"people.{end}"
     write_table(frame, path)
-    found = read_table_file(str(path), as_text=["zone", "no such column"])
+    found = TableFile(str(path)).read(as_text=["zone", "no such column"])
     pd.testing.assert_frame_equal(found, frame, check_dtype=False)
     assert [t.kind for t in found.dtypes] == list("iOfbOiO")
     assert os.listdir(tmp_path) == [path.name]
@@ -68,7 +68,7 @@ def test_files_that_will_not_do(tmp_path, name, content, word):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(Mistake, match=r"^[^\n]*$") as caught:
-        read_table_file(str(path))
+        TableFile(str(path)).read()
     assert word in caught.value.message
     assert str(path) in caught.value.message
 
@@ -78,22 +78,22 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     write_table(make_people(5), path)
     monkeypatch.setattr("topktree.cli_tables.find_spec", lambda name: None)
     with pytest.raises(Mistake, match=r"needs pyarrow: pip install 'topktree\[cli\]'"):
-        read_table_file(str(path))
+        TableFile(str(path)).read()
 
 
 def test_parquet_without_rows(tmp_path):
     path = tmp_path / "a.parquet"
     make_people(5)[:0].to_parquet(path)
     with pytest.raises(Mistake, match=r"has no rows$"):
-        read_table_file(str(path))
+        TableFile(str(path)).read()
 
 
 def test_names_of_rows_are_a_column(tmp_path):
     frame = make_people(9)
     frame.set_index("age").to_parquet(tmp_path / "named.parquet")
-    assert list(read_table_file(str(tmp_path / "named.parquet")).columns) == list(frame.columns)
+    assert list(TableFile(str(tmp_path / "named.parquet")).read().columns) == list(frame.columns)
     frame[3:].to_parquet(tmp_path / "part.parquet")  # whose rows have numbers from 3 on
-    found = read_table_file(str(tmp_path / "part.parquet"))
+    found = TableFile(str(tmp_path / "part.parquet")).read()
     assert (list(found.columns), list(found.index)) == (list(frame.columns), list(range(6)))
 
 
@@ -102,7 +102,7 @@ def test_a_link_stays_one(tmp_path):
     link.symlink_to(target)
     write_table(make_people(5), link)
     assert link.is_symlink()
-    assert read_table_file(str(target)).shape == (5, 7)
+    assert TableFile(str(target)).read().shape == (5, 7)
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,26 @@ def test_no_row_is_in_the_file_if_max_rows_is_0(fitted, people, tmp_path):
     assert content["data"]["total"] == 200
 
 
+def test_of_many_categories_only_those_of_rows_in_the_file_are_told(tmp_path):
+    names = [f"client {i}" for i in range(200)]
+    X = pd.DataFrame({"client": names * 3, "size": np.arange(600)})
+    y = (X["client"] == "client 7") ^ (X["size"] < 300)
+    clf = TopKTreeClassifier(k="all", max_depth=2).fit(X, y)
+    for max_rows, expected in ((0, {"client 7"}), (3, {"client 0", "client 1", "client 2", "client 7"})):
+        content = report(clf, tmp_path, X, y, max_rows=max_rows)
+        (feature,) = [feature for feature in content["features"] if feature["name"] == "client"]
+        assert {option["text"] for option in feature["options"]} == expected
+        assert content["data"]["total"] == 600
+
+
+@pytest.mark.parametrize(("leaf_penalty", "unit"), [(0.0, "errors"), ("tie", "errors"), (0.01, "cost")])
+def test_what_the_choices_are_compared_by(people, leaf_penalty, unit, tmp_path):
+    clf = TopKTreeClassifier(k=2, max_depth=2, leaf_penalty=leaf_penalty).fit(*people[:2])
+    root = report(clf, tmp_path)["search"]["root"]
+    assert root["unit"] == unit
+    assert min(choice["cost"] for choice in root["choices"] if choice["chosen"]) == clf.cost_
+
+
 def test_classes_that_training_had_not_count_as_wrong(fitted, people, tmp_path):
     _, _, X, y = people
     y = y.astype(object)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from topktree.experiments.stopwatch import Outcome, Stopwatch
+from topktree.experiments.stopwatch import Outcome, Stopwatch, _ctrl_c_ignored
 
 pytestmark = pytest.mark.serial
 
@@ -196,3 +196,21 @@ def test_dies_with_its_parent():
         assert is_running(pid)
         parent.kill()
     assert ends(pid)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal masks")
+def test_ctrl_c_while_a_worker_starts_is_heard_afterwards():
+    started = []
+
+    def start():
+        with _ctrl_c_ignored():
+            signal.raise_signal(signal.SIGINT)
+            started.append(True)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert started

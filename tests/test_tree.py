@@ -116,6 +116,16 @@ def test_counts_of_nodes_and_levels(drawn):
     np.testing.assert_array_equal(depths, tree.ancestors().sum(axis=1) - 1)
 
 
+@some
+@given(trees)
+def test_sums_below_are_those_of_the_leaves(drawn):
+    tree, rng = drawn
+    per_leaf = rng.integers(0, 9, (tree.node_count, 2)).astype(float)  # what inner nodes have does not count
+    leaves = np.flatnonzero(tree.children_left == TREE_LEAF)
+    below = tree.ancestors()[leaves]
+    np.testing.assert_array_equal(tree.sums_below(per_leaf), below.T.astype(float) @ per_leaf[leaves])
+
+
 def test_a_single_leaf():
     tree = leaf()
     assert (tree.node_count, tree.n_leaves, tree.max_depth) == (1, 1, 0)

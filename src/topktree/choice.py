@@ -8,7 +8,7 @@ preferred to it ("1se", after Breiman et al.'s trees).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -79,6 +79,12 @@ def summarise(scores: FloatArray, n_leaves: FloatArray) -> Scores:
 def best(candidates: Sequence[Candidate], scores: Scores) -> int:
     """The highest mean score; of several, the simplest."""
     return _simplest(candidates, scores, float(np.nanmax(scores.mean)))
+
+
+def best_of(results: Mapping[str, Any]) -> int:
+    """The same from `cv_results_`."""
+    candidates = [Candidate(**params) for params in results["params"]]
+    return best(candidates, Scores(results["mean_test_score"], results["se_test_score"], results["mean_n_leaves"]))
 
 
 def threshold(candidates: Sequence[Candidate], scores: Scores, rule: str) -> float:

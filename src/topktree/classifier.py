@@ -32,8 +32,6 @@ from .labels import known_classes, read_labels, read_weights
 from .model_file import read_model, write_model
 from .penalty_path import LeafPenaltyPath, find_path
 from .plot import plot_tree
-from .report import write_report
-from .report.content import Rows
 from .root_choices import list_choices
 from .table import BOOLEAN, Feature, encode
 from .thresholds import half
@@ -341,37 +339,6 @@ class TopKTreeClassifier(FittedTree):
             result.train_errors_ = pruning.pruned_train_errors(self.tree_, tree, self.train_errors_)
         return result
 
-    def report(
-        self,
-        path: PathLike,
-        X_test: ArrayLike | None = None,
-        y_test: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        title: str | None = None,
-        max_rows: int = 100,
-        feature_names: ArrayLike | None = None,
-        class_names: ArrayLike | None = None,
-    ) -> None:
-        """Write a page about the tree: one HTML file to click through, which needs no network.
-
-        It shows the tree, its rules, how right it is on the training data and on the rows of `X_test` and `y_test`, by
-        their `sample_weight` if it is given, and what the search did; a reader can type a row's values and follow it to
-        its leaf. The first `max_rows` rows of `X_test` are in the file, as far as the tree looks at them, to be
-        followed as well: 0 keeps them out. The same fitted classifier and rows always give the same file.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sklearn.model_selection import train_test_split
-        >>> from topktree import TopKTreeClassifier
-        >>> X_train, X_test, y_train, y_test = train_test_split(*load_iris(return_X_y=True), random_state=0)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X_train, y_train)
-        >>> clf.report("report.html", X_test, y_test, title="Iris")
-        """
-        model = self._model(feature_names, class_names)
-        write_report(path, self, model, Rows(X_test, y_test, sample_weight), title=title, max_rows=max_rows)
-
     def save(self, path: PathLike) -> None:
         """Write the fitted classifier to a JSON file, which `topktree.load` reads.
 
@@ -399,6 +366,9 @@ class TopKTreeClassifier(FittedTree):
         if hasattr(self, "pruned_alpha_"):
             content["pruned_alpha"] = self.pruned_alpha_
         write_model(path, content, self.classes_)
+
+    def _searched(self) -> tuple[TopKTreeClassifier, None]:
+        return self, None
 
     def _check_parameters(self, criterion_is_lost: bool = False) -> None:
         _parameters.check_max_depth(self.max_depth)

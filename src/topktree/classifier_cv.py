@@ -34,8 +34,6 @@ from .cv_table import Results, tabulate
 from .fitted_tree import FittedTree
 from .folds import Fold, fold_parameters, make_fold, read_splits
 from .labels import read_labels, read_weights
-from .report import write_report
-from .report.content import Rows
 from .scorers import Scoring
 from .training import TrainingData, prepare
 
@@ -261,31 +259,6 @@ min_weight_fraction_leaf
         check_is_fitted(self)
         return self.best_estimator_.plot_search(ax)
 
-    def report(
-        self,
-        path: PathLike,
-        X_test: ArrayLike | None = None,
-        y_test: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        title: str | None = None,
-        max_rows: int = 100,
-        feature_names: ArrayLike | None = None,
-        class_names: ArrayLike | None = None,
-    ) -> None:
-        """Write a page about the chosen tree and the choice: see `TopKTreeClassifier.report`.
-
-        Examples
-        --------
-        >>> from topktree import TopKTreeClassifierCV, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
-        >>> cv.report("report.html")
-        """
-        model = self._model(feature_names, class_names)
-        rows = Rows(X_test, y_test, sample_weight)
-        write_report(path, self.best_estimator_, model, rows, title=title, max_rows=max_rows, cv=self)
-
     def pruning_path(self) -> Bunch:
         """Of the chosen tree: see `TopKTreeClassifier.pruning_path`.
 
@@ -328,6 +301,9 @@ min_weight_fraction_leaf
         """
         check_is_fitted(self)
         self.best_estimator_.save(path)
+
+    def _searched(self) -> tuple[TopKTreeClassifier, TopKTreeClassifierCV]:
+        return self.best_estimator_, self
 
     def _candidates(self) -> list[Candidate]:
         """The grid, checked."""

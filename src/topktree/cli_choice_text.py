@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .choice import ONE_SE, Candidate, Scores, best
+from .choice import ONE_SE, best_of
 from .classifier_cv import TopKTreeClassifierCV
 from .cli_columns import Labelled
 from .cli_common import ANY_WIDTH, make_console
@@ -59,10 +59,7 @@ class Choice:
     @cached_property
     def best(self) -> dict[str, Any]:
         """The row of the highest score, by the same rules for ties as the estimator's."""
-        results = self.cv.cv_results_
-        candidates = [Candidate(**params) for params in results["params"]]
-        scores = Scores(results["mean_test_score"], results["se_test_score"], results["mean_n_leaves"])
-        return self.rows[best(candidates, scores)]
+        return self.rows[best_of(self.cv.cv_results_)]
 
     @property
     def scoring(self) -> str:
@@ -72,7 +69,7 @@ class Choice:
     @property
     def is_share(self) -> bool:
         """Whether percents are what one says of the score."""
-        return self.scoring.endswith("accuracy")
+        return self.cv.scorer_.is_share
 
     @cached_property
     def train_accuracy(self) -> float:

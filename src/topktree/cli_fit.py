@@ -250,10 +250,10 @@ def _read_test(path: str, train: Labelled, columns: ColumnOptions) -> Labelled:
     """The rows of another file, its columns read as the tree will know them."""
     features = learn_features(read_table(TopKTreeClassifier(), train.X, reset=True), "from_dtype", None)
     file = TableFile(path)
-    kind = (columns.types or {}).get(columns.target, NUMBER)
-    frame = file.read(as_text=[*known_as_text(features), *([columns.target] if kind != NUMBER else [])])
+    kind = (columns.types or {}).get(columns.target)
+    frame = file.read(as_text=[*known_as_text(features), *([columns.target] if kind not in (None, NUMBER) else [])])
     check_column(frame, file.title, "--target", columns.target)
-    target = read_target(frame[columns.target], file.title, (columns.types or {}).get(columns.target))
+    target = read_target(frame[columns.target], file.title, kind)
     y = known_labels(target, file.title, np.unique(train.y.to_numpy()))
     weights = read_weights(frame, file.title, columns.weight)
     return Labelled(known_features(frame, file.title, features, has_names=True), y, weights, [])

@@ -37,11 +37,6 @@ def file_title(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def read_table_file(path: str, as_text: Collection[str] = ()) -> pd.DataFrame:
-    """The table in a file; in CSV the columns of `as_text` are not taken for numbers or booleans."""
-    return TableFile(path).read(as_text)
-
-
 class TableFile:
     """A table file that can be read more than once, which is why standard input is kept."""
 
@@ -58,7 +53,10 @@ class TableFile:
             self._check_text(head)
 
     def read(self, as_text: Collection[str] = ()) -> pd.DataFrame:
-        """The table, its types as pandas finds them; without the columns that have no name, often numbers of rows."""
+        """The table, its types as pandas finds them; without the columns that have no name, often numbers of rows.
+
+        In CSV the columns of `as_text` are not taken for numbers or booleans.
+        """
         # low_memory guesses types part by part, and then has numbers and texts in one column.
         options = {"dtype": dict.fromkeys(as_text, str), "low_memory": False}
         frame = self._read_csv(**options) if self.format == CSV else self._read_typed()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -18,11 +18,18 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from . import export
+from ._files import PathLike
 from ._problem import FloatArray, IntArray, ScoreFunction
 from .labels import read_labels, read_weights
+from .report import write_report
+from .report.content import Rows
 from .sklearn_tree import to_sklearn
 from .table import Feature, encode, read_table
 from .tree import Tree
+
+if TYPE_CHECKING:
+    from .classifier import TopKTreeClassifier
+    from .classifier_cv import TopKTreeClassifierCV
 
 
 class FittedTree(ClassifierMixin, BaseEstimator):
@@ -256,6 +263,40 @@ class FittedTree(ClassifierMixin, BaseEstimator):
         """
         return export.export_dict(self._model(None, None))
 
+    def report(
+        self,
+        path: PathLike,
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        title: str | None = None,
+        max_rows: int = 100,
+        feature_names: ArrayLike | None = None,
+        class_names: ArrayLike | None = None,
+    ) -> None:
+        """Write a page about the tree: one HTML file to click through, which needs no network.
+
+        It shows the tree, its rules, how right it is on the training data and on the rows of `X_test` and `y_test`, by
+        their `sample_weight` if it is given, and what the search did, of a choice by
+        cross-validation also what it was made from; a reader can type a row's values and follow it to
+        its leaf. The first `max_rows` rows of `X_test` are in the file, as far as the tree looks at them, to be
+        followed as well: 0 keeps them out. The same fitted classifier and rows always give the same file.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.model_selection import train_test_split
+        >>> from topktree import TopKTreeClassifier
+        >>> X_train, X_test, y_train, y_test = train_test_split(*load_iris(return_X_y=True), random_state=0)
+        >>> clf = TopKTreeClassifier(max_depth=2).fit(X_train, y_train)
+        >>> clf.report("report.html", X_test, y_test, title="Iris")
+        """
+        model = self._model(feature_names, class_names)
+        classifier, cv = self._searched()
+        rows = Rows(X_test, y_test, sample_weight)
+        write_report(path, classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
+
     @property
     def feature_importances_(self) -> FloatArray:
         """Share of each feature in the total decrease of weighted impurity.
@@ -271,6 +312,10 @@ class FittedTree(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.tree_.feature_importances(self.n_features_in_)
+
+    def _searched(self) -> tuple[TopKTreeClassifier, TopKTreeClassifierCV | None]:
+        """The classifier whose search found the tree, and the cross-validation that chose it, if one did."""
+        raise NotImplementedError
 
     def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> export.Model:
         check_is_fitted(self)

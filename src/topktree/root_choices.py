@@ -17,8 +17,6 @@ from .binarizer import EQUALS, IS_MISSING, Columns
 from .table import BOOLEAN, Feature
 from .tree import node_impurity
 
-N_LISTED = 20  # the best by score, of which the engine has the weights; and the one that was chosen
-
 
 def list_choices(
     solution: _engine.Solution,
@@ -26,8 +24,9 @@ def list_choices(
     features: Sequence[Feature],
     objective: Objective,
 ) -> list[dict[str, Any]]:
-    """The candidates by score: rank, feature, test and value, score, cost of the best tree below, whether chosen.
+    """The best candidates by score, those of which the engine has the weights, and the chosen one.
 
+    A dict each: rank, feature, test and value, score, cost of the best tree below, exact, chosen.
     `exact` says whether the cost is that of the best tree, or a lower bound of it. A criterion of the user's own is not
     asked again: the score is None.
     """
@@ -44,7 +43,7 @@ def list_choices(
             "chosen": column == chosen,
         }
         for i, column in enumerate(root["column"].tolist())
-        if i < N_LISTED or column == chosen
+        if i < len(root["true_weight"]) or column == chosen
     ]
 
 

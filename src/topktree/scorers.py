@@ -26,6 +26,11 @@ class Scoring:
         self._scorer = _read(scoring)
         self._is_weighted = _takes_weights(getattr(self._scorer, "_score_func", self._scorer))
 
+    @property
+    def is_share(self) -> bool:
+        """Whether percents are what one says of the score."""
+        return self.name.endswith(ACCURACY)
+
     def __call__(self, tree: Any, X: Any, y: ArrayLike, weights: FloatArray | None) -> float:
         """Higher is better. Not for accuracy: our own takes labels that scikit-learn's does not."""
         keywords = {"sample_weight": weights} if weights is not None and self._is_weighted else {}

@@ -92,6 +92,13 @@ class Tree:
                 on_path[child] |= on_path[node]
         return on_path
 
+    def sums_below(self, per_leaf: FloatArray) -> FloatArray:
+        """Per node the sum over the leaves below it, or of the leaf itself, of what each leaf has (node_count, ...)."""
+        sums = per_leaf.copy()
+        for node in np.flatnonzero(self.children_left != TREE_LEAF)[::-1]:  # preorder: children come last
+            sums[node] = sums[self.children_left[node]] + sums[self.children_right[node]]
+        return sums
+
     def feature_importances(self, n_features: int) -> FloatArray:
         """Share of each feature in the total decrease of weighted impurity; all zero for a single leaf."""
         weighted = self.weighted_n_node_samples * self.impurity

@@ -132,7 +132,7 @@ class Stopwatch:
 @contextmanager
 def _ctrl_c_ignored() -> Iterator[None]:
     """What is started here inherits that Ctrl-C is blocked; we hear of one as soon as it is started."""
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -9,7 +9,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _parameters
@@ -17,8 +16,8 @@ from ..export import COLOURS, Model, one_line
 from ..labels import known_classes, read_labels, read_weights
 from ..table import encode, read_table
 from . import tree_content
-from .evidence import Counts, at_every_node, calibration, evaluate, row_counts, training_counts
-from .search_content import describe_grid, describe_pruning, describe_search
+from .evidence import Counts, calibration, evaluate, row_counts, training_counts
+from .search_content import describe_grid, describe_pruning, describe_search, is_pruned
 
 if TYPE_CHECKING:
     from ..classifier import TopKTreeClassifier
@@ -46,10 +45,10 @@ def make_content(
     cv: TopKTreeClassifierCV | None = None,
 ) -> dict[str, Any]:
     """The content; `max_rows`: of the test rows, so many are written into the page to be followed."""
-    tested = _read(classifier, model, rows)
-    counts = tested.counts
+    tested = _read(classifier, model, rows, max_rows)
     training = evaluate(model, training_counts(model))
-    data = None if counts is None else evaluate(model, counts)
+    data = None if tested.counts is None else evaluate(model, tested.counts)
+    seen = None if tested.counts is None else model.tree.sums_below(tested.counts.at_leaf)
     return {
         "title": one_line(title) if title is not None else "Decision tree",
         "subtitle": _subtitle(model),
@@ -58,19 +57,19 @@ def make_content(
         "colours": tree_content.colours(model),
         "other_colour": COLOURS[-1],
         "weighted": not model.counts_are_rows(),
-        "nodes": tree_content.nodes(model, None if counts is None else at_every_node(model, counts)),
-        "features": tree_content.features(model, classifier.feature_importances_, tested.encoded),
+        "nodes": tree_content.nodes(model, seen),
+        "features": tree_content.features(model, classifier.feature_importances_, tested.sample),
         "n_features": len(model.features),
         "rows": None
-        if tested.encoded is None or max_rows == 0
-        else tree_content.rows(model, tested.encoded, tested.labels, max_rows),
+        if tested.sample is None
+        else tree_content.rows(model, tested.sample, tested.labels, tested.n_rows),
         "training": training,
         "data": data,
-        "calibration": None if counts is None else calibration(model, counts),
+        "calibration": None if tested.counts is None else calibration(model, tested.counts),
         "search": describe_search(classifier, model),
         "choices": {
             "grid": None if cv is None else describe_grid(cv),
-            "pruning": describe_pruning(model, counts),
+            "pruning": describe_pruning(model, seen),
         },
         "parameters": [
             [name, "a function" if callable(value) else one_line(str(value))]
@@ -81,19 +80,21 @@ def make_content(
 
 @dataclass(frozen=True, eq=False)
 class _Tested:
-    """Rows as the tree knows them."""
+    """Rows as the tree knows them: what all of them say together, and the first of them one by one."""
 
-    encoded: NDArray[Any] | None = None
-    labels: list[str] | None = None
     counts: Counts | None = None
+    sample: NDArray[Any] | None = None
+    labels: list[str] | None = None  # of the sample
+    n_rows: int = 0
 
 
-def _read(classifier: TopKTreeClassifier, model: Model, rows: Rows) -> _Tested:
+def _read(classifier: TopKTreeClassifier, model: Model, rows: Rows, max_rows: int) -> _Tested:
     if rows.X is None:
         return _Tested()
     encoded = encode(read_table(classifier, rows.X, reset=False), classifier.features_)
+    sample = None if max_rows == 0 else encoded[:max_rows]
     if rows.y is None:
-        return _Tested(encoded)
+        return _Tested(None, sample, None, len(encoded))
     labels = read_labels(copy(classifier), rows.y)  # a copy: its check of y makes an estimator forget feature names
     classes = known_classes(labels, classifier.classes_, len(encoded))
     weights = read_weights(rows.weights, len(encoded))
@@ -101,9 +102,9 @@ def _read(classifier: TopKTreeClassifier, model: Model, rows: Rows) -> _Tested:
         raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
     names = [
         str(label) if c == len(model.labels) else model.class_names[c]
-        for label, c in zip(labels.tolist(), classes.tolist(), strict=True)
+        for label, c in zip(labels[:max_rows].tolist(), classes[:max_rows].tolist(), strict=True)
     ]
-    return _Tested(encoded, names, row_counts(model, model.tree.apply(encoded), classes, weights))
+    return _Tested(row_counts(model, model.tree.apply(encoded), classes, weights), sample, names, len(encoded))
 
 
 def check_arguments(rows: Rows, title: Any, max_rows: Any) -> None:
@@ -133,17 +134,16 @@ def _figures(
 ) -> list[dict[str, str]]:
     """The first things one wants to know."""
     shown = data or training
-    n_used = len(np.unique(model.tree.feature[model.tree.feature >= 0]))
     figures = [(f"{100 * shown['accuracy']:.1f} %", f"right on {shown['name']}")]
     if data is not None:
         figures.append((f"{100 * training['accuracy']:.1f} %", "right on training data"))
     figures += [
         (str(model.tree.n_leaves), "leaf" if model.tree.n_leaves == 1 else "leaves"),
         (str(model.tree.max_depth), "levels of questions"),
-        (str(n_used), "features in use"),
+        (str(len(tree_content.used_features(model))), "features in use"),
         (
             f"k = {_parameters.k_text(classifier.k)}",
-            "pruned" if hasattr(classifier, "pruned_alpha_") else classifier.status_.replace("_", " "),
+            "pruned" if is_pruned(classifier) else classifier.status_.replace("_", " "),
         ),
     ]
     return [{"value": value, "label": label} for value, label in figures]

@@ -47,11 +47,6 @@ def row_counts(model: Model, leaves: IntArray, classes: IntArray, weights: Float
     return Counts("test data", "test rows" if weights is None else "test weight", counts, weights is not None)
 
 
-def at_every_node(model: Model, counts: Counts) -> FloatArray:
-    """Per node the counts of the leaves below it."""
-    return np.asarray(model.tree.ancestors().T.astype(np.float64) @ counts.at_leaf)
-
-
 def evaluate(model: Model, counts: Counts) -> dict[str, Any]:
     """Everything the page says of these rows."""
     n_classes = len(model.labels)

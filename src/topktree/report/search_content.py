@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _parameters, pruning
-from ..choice import ONE_SE
+from .._problem import FloatArray
+from ..choice import ONE_SE, best_of, usable_folds
 from ..export import Model, literal, one_line
-from .evidence import Counts, at_every_node
 
 if TYPE_CHECKING:
     from ..classifier import TopKTreeClassifier
@@ -33,7 +33,7 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
     search = classifier.search_
     status = STATUS[classifier.status_].format(reached=search.get("k_reached", "?"))
     return {
-        "words": [_how(classifier), *([PRUNED] if _is_pruned(classifier) else []), status],
+        "words": [_how(classifier), *([PRUNED] if is_pruned(classifier) else []), status],
         "figures": [[name, text] for name, text in _figures(classifier)],
         "trace": [
             {"k": step["k"], "seconds": step["seconds"], "cost_text": number_text(step["cost"])}
@@ -57,7 +57,8 @@ def _how(classifier: TopKTreeClassifier) -> str:
     return f"At every node {tried}, {solved}. A greedy learner tries one."
 
 
-def _is_pruned(classifier: TopKTreeClassifier) -> bool:
+def is_pruned(classifier: TopKTreeClassifier) -> bool:
+    """Whether its tree is a part of the one that the search found."""
     return hasattr(classifier, "pruned_alpha_")
 
 
@@ -68,10 +69,11 @@ def _figures(classifier: TopKTreeClassifier) -> list[tuple[str, str]]:
         ("greatest depth", str(classifier.max_depth)),
         ("criterion", str(classifier.criterion) if isinstance(classifier.criterion, str) else "a function"),
     ]
-    if not _is_pruned(classifier):
-        found.append(("training cost", number_text(classifier.cost_)))
-    if not _is_pruned(classifier) and classifier.train_errors_ is not None:
-        found.append(("training errors", f"{classifier.train_errors_:,}"))
+    if not is_pruned(classifier):
+        found += [
+            ("training cost", number_text(classifier.cost_)),
+            ("training errors", f"{classifier.train_errors_:,}"),
+        ]
     for key, name in (
         ("nodes", "nodes examined"),
         ("pruned", "candidates cut off"),
@@ -89,7 +91,7 @@ def _figures(classifier: TopKTreeClassifier) -> list[tuple[str, str]]:
 def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None:
     """The choices at the root, those that score best first."""
     choices = classifier.search_.get("root") or []
-    if not choices or _is_pruned(classifier):
+    if not choices or is_pruned(classifier):
         return None
     shown = [
         {
@@ -107,14 +109,14 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
     n = classifier.search_.get("n_root", len(choices))
     return {
         "choices": shown,
-        "words": _root_words(shown, n, classifier.criterion),
-        "unit": "cost" if classifier.leaf_penalty or not model.counts_are_rows() else "errors",
+        "words": _root_words(shown, n),
+        "unit": "errors" if classifier.leaf_penalty in (0, "tie") and model.counts_are_rows() else "cost",
         "score_name": classifier.criterion if isinstance(classifier.criterion, str) else "score",
         "more": f"{n - len(shown):,} more choices with lower scores are not listed." if n > len(shown) else "",
     }
 
 
-def _root_words(choices: list[dict[str, Any]], n: int, criterion: Any) -> str:
+def _root_words(choices: list[dict[str, Any]], n: int) -> str:
     chosen = next((choice for choice in choices if choice["chosen"]), None)
     considered = f"{n:,} first questions were considered" if n > 1 else "One first question was considered"
     if chosen is None:
@@ -129,17 +131,18 @@ def _root_words(choices: list[dict[str, Any]], n: int, criterion: Any) -> str:
     )
 
 
-def describe_pruning(model: Model, counts: Counts | None) -> list[dict[str, Any]]:
-    """Every subtree of minimal cost-complexity pruning, largest first: leaves, and the shares that are right."""
+def describe_pruning(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
+    """Every subtree of minimal cost-complexity pruning, largest first: leaves, and the shares that are right.
+
+    `seen` (node_count, n_classes or one more): rows of each class, of other data, at each node.
+    """
     sequence = pruning.pruning_sequence(model.tree)
     n_leaves = sequence.leaf_sums(np.ones(model.tree.node_count, dtype=np.int64))
     train = 1 - sequence.leaf_sums(pruning.node_errors(model.tree)) / model.tree.value[0].sum()
     test = [None] * len(n_leaves)
-    if counts is not None:
-        total = counts.at_leaf.sum()
-        predicted = np.argmax(model.tree.value, axis=1)
-        right = at_every_node(model, counts)[np.arange(model.tree.node_count), predicted]
-        test = (sequence.leaf_sums(right) / total).tolist()
+    if seen is not None:
+        right = seen[np.arange(model.tree.node_count), np.argmax(model.tree.value, axis=1)]
+        test = (sequence.leaf_sums(right) / seen[0].sum()).tolist()
     return [
         {"leaves": int(n), "train": float(share), "test": other, "whole": int(n) == model.tree.n_leaves}
         for n, share, other in zip(n_leaves, train, test, strict=True)
@@ -150,7 +153,7 @@ def describe_grid(cv: TopKTreeClassifierCV) -> dict[str, Any]:
     """The scores of cross-validation: a line for every k, and every penalty if there are several."""
     results = cv.cv_results_
     several = len(set(map(str, results["param_leaf_penalty"]))) > 1
-    top = int(np.nanargmax(results["mean_test_score"]))
+    top = best_of(results)
     lines: dict[str, list[dict[str, Any]]] = {}
     for i, params in enumerate(results["params"]):
         name = f"k = {_parameters.k_text(params['k'])}" + (f", penalty {params['leaf_penalty']}" if several else "")
@@ -168,7 +171,7 @@ def describe_grid(cv: TopKTreeClassifierCV) -> dict[str, Any]:
             )
     return {
         "scoring": cv.scorer_.name,
-        "percent": cv.scorer_.name.endswith("accuracy"),
+        "percent": cv.scorer_.is_share,
         "words": _grid_words(cv),
         "lines": [{"name": name, "points": points} for name, points in lines.items() if points],
     }
@@ -183,8 +186,8 @@ def _grid_words(cv: TopKTreeClassifierCV) -> str:
     )
     n_done = int(np.isfinite(results["mean_test_score"]).sum())
     late = "" if n_done == len(results["params"]) else f" Of {len(results['params'])} candidates {n_done} have a score."
-    splits = np.array([results[f"split{i}_test_score"] for i in range(cv.n_splits_)])
-    n_folds = int(np.isfinite(splits).any(axis=1).sum())
+    scores = np.column_stack([results[f"split{i}_test_score"] for i in range(cv.n_splits_)])
+    n_folds = int(usable_folds(scores).sum())
     folds = f"{n_folds} {'fold' if n_folds == 1 else 'folds'}"
     return f"The score is {cv.scorer_.name} in {folds}, with standard errors; {rule}.{late}"
 

@@ -24,7 +24,7 @@ MANY_FEATURES = 200  # that the tree does not look at: from here on only their n
 def nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
     """A dict per node. `seen` (node_count, n_classes or one more): rows of each class, of other data."""
     depths = model.tree.node_depths().tolist()
-    n_leaves = (model.tree.ancestors()[model.tree.children_left < 0]).sum(axis=0).tolist()
+    n_leaves = model.tree.sums_below(np.ones(model.tree.node_count)).astype(np.int64).tolist()
     said = {leaf: [one_line(text) for text in conditions] for leaf, conditions in rules(model)}
     result = []
     for node in range(model.tree.node_count):
@@ -88,7 +88,7 @@ def features(model: Model, importances: FloatArray, rows: NDArray[Any] | None) -
 
 def used_features(model: Model) -> list[int]:
     """The features that some node tests."""
-    return np.unique(model.tree.feature[model.tree.feature >= 0]).tolist()  # type: ignore[no-any-return]
+    return [int(f) for f in np.unique(model.tree.feature) if f >= 0]
 
 
 def _feature(model: Model, f: int, importance: float, is_used: bool, rows: NDArray[Any] | None) -> dict[str, Any]:
@@ -122,15 +122,15 @@ def _codes(feature: Feature, tested: NDArray[Any], values: NDArray[Any] | None) 
     return sorted({code for code in [*tested.tolist(), *present] if code >= 0})
 
 
-def rows(model: Model, encoded: NDArray[Any], labels: list[str] | None, max_rows: int) -> dict[str, Any]:
-    """The first rows, as far as the tree looks at them."""
+def rows(model: Model, encoded: NDArray[Any], labels: list[str] | None, total: int) -> dict[str, Any]:
+    """Rows, as far as the tree looks at them; the first of `total`."""
     used = used_features(model)
-    values = np.asarray(encoded[:max_rows, used], dtype=np.float64).tolist()
+    values = np.asarray(encoded[:, used], dtype=np.float64).tolist()
     return {
         "features": used,
         "values": [[_number(value) for value in row] for row in values],
-        "labels": None if labels is None else [one_line(label) for label in labels[:max_rows]],
-        "total": len(encoded),
+        "labels": None if labels is None else [one_line(label) for label in labels],
+        "total": total,
     }
 
 

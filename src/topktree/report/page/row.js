@@ -22,23 +22,10 @@ function rowSection(tree) {
       replace(answer, make("p", {}, `${bad}: that is not a number. Leave it empty if it is missing.`));
       return;
     }
-    const steps = [];
-    let i = 0;
-    while (page.nodes[i].left !== undefined) {
-      const yes = holds(page.nodes[i], values.get(page.nodes[i].feature));
-      const [left, right] = childrenOf(page.nodes[i]);
-      const next = yes ? page.nodes[i].yes : page.nodes[i].yes === left ? right : left;
-      steps.push(`${headline(page.nodes[i])} ${yes ? "Yes" : "No"}: ${shown(featureAt.get(page.nodes[i].feature), values.get(page.nodes[i].feature))}.`);
-      i = next;
-    }
-    const leaf = page.nodes[i];
-    replace(answer,
-      make("p", {class: "verdict"}, swatch(leaf.predicted), page.classes[leaf.predicted]),
-      make("p", {}, `${confidence(leaf)} that got here in training are ${page.classes[leaf.predicted]}.`),
-      make("h3", {}, "Why"), make("ol", {class: "path"}, steps.map((text) => make("li", {}, text))),
-      make("h3", {}, "The rule"), make("p", {}, `If ${leaf.rule}, then ${page.classes[leaf.predicted]}.`),
-      make("button", {type: "button", onclick: () => document.getElementById("tree").scrollIntoView()}, "Show in the tree"));
-    tree.select(i);
+    const {leaf, steps} = walk(values);
+    replace(answer, verdict(page.nodes[leaf], steps.map(({node, yes}) =>
+      `${headline(node)} ${yes ? "Yes" : "No"}: ${shown(featureAt.get(node.feature), values.get(node.feature))}.`)));
+    tree.select(leaf);
   }
 
   function show(r) {
@@ -64,6 +51,31 @@ function rowSection(tree) {
     make("p", {}, `The tree looks at ${used.length === page.n_features ? `all ${count(used.length)}` : `${count(used.length)} of the ${count(page.n_features)}`} features. An empty field is a missing value.`),
     page.rows ? rowChooser(show) : null,
     make("div", {class: "split"}, make("div", {}, form, known), answer));
+}
+
+// values: feature -> its value. The leaf that they lead to, and the answers on the way.
+function walk(values) {
+  const steps = [];
+  let leaf = 0;
+  while (page.nodes[leaf].left !== undefined) {
+    const node = page.nodes[leaf];
+    const yes = holds(node, values.get(node.feature));
+    steps.push({node, yes});
+    leaf = childrenOf(node).find((child) => (child === node.yes) === yes);
+  }
+  return {leaf, steps};
+}
+
+// What the leaf says, and why.
+function verdict(leaf, reasons) {
+  const name = page.classes[leaf.predicted];
+  return [
+    make("p", {class: "verdict"}, swatch(leaf.predicted), name),
+    make("p", {}, `${confidence(leaf)} that got here in training are ${name}.`),
+    make("h3", {}, "Why"), make("ol", {class: "path"}, reasons.map((text) => make("li", {}, text))),
+    make("h3", {}, "The rule"), make("p", {}, `If ${leaf.rule}, then ${name}.`),
+    make("button", {type: "button", onclick: () => document.getElementById("tree").scrollIntoView()}, "Show in the tree"),
+  ];
 }
 
 function hint() {
