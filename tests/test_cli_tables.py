@@ -57,7 +57,7 @@ def test_a_pipe_with_a_name(tmp_path):
         ("a.csv", b"a, b, b\n1,2,3\n", "more than one column named ' b'"),
         ("a.csv", b"\x00\x01\x02\x03" * 100, "it must be CSV (in UTF-8), Parquet or Feather"),
         ("a.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-8"),
-        ("a.csv", gzip.compress(b""), "is empty"),
+        ("a.csv", gzip.compress(b"", mtime=0), "is empty"),
         ("a.parquet", b"a,b\n1,2\n", "is not a Parquet file"),
         ("a.feather", b"a,b\n1,2\n", "is not a Feather file"),
         ("a.parquet", b"PAR1PAR1", "not a Parquet file that can be read"),
