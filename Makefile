@@ -23,7 +23,7 @@ BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp)
 demo: $(VENV)/installed
 	@$(PY) -m topktree._demo
 
-test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools
+test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools $(VENV)/dask-tools
 	@$(call cpp_tests,release,Release,)
 	@$(run_pytest)
 
@@ -37,14 +37,14 @@ sanitize: $(VENV)/build-tools
 	@$(call cpp_tests,address,Debug,address$(comma)undefined)
 	@$(call cpp_tests,thread,Debug,thread,-R 'search|thread_pool|cache')
 
-lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/cli-tools $(VENV)/plot-tools
+lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/dask-tools
 	@$(TOOLS) ruff check
 	@$(TOOLS) ruff format --check
 	@$(TOOLS) mypy --strict
 	@$(TOOLS) clang-format --dry-run -Werror $(CPP_FILES)
 
 # Broken links and references are errors. Nothing is fetched; the scripts of examples/ are run.
-docs: $(VENV)/installed $(VENV)/docs-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools
+docs: $(VENV)/installed $(VENV)/docs-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/dask-tools
 	@MPLBACKEND=Agg $(PY) -m sphinx -E -W --keep-going --quiet -b html -d build/docs-cache docs build/docs
 	@echo "The site is build/docs/index.html"
 
