@@ -16,6 +16,8 @@
 #include "topk/kernels.hpp"
 #include "topk/pack.hpp"
 #include "topk/search.hpp"
+#include "topk/shard.hpp"
+#include "topk/validate.hpp"
 
 namespace nb = nanobind;
 
@@ -268,20 +270,20 @@ NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Ar
 
 NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
                                      const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
-                                     const Array<std::uint8_t, 1>& tests_missing) {
+                                     const Array<std::uint8_t, 1>& tests_missing, std::uint64_t first_row) {
     const auto columns = feature_columns(features, entries, offsets, equality, tests_missing);
     const std::size_t n_hashes = columns.n_columns() + 1;
     std::vector<std::uint64_t> hashes(2 * n_hashes);
     {
         const nb::gil_scoped_release no_gil;
-        topk::hash_columns(features.data(), features.shape(1), columns, hashes.data());
+        topk::hash_columns(features.data(), features.shape(1), first_row, columns, hashes.data());
     }
     return to_numpy(std::move(hashes), {n_hashes, 2});
 }
 
-NewArray<std::int64_t> split_order(const Array<double, 1>& values, const Array<double, 1>& edges,
-                                   const Array<std::int32_t, 1>& classes, std::size_t n_classes,
-                                   const std::optional<Array<double, 1>>& row_weight, std::size_t n) {
+NewArray<double> class_cells(const Array<double, 1>& values, const Array<double, 1>& edges,
+                             const Array<std::int32_t, 1>& classes, std::size_t n_classes,
+                             const std::optional<Array<double, 1>>& row_weight) {
     if (classes.size() != values.size() || (row_weight && row_weight->size() != values.size())) {
         throw std::invalid_argument("classes and row_weight must have one entry per value");
     }
@@ -290,13 +292,57 @@ NewArray<std::int64_t> split_order(const Array<double, 1>& values, const Array<d
             throw std::invalid_argument("classes must be in [0, n_classes), got " + std::to_string(index));
         }
     }
+    std::vector<double> cells;
+    {
+        const nb::gil_scoped_release no_gil;
+        cells = topk::class_cells(view(values), view(edges), view(classes), n_classes,
+                                  row_weight ? view(*row_weight) : std::span<const double>());
+    }
+    return to_numpy(std::move(cells), {edges.size() + 1, n_classes});
+}
+
+NewArray<std::int64_t> split_order(const Array<double, 2>& cells, std::size_t n) {
     std::vector<std::int64_t> order;
     {
         const nb::gil_scoped_release no_gil;
-        order = topk::split_order(view(values), view(edges), view(classes), n_classes,
-                                  row_weight ? view(*row_weight) : std::span<const double>(), n);
+        order = topk::split_order({cells.data(), cells.size()}, cells.shape(1), n);
     }
     return to_numpy(std::move(order));
+}
+
+NewArray<std::uint64_t> make_shard(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
+                                   std::size_t n_classes, const std::optional<Array<std::int64_t, 1>>& row_weight,
+                                   std::size_t block_bytes) {
+    topk::Data data;
+    set_rows(rows, n_columns, data);
+    data.classes = view(classes);
+    data.n_classes = static_cast<std::int32_t>(n_classes);
+    if (row_weight) {
+        data.row_weight = view(*row_weight);
+    }
+    const std::vector<std::int64_t> ones(n_classes, 1);
+    data.class_weight = ones;
+    std::vector<std::uint64_t> shard;
+    {
+        const nb::gil_scoped_release no_gil;
+        topk::validate(data, {});
+        shard = topk::make_shard(data, block_bytes, topk::find_kernels(""));
+    }
+    return to_numpy(std::move(shard));
+}
+
+NewArray<std::int64_t> count_shard(const Array<std::uint64_t, 1>& shard, std::size_t n_columns, std::size_t n_classes,
+                                   const Array<std::int32_t, 1>& depth, const Array<std::int32_t, 1>& column,
+                                   const Array<std::uint8_t, 1>& side, const Array<std::int64_t, 1>& answers,
+                                   std::size_t n_answers, bool count_rows) {
+    const topk::Paths paths = {view(depth), view(column), view(side), view(answers)};
+    std::vector<std::int64_t> counts(n_answers * n_classes * n_columns);
+    {
+        const nb::gil_scoped_release no_gil;
+        topk::count_shard(view(shard), {n_columns, n_classes}, paths, n_answers, count_rows, topk::find_kernels(""),
+                          counts.data());
+    }
+    return to_numpy(std::move(counts), {n_answers, n_classes, n_columns});
 }
 
 std::vector<std::string> kernels() {
@@ -320,8 +366,13 @@ NB_MODULE(_core, m) {
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);
     m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
-          "tests_missing"_a);
-    m.def("split_order", &split_order, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
-          "row_weight"_a.none(), "n"_a);
+          "tests_missing"_a, "first_row"_a);
+    m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
+          "row_weight"_a.none());
+    m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);
+    m.def("make_shard", &make_shard, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "n_classes"_a,
+          "row_weight"_a.none(), "block_bytes"_a);
+    m.def("count_shard", &count_shard, nb::kw_only(), "shard"_a, "n_columns"_a, "n_classes"_a, "depth"_a, "column"_a,
+          "side"_a, "answers"_a, "n_answers"_a, "count_rows"_a);
     m.def("kernels", &kernels);
 }

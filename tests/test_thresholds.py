@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from topktree import Binarizer
-from topktree._engine import split_order
+from topktree._engine import class_cells, split_order
 from topktree.thresholds import (
     FINE_BOUNDARIES,
     Target,
@@ -509,14 +509,14 @@ def test_splits_come_in_the_order_of_a_tree_on_the_feature(values, n, weighted, 
     classes = np.array(data.draw(per_row) if data else [0, 1, 0, 1], dtype=np.int32)
     weights = np.array(data.draw(per_row) if data and weighted else np.ones(len(values)), dtype=np.float64)
     edges = np.unique(values[~np.isnan(values)])[:-1]
-    order = split_order(
+    cells = class_cells(
         values=values,
         edges=edges,
         classes=classes,
         n_classes=4,
         row_weight=weights if weighted else None,
-        n=n,
     )
+    order = split_order(cells=cells, n=n)
     assert order.tolist() == naive_split_order(values, edges, classes, weights, n)
 
 

@@ -25,13 +25,9 @@ struct Segment {
 
 class Counts {
   public:
-    Counts(std::size_t n_cells, std::size_t n_classes) : n_classes_(n_classes), below_((n_cells + 1) * n_classes) {}
-
-    void add(std::size_t cell, std::int32_t class_index, double weight) {
-        below_[(cell + 1) * n_classes_ + static_cast<std::size_t>(class_index)] += weight;
-    }
-
-    void accumulate() {
+    Counts(std::span<const double> cells, std::size_t n_classes)
+        : n_classes_(n_classes), below_(cells.size() + n_classes) {
+        std::copy(cells.begin(), cells.end(), below_.begin() + static_cast<std::ptrdiff_t>(n_classes));
         for (std::size_t i = n_classes_; i < below_.size(); ++i) {
             below_[i] += below_[i - n_classes_];
         }
@@ -70,10 +66,10 @@ Segment best_split(const Counts& counts, std::size_t begin, std::size_t end) {
 
 }  // namespace
 
-std::vector<std::int64_t> split_order(std::span<const double> values, std::span<const double> edges,
-                                      std::span<const std::int32_t> classes, std::size_t n_classes,
-                                      std::span<const double> row_weight, std::size_t n) {
-    Counts counts(edges.size() + 1, n_classes);
+std::vector<double> class_cells(std::span<const double> values, std::span<const double> edges,
+                                std::span<const std::int32_t> classes, std::size_t n_classes,
+                                std::span<const double> row_weight) {
+    std::vector<double> weights((edges.size() + 1) * n_classes, 0.0);
     constexpr std::size_t kBlock = 512;
     std::array<std::uint32_t, kBlock> cells;
     for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
@@ -81,12 +77,17 @@ std::vector<std::int64_t> split_order(std::span<const double> values, std::span<
         rank_below(edges, block, cells.data());
         for (std::size_t i = 0; i < block.size(); ++i) {
             const double weight = row_weight.empty() ? 1.0 : row_weight[begin + i];
-            counts.add(cells[i], classes[begin + i], std::isnan(block[i]) ? 0.0 : weight);
+            const auto c = static_cast<std::size_t>(classes[begin + i]);
+            weights[cells[i] * n_classes + c] += std::isnan(block[i]) ? 0.0 : weight;
         }
     }
-    counts.accumulate();
+    return weights;
+}
+
+std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n) {
+    const Counts counts(cells, n_classes);
     std::priority_queue<Segment> queue;
-    queue.push(best_split(counts, 0, edges.size() + 1));
+    queue.push(best_split(counts, 0, cells.size() / n_classes));
     std::vector<std::int64_t> order;
     while (!queue.empty() && order.size() < n) {
         const Segment segment = queue.top();

@@ -129,6 +129,23 @@ void Counter<Count>::weights_of_sides(const BitMatrix& matrix, const Subset& sub
     }
 }
 
+template <class Count>
+void Counter<Count>::rows_of_class(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out) {
+    std::fill_n(out, matrix.n_columns, Count{0});
+    const std::int32_t class_index = subset.spans[span].class_index;
+    for (; span < subset.spans.size() && subset.spans[span].class_index == class_index; ++span) {
+        WordList list = subset.list(subset.spans[span]);
+        if (matrix.has_primary) {
+            list = part_of(list, [&](std::uint32_t word) { return matrix.primary[word]; });
+        }
+        const int shift = matrix.has_primary ? 0 : subset.spans[span].shift;
+        const std::int32_t* counts = counted(matrix, list);
+        for (std::size_t j = 0; j < matrix.n_columns; ++j) {
+            out[j] += static_cast<Count>(counts[j]) << shift;
+        }
+    }
+}
+
 // Rows with weights are there several times, one of them the primary one; merged rows stand for 2^shift each.
 template <class Count>
 void Counter<Count>::rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out) {

@@ -34,6 +34,9 @@ class Counter {
     void weights_of_sides(const BitMatrix& matrix, const Subset& subset, std::span<const Side> sides, std::size_t& span,
                           Count* const* out);
 
+    // Likewise, but the number of the rows, whatever they weigh.
+    void rows_of_class(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out);
+
     // out[j] = number of rows of the subset that have column j.
     void rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out);
 

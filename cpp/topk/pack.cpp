@@ -132,7 +132,8 @@ void pack_features(const double* values, std::size_t n_rows, const FeatureColumn
     }
 }
 
-void hash_columns(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out) {
+void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const FeatureColumns& columns,
+                  std::uint64_t* out) {
     using Hash = std::array<std::uint64_t, 2>;
     const auto add = [](Hash& to, const Hash& from) {
         to[0] ^= from[0];
@@ -149,7 +150,8 @@ void hash_columns(const double* values, std::size_t n_rows, const FeatureColumns
     for (std::size_t begin = 0; begin < n_rows; begin += kBlock) {
         const std::size_t n = std::min(kBlock, n_rows - begin);
         for (std::size_t i = 0; i < n; ++i) {
-            keys[i] = {mix(2 * (begin + i)), mix(2 * (begin + i) + 1)};
+            const std::uint64_t row = first_row + begin + i;
+            keys[i] = {mix(2 * row), mix(2 * row + 1)};
             add(all, keys[i]);
         }
         for (std::size_t f = 0; f < columns.n_features(); ++f) {

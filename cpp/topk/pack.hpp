@@ -28,7 +28,8 @@ void pack_features(const double* values, std::size_t n_rows, const FeatureColumn
 
 // Two words per column: the XOR of random keys of the rows where it is true. Columns that are equal on all rows have
 // equal words, those that are not have different ones but for a chance of 2^-128; the last pair is that of a column of
-// ones.
-void hash_columns(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out);
+// ones. The rows are numbered from `first_row` on: of parts of the rows, the words of the whole are the XOR.
+void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const FeatureColumns& columns,
+                  std::uint64_t* out);
 
 }  // namespace topk

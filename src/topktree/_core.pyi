@@ -82,14 +82,36 @@ def hash_columns(
     offsets: NDArray[np.int64],
     equality: NDArray[np.uint8],
     tests_missing: NDArray[np.uint8],
+    first_row: int,
 ) -> NDArray[np.uint64]: ...
-def split_order(
+def class_cells(
     *,
     values: NDArray[np.float64],
     edges: NDArray[np.float64],
     classes: NDArray[np.int32],
     n_classes: int,
     row_weight: NDArray[np.float64] | None,
-    n: int,
-) -> NDArray[np.int64]: ...
+) -> NDArray[np.float64]: ...
+def split_order(*, cells: NDArray[np.float64], n: int) -> NDArray[np.int64]: ...
+def make_shard(
+    *,
+    rows: NDArray[np.uint64] | NDArray[np.uint8],
+    n_columns: int,
+    classes: NDArray[np.int32],
+    n_classes: int,
+    row_weight: NDArray[np.int64] | None,
+    block_bytes: int,
+) -> NDArray[np.uint64]: ...
+def count_shard(
+    *,
+    shard: NDArray[np.uint64],
+    n_columns: int,
+    n_classes: int,
+    depth: NDArray[np.int32],
+    column: NDArray[np.int32],
+    side: NDArray[np.uint8],
+    answers: NDArray[np.int64],
+    n_answers: int,
+    count_rows: bool,
+) -> NDArray[np.int64]: ...  # (n_answers, n_classes, n_columns)
 def kernels() -> list[str]: ...

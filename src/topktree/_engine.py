@@ -29,6 +29,9 @@ kernels = _core.kernels
 pack_booleans = _core.pack_booleans
 pack_features = _core.pack_features
 hash_columns = _core.hash_columns
+make_shard = _core.make_shard
+count_shard = _core.count_shard
+class_cells = _core.class_cells
 split_order = _core.split_order
 
 
@@ -85,7 +88,7 @@ def solve(
         class_weight=objective.class_weight,
         k=objective.k,
         criterion="user" if callable(criterion) else criterion,
-        user_score=_checked(criterion) if callable(criterion) else None,
+        user_score=checked_criterion(criterion) if callable(criterion) else None,
         weight_unit=objective.weight_unit,
         min_rows=objective.min_samples_leaf,
         min_weight=objective.min_weight_leaf,
@@ -110,7 +113,7 @@ def solve(
     return Solution(**result)
 
 
-def _checked(criterion: ScoreFunction) -> Callable[[FloatArray, FloatArray, NDArray[np.uint8]], FloatArray]:
+def checked_criterion(criterion: ScoreFunction) -> Callable[[FloatArray, FloatArray, NDArray[np.uint8]], FloatArray]:
     """The user's criterion with its answer checked; scores of columns that cannot be candidates do not matter."""
 
     def score(left: FloatArray, right: FloatArray, admissible: NDArray[np.uint8]) -> FloatArray:

@@ -285,13 +285,25 @@ def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[Row
 
 def find_redundant(encoded: FloatArray, columns: Columns) -> NDArray[np.bool_]:
     """Columns that are constant, or equal or opposite to an earlier one, on these rows."""
-    hashes = _engine.hash_columns(features=encoded, **_by_feature(columns, len(encoded)))
+    return redundant_hashes(hash_columns(encoded, columns))
+
+
+def hash_columns(encoded: FloatArray, columns: Columns, first_row: int = 0) -> PackedRows:
+    """What columns are known by, (n_columns + 1, 2): equal on all rows if the columns are; the last of all ones.
+
+    With the number of the first row, those of parts of the rows XORed are those of all rows.
+    """
+    return _engine.hash_columns(features=encoded, first_row=first_row, **_by_feature(columns, len(encoded)))
+
+
+def redundant_hashes(hashes: PackedRows) -> NDArray[np.bool_]:
+    """Which columns are constant, or equal or opposite to an earlier one."""
     own, opposite = hashes[:-1], hashes[:-1] ^ hashes[-1]
     # A column and its complement are known by the smaller hash of the two, a constant by zero.
     smaller = (own[:, 0] < opposite[:, 0]) | ((own[:, 0] == opposite[:, 0]) & (own[:, 1] <= opposite[:, 1]))
     known_by = np.where(smaller[:, None], own, opposite)
     _, first = np.unique(np.concatenate([np.zeros((1, 2), dtype=np.uint64), known_by]), axis=0, return_index=True)
-    redundant = np.ones(len(columns) + 1, dtype=bool)
+    redundant = np.ones(len(hashes), dtype=bool)
     redundant[first] = False
     return redundant[1:]
 

@@ -9,6 +9,7 @@ decides every float64 as we do.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._engine import split_order
+from ._engine import class_cells, split_order
 from ._problem import FloatArray, IntArray
 
 # Boundaries among which those between classes are sought: a resolution of a tenth of a per cent of the rows.
@@ -104,30 +105,42 @@ def quantile_thresholds(
     Without classes all are at quantiles; None means every gap.
     """
     boundaries = find_boundaries(values, sample_weight)
+    if target is None:
+        return choose_thresholds(boundaries, max_thresholds, None)
+
+    def cells(gaps: IntArray) -> FloatArray:
+        edges = boundaries.ordered[boundaries.below[gaps]]
+        return class_cells(
+            values=values,
+            edges=edges,
+            classes=target.classes,
+            n_classes=target.n_classes,
+            row_weight=sample_weight,
+        )
+
+    return choose_thresholds(boundaries, max_thresholds, cells)
+
+
+def choose_thresholds(
+    boundaries: Boundaries, max_thresholds: int | None, cells: Callable[[IntArray], FloatArray] | None
+) -> FloatArray:
+    """Thresholds in the gaps that are chosen.
+
+    `cells`: of ascending gaps the weight per class of the rows before, between and after them, (n_gaps + 1, n_classes);
+    None: there are no classes.
+    """
     if max_thresholds is None or len(boundaries) <= max_thresholds:
         return boundaries.thresholds()
-    chosen = _choose(boundaries, values, max_thresholds, sample_weight, target)
+    chosen = boundaries.spread(max_thresholds) if cells is None else _choose(boundaries, max_thresholds, cells)
     return boundaries.thresholds(boundaries.prefer_wide(chosen))
 
 
-def _choose(
-    boundaries: Boundaries, values: FloatArray, n: int, sample_weight: FloatArray | None, target: Target | None
-) -> IntArray:
+def _choose(boundaries: Boundaries, n: int, cells: Callable[[IntArray], FloatArray]) -> IntArray:
     """Ascending indices of `n` of the gaps."""
-    if target is None:
-        return boundaries.spread(n)
     is_chosen = np.zeros(len(boundaries), dtype=bool)
     is_chosen[boundaries.spread(n // 2)] = True
     fine = boundaries.spread(FINE_BOUNDARIES)
-    order = split_order(
-        values=values,
-        edges=boundaries.ordered[boundaries.below[fine]],
-        classes=target.classes,
-        n_classes=target.n_classes,
-        row_weight=sample_weight,
-        n=n,
-    )
-    between_classes = fine[order]
+    between_classes = fine[split_order(cells=cells(fine), n=n)]
     between_classes = between_classes[~is_chosen[between_classes]]
     is_chosen[between_classes[: n - n // 2]] = True
     if np.count_nonzero(is_chosen) < n:

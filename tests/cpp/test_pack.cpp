@@ -104,7 +104,7 @@ void test_pack_features(const Table& table, std::size_t n_rows) {
 void test_hash_columns(const Table& table, std::size_t n_rows) {
     const std::size_t n_columns = table.columns.size();
     std::vector<std::uint64_t> hashes(2 * (n_columns + 1));
-    hash_columns(table.values.data(), n_rows, table.view(), hashes.data());
+    hash_columns(table.values.data(), n_rows, 0, table.view(), hashes.data());
     std::vector<std::vector<std::uint8_t>> columns = table.columns;
     columns.emplace_back(n_rows, std::uint8_t{1});
     for (std::size_t a = 0; a < columns.size(); ++a) {
@@ -158,7 +158,11 @@ void test_split_order(Random& random, std::size_t n_rows) {
         }
     }
     const std::size_t n = random.below(12);
-    const auto order = split_order(values, edges, classes, kClasses, weighted ? weights : std::vector<double>(), n);
+    const auto counted = class_cells(values, edges, classes, kClasses, weighted ? weights : std::vector<double>());
+    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+        CHECK(std::equal(cells[cell].begin(), cells[cell].end(), counted.begin() + static_cast<std::ptrdiff_t>(cell * kClasses)));
+    }
+    const auto order = split_order(counted, kClasses, n);
     std::vector<std::size_t> bounds = {0, edges.size() + 1};
     for (std::size_t step = 0; step < n; ++step) {
         double best = 0;

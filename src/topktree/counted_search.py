@@ -1,0 +1,543 @@
+"""Top-k search by counts alone, for rows that are somewhere else.
+
+In: an `Objective`, the class totals of all rows, and someone who answers questions: the class counts of every column on
+the rows at the end of a path of splits. Out: the tree of `_reference`, whatever the order of the questions.
+
+The one idea: every node has a lower and an upper bound of its cost, and a node whose answer cannot change the tree is
+not asked for. Questions come in batches, narrow candidates first, and a batch has no more of them than were asked
+before, so that what one tells can spare the next. Of two children the lighter one is asked for, the other is what
+remains; nodes are known by their set of splits, so that each is asked for once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _engine, _reference
+from ._problem import FloatArray, IntArray, Objective
+
+if TYPE_CHECKING:
+    from ._core import Statistics
+
+# Splits from the root on, each twice its column, plus one for the true side.
+Path = tuple[int, ...]
+
+# So many nodes may be asked for in any case: fewer are not worth a round trip.
+MIN_BATCH = 32
+# Counts that are looked at at once.
+_PART = 2**19
+_MAX = np.iinfo(np.int64).max
+# Candidates of the root of which the class weights are told, as many as the engine tells.
+_N_WEIGHED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Of some paths, (n_paths, n_classes, n_columns): weight and number of the rows that have each column."""
+
+    weight: IntArray  # without class weights
+    rows: IntArray | None  # None: not asked for
+
+    def of(self, i: int) -> Counts:
+        """Of path number i."""
+        return Counts(self.weight[i], None if self.rows is None else self.rows[i])
+
+
+# Answers some paths; with numbers of rows if the second argument says so. If the third does, it may return None: there
+# is no time left.
+Ask = Callable[[Sequence[Path], bool, bool], Answer | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Of one node, (n_classes, n_columns)."""
+
+    weight: IntArray
+    rows: IntArray | None
+
+    def less(self, other: Counts) -> Counts:
+        """Of the rows that the other does not have."""
+        rows = None if self.rows is None or other.rows is None else self.rows - other.rows
+        return Counts(self.weight - other.weight, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Of all rows, (n_classes,)."""
+
+    weight: IntArray  # without class weights
+    rows: IntArray
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many bytes of counts are asked for at once, and held."""
+
+    batch_bytes: int = 2**24
+    held_bytes: int = 2**30
+
+
+@dataclass(eq=False, slots=True)
+class _Node:
+    path: Path
+    totals: IntArray  # (n_classes,), without class weights
+    n_rows: int  # if numbers of rows are asked for
+    leaf: int  # cost as a leaf
+    lower: int
+    upper: int
+    counts: Counts | None = None  # as long as they may be needed
+    splits: list[_Split] | None = None  # by rank; None: not counted yet
+    ranking: _Ranking | None = None  # if there may be candidates that are not known yet
+    above: list[tuple[_Node, _Node]] = field(default_factory=list)  # parents, and the siblings there
+
+    @property
+    def is_solved(self) -> bool:
+        return self.lower == self.upper
+
+    @property
+    def is_new(self) -> bool:
+        """Whether its counts would tell something."""
+        return self.splits is None and self.lower < self.upper
+
+
+@dataclass(eq=False, slots=True)
+class _Split:
+    column: int
+    cost: int  # with leaves below
+    true_side: IntArray  # (n_classes,), as the totals of a node
+    children: tuple[_Node, _Node] | None  # false, true; None: nothing may be below but leaves
+
+    @property
+    def lower(self) -> int:
+        return self.cost if self.children is None else self.children[0].lower + self.children[1].lower
+
+    @property
+    def upper(self) -> int:
+        return self.cost if self.children is None else self.children[0].upper + self.children[1].upper
+
+
+@dataclass(eq=False, slots=True)
+class _Ranking:
+    """All columns of a node by rank, where those do not count that split its rows as an earlier one does."""
+
+    columns: list[int]
+    costs: list[int]  # with leaves below
+    position: int = 0  # of the first that is not known to count
+    twins: dict[int, NDArray[np.bool_]] = field(default_factory=dict)  # of columns that count: which split alike
+    asked: int = -1  # the column whose twins must be known next
+
+
+class CountedSearch:
+    """One search."""
+
+    def __init__(
+        self,
+        totals: Totals,
+        n_columns: int,
+        objective: Objective,
+        ask: Ask,
+        *,
+        rows_weigh: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        """`rows_weigh`: rows have weights of their own, beside those of their classes."""
+        self._objective = objective
+        self._totals = totals
+        self._n_columns = n_columns
+        self._ask = ask
+        self._rows_weigh = rows_weigh
+        self._track_rows = rows_weigh and objective.min_samples_leaf > 1
+        self._limits = limits or Limits()
+        self._node_bytes = max(1, 8 * objective.n_classes * n_columns * (2 if self._track_rows else 1))
+        self._unit = _reference.fixed_point(int(totals.weight @ objective.class_weight))
+        self._widest = max(objective.k, default=1)
+        self._nodes: dict[frozenset[int], _Node] = {}
+        self._batch: dict[Path, _Node | None] = {}  # None: only twins are sought there
+        self._probes: dict[Path, tuple[_Node, int]] = {}  # the node and the column whose twins a path tells
+        self._room = 0  # paths that the batch may have
+        self._start = time.perf_counter()
+        self._trace: list[tuple[float, int, int]] = []
+        self._held_bytes = self._most_held = 0
+        self._n_counted = self._n_shared = 0
+        self.n_rounds = 0
+        self.n_asked = 0  # paths
+        self.n_bytes = 0  # of answers
+        self._root = self._make_node((), totals.weight, int(totals.rows.sum()))
+
+    # Rounds of questions.
+
+    def run(self, *, greedy_first: bool = False) -> _engine.Solution:
+        """The tree. `greedy_first`: that of k = 1 is made sure of before there may be no time left."""
+        while greedy_first and self._round(self._want_greedy, may_stop=False):
+            pass
+        complete = True
+        while complete and not self._root.is_solved:
+            complete = self._round(lambda: self._widen(lambda k: self._visit(self._root, self._root.upper, k)))
+        while complete and (undecided := list(self._undecided(self._root))):
+            complete = self._round(lambda: self._widen(lambda k: self._visit_splits(undecided, k)))  # noqa: B023
+        return self._solution(complete)
+
+    def _round(self, want: Callable[[], None], *, may_stop: bool = True) -> bool:
+        """Ask for what `want` wants. False: that is nothing, or there is no time left."""
+        self._batch, self._probes = {}, {}
+        room = min(self._limits.batch_bytes, self._limits.held_bytes - self._held_bytes) // self._node_bytes
+        self._room = max(1, min(max(MIN_BATCH, self.n_asked), room))
+        want()
+        paths = list(self._batch)
+        answer = self._ask(paths, self._track_rows, may_stop) if paths else None
+        if answer is None:
+            return False
+        self._note(answer)
+        self._learn(paths, answer)
+        if not self._trace or self._root.upper < self._trace[-1][2]:
+            self._trace.append((time.perf_counter() - self._start, self._widest, self._root.upper))
+        return True
+
+    def _note(self, answer: Answer) -> None:
+        self.n_rounds += 1
+        self.n_asked += len(answer.weight)
+        self.n_bytes += answer.weight.nbytes + (0 if answer.rows is None else answer.rows.nbytes)
+
+    def _widen(self, visit: Callable[[int], None]) -> None:
+        """Visit with one candidate per node, then with two, four and so on, until the batch is full."""
+        k = 1
+        visit(k)
+        while k < self._widest and len(self._batch) < self._room:
+            k *= 2
+            visit(k)
+
+    def _want(self, node: _Node) -> None:
+        """Ask for the node's counts, or for those of a lighter sibling."""
+        lightest = node
+        for parent, sibling in node.above:
+            if parent.counts is not None and sibling.totals.sum() < lightest.totals.sum():
+                lightest = sibling
+        self._batch[lightest.path] = lightest
+
+    def _want_greedy(self) -> None:
+        """What is not known yet of the tree of k = 1."""
+        stack = [self._root]
+        while stack:
+            node = stack.pop()
+            if node.is_new:
+                self._want(node)
+            elif node.splits and not node.is_solved:
+                stack += node.splits[0].children or ()
+
+    def _visit(self, node: _Node, budget: int, k: int) -> None:
+        """Want what decides whether the node costs less than `budget`, as far as its first k candidates go."""
+        if node.lower >= min(budget, node.upper) or len(self._batch) >= self._room:
+            return
+        if node.splits is None:
+            self._want(node)
+            return
+        for split in node.splits[:k]:
+            self._visit_split(split, min(budget, node.upper), k)
+        if node.ranking is not None and len(node.splits) < k and self._lowest_unknown(node) < min(budget, node.upper):
+            self._want_twins(node, node.ranking)
+
+    def _visit_split(self, split: _Split, budget: int, k: int) -> None:
+        if split.children is not None and split.lower < budget:
+            false_child, true_child = split.children
+            self._visit(false_child, budget - true_child.lower, k)
+            self._visit(true_child, budget - false_child.lower, k)
+
+    def _visit_splits(self, splits: Iterable[tuple[_Split, int]], k: int) -> None:
+        for split, budget in splits:
+            self._visit_split(split, budget, k)
+
+    def _undecided(self, node: _Node) -> Iterator[tuple[_Split, int]]:
+        """Splits that may cost as little as the best of their node and come before it, with a budget; in the tree."""
+        if node.upper == node.leaf:
+            return
+        for split in node.splits or ():
+            if split.lower <= node.upper < split.upper:
+                yield split, node.upper + 1
+                return
+            if split.upper == node.upper:
+                for child in split.children or ():
+                    yield from self._undecided(child)
+                return
+
+    # What the answers tell.
+
+    def _learn(self, paths: Sequence[Path], answer: Answer) -> None:
+        counted: list[_Node] = []
+        for i, path in enumerate(paths):
+            counts = answer.of(i)
+            if path in self._probes:
+                self._tell_twins(*self._probes[path], counts)
+            node = self._batch[path]
+            if node is None:
+                continue
+            for parent, sibling in node.above:
+                if parent.counts is not None and sibling.is_new:
+                    self._set_counts(sibling, parent.counts.less(counts), counted)
+            if node.is_new:
+                self._set_counts(node, counts, counted)
+        size = max(1, _PART // (self._n_columns * self._objective.n_classes))
+        for start in range(0, len(counted), size):
+            self._evaluate(counted[start : start + size])
+        for node, _ in self._probes.values():
+            self._take_distinct(node)
+            self._close(node)
+        for node in counted:
+            self._close(node)
+
+    def _set_counts(self, node: _Node, counts: Counts, counted: list[_Node]) -> None:
+        node.counts = counts
+        node.splits = []
+        self._n_counted += 1
+        self._held_bytes += self._node_bytes
+        self._most_held = max(self._most_held, self._held_bytes)
+        counted.append(node)
+
+    def _evaluate(self, nodes: Sequence[_Node]) -> None:
+        """Find the candidates of nodes that have been counted."""
+        objective = self._objective
+        true_side = np.stack([_held(node).weight for node in nodes]) * objective.class_weight[:, None]
+        whole = np.stack([node.totals for node in nodes]) * objective.class_weight
+        false_side = whole[:, :, None] - true_side
+        sums = np.stack([false_side.sum(axis=1), true_side.sum(axis=1)])  # (2, n_nodes, n_columns)
+        errors = sums.sum(axis=0) - false_side.max(axis=1) - true_side.max(axis=1)
+        costs = errors * objective.cost_scale + 2 * objective.leaf_penalty
+        admissible = (sums >= objective.min_weight_leaf).all(axis=0) & self._has_rows(nodes)
+        cheapest = np.where(admissible, costs, _MAX).min(axis=1)
+        below = np.array([node.leaf if self._is_last(node) else _MAX for node in nodes])
+        open_nodes = np.flatnonzero(cheapest < below)  # the others have no split, or none that pays
+        scores = self._scores(false_side[open_nodes], true_side[open_nodes], admissible[open_nodes])
+        for i, node_scores in zip(open_nodes.tolist(), scores, strict=True):
+            columns = np.flatnonzero(admissible[i])
+            ranked = columns[np.lexsort((columns, -node_scores[columns]))]
+            self._add_candidates(nodes[i], ranked, costs[i])
+
+    def _is_last(self, node: _Node) -> bool:
+        """Whether nothing but leaves may be below a split of it."""
+        return len(node.path) + 1 == self._objective.depth
+
+    def _has_rows(self, nodes: Sequence[_Node]) -> NDArray[np.bool_]:
+        """Where both sides have enough rows."""
+        if self._objective.min_samples_leaf == 1:
+            return np.ones(1, dtype=bool)
+        counts = [_held(node) for node in nodes]
+        n_true = np.stack([(c.weight if c.rows is None else c.rows).sum(axis=0) for c in counts])
+        n_rows = np.array([node.n_rows if self._track_rows else int(node.totals.sum()) for node in nodes])[:, None]
+        return np.asarray(np.minimum(n_true, n_rows - n_true) >= self._objective.min_samples_leaf)
+
+    def _scores(
+        self, left: IntArray, right: IntArray, admissible: NDArray[np.bool_]
+    ) -> Iterable[IntArray | FloatArray]:
+        """Per node the scores of all columns, from (n_nodes, n_classes, n_columns) weights."""
+        criterion = self._objective.criterion
+        if callable(criterion):
+            score = _engine.checked_criterion(criterion)
+            unit = np.float64(self._objective.weight_unit)
+            sides = zip(left, right, admissible.astype(np.uint8), strict=True)
+            return [score(node_left.T * unit, node_right.T * unit, flags) for node_left, node_right, flags in sides]
+        by_column = [side.transpose(0, 2, 1).reshape(-1, self._objective.n_classes) for side in (left, right)]
+        scores = _reference.column_scores(*by_column, self._objective, self._unit)
+        return np.asarray(scores).reshape(len(left), self._n_columns)
+
+    def _add_candidates(self, node: _Node, ranked: IntArray, costs: IntArray) -> None:
+        if self._objective.distinct_splits:
+            node.ranking = _Ranking(ranked.tolist(), costs[ranked].tolist())
+            self._take_distinct(node)
+            return
+        ranked = ranked[: self._objective.k[len(node.path)]]
+        if self._is_last(node):  # only the first of the cheapest can be the split
+            ranked = ranked[[int(np.argmin(costs[ranked]))]]
+        node.splits = [self._make_split(node, column, int(costs[column])) for column in ranked.tolist()]
+
+    def _make_split(self, node: _Node, column: int, cost: int) -> _Split:
+        counts = _held(node)
+        true_side = counts.weight[:, column].copy()
+        if self._is_last(node):
+            return _Split(column, cost, true_side, None)
+        n_true = 0 if counts.rows is None else int(counts.rows[:, column].sum())
+        false_child = self._make_node((*node.path, 2 * column), node.totals - true_side, node.n_rows - n_true)
+        true_child = self._make_node((*node.path, 2 * column + 1), true_side, n_true)
+        false_child.above.append((node, true_child))
+        true_child.above.append((node, false_child))
+        return _Split(column, cost, true_side, (false_child, true_child))
+
+    def _make_node(self, path: Path, totals: IntArray, n_rows: int) -> _Node:
+        known = self._nodes.get(key := frozenset(path))
+        if known is not None:
+            self._n_shared += 1
+            return known
+        objective = self._objective
+        weights = totals * objective.class_weight
+        leaf = int(weights.sum() - weights.max()) * objective.cost_scale + objective.leaf_penalty
+        may_split = len(path) < objective.depth and self._n_columns > 0 and np.count_nonzero(totals) > 1
+        lower = min(leaf, 2 * objective.leaf_penalty) if may_split else leaf
+        node = self._nodes[key] = _Node(path, totals, n_rows, leaf, lower, leaf)
+        return node
+
+    def _close(self, counted: _Node) -> None:
+        """Bounds from the candidates, and what follows for the nodes above."""
+        changed = [counted]
+        while changed:
+            node = changed.pop()
+            lows, highs = [node.leaf], [node.leaf]
+            for split in node.splits or ():
+                lows.append(split.lower)
+                highs.append(split.upper)
+            if node.ranking is not None:
+                lows.append(self._lowest_unknown(node))
+            bounds = min(lows), min(highs)
+            if node is counted or bounds != (node.lower, node.upper):
+                node.lower, node.upper = bounds
+                changed += [parent for parent, _ in node.above if not parent.is_solved]
+            if node.is_solved and node.counts is not None:
+                node.counts = None
+                self._held_bytes -= self._node_bytes
+
+    # Columns that split the rows alike.
+
+    def _take_distinct(self, node: _Node) -> None:
+        """Go on with the ranking until it is done, or until twins must be known."""
+        ranking, splits = node.ranking, node.splits
+        if ranking is None or splits is None or node.counts is None:
+            return
+        k = self._objective.k[len(node.path)]
+        while len(splits) < k and ranking.position < len(ranking.columns):
+            column = ranking.columns[ranking.position]
+            alike = [split.column for split in splits if self._may_be_alike(node, split, column)]
+            ranking.asked = next((taken for taken in alike if taken not in ranking.twins), -1)
+            if ranking.asked >= 0:
+                return
+            if not any(ranking.twins[taken][column] for taken in alike):
+                splits.append(self._make_split(node, column, ranking.costs[ranking.position]))
+            ranking.position += 1
+        node.ranking = None
+
+    def _may_be_alike(self, node: _Node, split: _Split, column: int) -> bool:
+        """Whether the counts are those of a column that splits the rows alike."""
+        true_side = _held(node).weight[:, column]
+        return np.array_equal(true_side, split.true_side) or np.array_equal(true_side, node.totals - split.true_side)
+
+    def _lowest_unknown(self, node: _Node) -> int:
+        """What a split costs at least that is not among the candidates yet."""
+        if node.ranking is None or not self._is_last(node):
+            return 2 * self._objective.leaf_penalty
+        return min(node.ranking.costs[node.ranking.position :])
+
+    def _want_twins(self, node: _Node, ranking: _Ranking) -> None:
+        """Ask for the true side of the column whose twins must be known."""
+        path = (*node.path, 2 * ranking.asked + 1)
+        self._batch.setdefault(path, self._nodes.get(frozenset(path)))
+        self._probes[path] = node, ranking.asked
+
+    def _tell_twins(self, node: _Node, column: int, counts: Counts) -> None:
+        """Which columns are true on all rows that have `column` and on no others, or the other way round."""
+        if node.ranking is None or node.counts is None:
+            return
+        everywhere = node.counts.weight.sum(axis=0)
+        inside = counts.weight.sum(axis=0)
+        outside = everywhere - inside
+        n_inside, n_outside = everywhere[column], node.totals.sum() - everywhere[column]
+        same = (inside == n_inside) & (outside == 0)
+        opposite = (inside == 0) & (outside == n_outside)
+        node.ranking.twins[column] = same | opposite
+
+    # The result.
+
+    def _solution(self, complete: bool) -> _engine.Solution:
+        tree = _Tree()
+        tree.add(self._root)
+        totals = np.stack(tree.totals)
+        class_rows = self._count_rows(tree) if self._rows_weigh else totals
+        class_weight = totals * self._objective.class_weight
+        column = np.array(tree.column, dtype=np.int32)
+        leaves = np.flatnonzero(column < 0)
+        predicted = np.argmax(class_weight[leaves], axis=1)
+        return _engine.Solution(
+            column=column,
+            false_child=np.array(tree.children, dtype=np.int32)[:, 0],
+            true_child=np.array(tree.children, dtype=np.int32)[:, 1],
+            n_rows=class_rows.sum(axis=1),
+            class_weight=class_weight,
+            cost=self._root.upper,
+            n_wrong=int(class_rows[leaves].sum() - class_rows[leaves, predicted].sum()),
+            complete=complete,
+            statistics=self._statistics(complete),
+        )
+
+    def _count_rows(self, tree: _Tree) -> IntArray:
+        """Number of rows per node of the tree and class."""
+        inner = [i for i, column in enumerate(tree.column) if column >= 0]
+        rows = np.zeros((len(tree.column), self._objective.n_classes), dtype=np.int64)
+        rows[0] = self._totals.rows
+        if inner:
+            answer = self._ask([tree.path[i] for i in inner], True, False)
+            assert answer is not None
+            assert answer.rows is not None
+            self._note(answer)
+            for i, counts in zip(inner, answer.rows, strict=True):  # parents come first
+                false_child, true_child = tree.children[i]
+                rows[true_child] = counts[:, tree.column[i]]
+                rows[false_child] = rows[i] - rows[true_child]
+        return rows
+
+    def _statistics(self, complete: bool) -> Statistics:
+        splits = self._root.splits or []
+        true_sides = [split.true_side * self._objective.class_weight for split in splits[:_N_WEIGHED]]
+        return {
+            "seconds": time.perf_counter() - self._start,
+            "nodes": self._n_counted,
+            "pruned": sum(node.splits is None and not node.is_solved for node in self._nodes.values()),
+            "cache_hits": self._n_shared,
+            "cache_bytes": self._most_held,
+            "k_reached": self._widest if complete else 1,
+            "n_threads": 1,
+            "kernel": "",
+            "trace": self._trace,
+            "root": {
+                "column": np.array([split.column for split in splits], dtype=np.int32),
+                "cost": np.array([split.lower for split in splits], dtype=np.int64),
+                "exact": np.array([split.lower == split.upper for split in splits], dtype=np.uint8),
+                "true_weight": np.array(true_sides, dtype=np.int64).reshape(-1, self._objective.n_classes),
+            },
+        }
+
+
+class _Tree:
+    """The cheapest tree known, as lists in preorder."""
+
+    def __init__(self) -> None:
+        self.path: list[Path] = []
+        self.column: list[int] = []
+        self.children: list[tuple[int, int]] = []
+        self.totals: list[IntArray] = []
+
+    def add(self, node: _Node) -> int:
+        """Append the best tree of a node; returns the index of its root."""
+        split = next((s for s in node.splits or () if s.upper == node.upper), None)
+        if split is None or node.upper == node.leaf:
+            return self._append(node.path, -1, node.totals)
+        i = self._append(node.path, split.column, node.totals)
+        if split.children is not None:
+            self.children[i] = self.add(split.children[0]), self.add(split.children[1])
+        else:
+            false_path, true_path = (*node.path, 2 * split.column), (*node.path, 2 * split.column + 1)
+            false_child = self._append(false_path, -1, node.totals - split.true_side)
+            self.children[i] = false_child, self._append(true_path, -1, split.true_side)
+        return i
+
+    def _append(self, path: Path, column: int, totals: IntArray) -> int:
+        self.path.append(path)
+        self.column.append(column)
+        self.children.append((-1, -1))
+        self.totals.append(totals)
+        return len(self.column) - 1
+
+
+def _held(node: _Node) -> Counts:
+    assert node.counts is not None
+    return node.counts
