@@ -15,6 +15,7 @@
 #include "topk/boundaries.hpp"
 #include "topk/kernels.hpp"
 #include "topk/pack.hpp"
+#include "topk/ranking.hpp"
 #include "topk/search.hpp"
 #include "topk/shard.hpp"
 #include "topk/validate.hpp"
@@ -345,6 +346,32 @@ NewArray<std::int64_t> count_shard(const Array<std::uint64_t, 1>& shard, std::si
     return to_numpy(std::move(counts), {n_answers, n_classes, n_columns});
 }
 
+nb::tuple rank_columns(const Array<std::int64_t, 3>& counts, const Array<std::int64_t, 2>& totals,
+                       const std::optional<Array<std::uint8_t, 2>>& usable, const Array<std::int64_t, 1>& limit,
+                       std::size_t k, const std::string& criterion, std::int64_t min_weight,
+                       std::int64_t total_weight) {
+    topk::Options options;
+    options.criterion = parse_criterion(criterion);
+    options.min_weight = min_weight;
+    if (options.criterion == topk::Criterion::user) {
+        throw std::invalid_argument("criterion must be entropy, gini, sqrt or gain_ratio, got user");
+    }
+    const topk::NodeCounts nodes = {
+        counts.shape(0),
+        counts.shape(1),
+        counts.shape(2),
+        {counts.data(), counts.size()},
+        {totals.data(), totals.size()},
+        usable ? std::span<const std::uint8_t>(usable->data(), usable->size()) : std::span<const std::uint8_t>()};
+    topk::Ranked ranked;
+    {
+        const nb::gil_scoped_release no_gil;
+        ranked = topk::rank_columns(nodes, options, k, view(limit), total_weight, topk::find_kernels(""));
+    }
+    return nb::make_tuple(to_numpy(std::move(ranked.fewest)), to_numpy(std::move(ranked.columns), {nodes.n_nodes, k}),
+                          to_numpy(std::move(ranked.errors), {nodes.n_nodes, k}));
+}
+
 std::vector<std::string> kernels() {
     std::vector<std::string> names;
     for (const topk::Kernels* kernel : topk::available_kernels()) {
@@ -374,5 +401,7 @@ NB_MODULE(_core, m) {
           "row_weight"_a.none(), "block_bytes"_a);
     m.def("count_shard", &count_shard, nb::kw_only(), "shard"_a, "n_columns"_a, "n_classes"_a, "depth"_a, "column"_a,
           "side"_a, "answers"_a, "n_answers"_a, "count_rows"_a);
+    m.def("rank_columns", &rank_columns, nb::kw_only(), "counts"_a, "totals"_a, "usable"_a.none(), "limit"_a, "k"_a,
+          "criterion"_a, "min_weight"_a, "total_weight"_a);
     m.def("kernels", &kernels);
 }

@@ -114,4 +114,15 @@ def count_shard(
     n_answers: int,
     count_rows: bool,
 ) -> NDArray[np.int64]: ...  # (n_answers, n_classes, n_columns)
+def rank_columns(
+    *,
+    counts: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    usable: NDArray[np.uint8] | None,
+    limit: NDArray[np.int64],
+    k: int,
+    criterion: str,
+    min_weight: int,
+    total_weight: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...  # fewest errors, columns, their errors
 def kernels() -> list[str]: ...

@@ -31,6 +31,7 @@ pack_features = _core.pack_features
 hash_columns = _core.hash_columns
 make_shard = _core.make_shard
 count_shard = _core.count_shard
+rank_columns = _core.rank_columns
 class_cells = _core.class_cells
 split_order = _core.split_order
 

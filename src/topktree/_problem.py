@@ -7,7 +7,7 @@ weights and the leaf penalty become integers once, here, so that costs add up an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,14 +54,14 @@ class Objective:
     leaf_penalty: int
     distinct_splits: bool = False  # columns that split a node's rows alike count as one candidate
     leaves_break_ties: bool = False  # the penalty only decides between trees of equal errors
+    weighted: bool = False  # costs are sums of weights rather than numbers of rows
 
     def user_cost(self, cost: int) -> int | float:
         """An integer cost in the user's weights: an int if there are neither weights nor penalties."""
-        weighted = self.row_weight is not None or self.weight_unit != 1 or bool(np.any(self.class_weight != 1))
         if self.leaves_break_ties:
             errors = cost // self.cost_scale
-            return errors * self.weight_unit if weighted else errors
-        return cost * self.weight_unit / self.cost_scale if weighted or self.leaf_penalty > 0 else cost
+            return errors * self.weight_unit if self.weighted else errors
+        return cost * self.weight_unit / self.cost_scale if self.weighted or self.leaf_penalty > 0 else cost
 
     @property
     def depth(self) -> int:
@@ -74,28 +74,80 @@ class Objective:
         return len(self.class_weight)
 
 
-def integer_weights(
-    weights: FloatArray, bits: int = WEIGHT_BITS, exact_bits: int = EXACT_WEIGHT_BITS
-) -> tuple[IntArray, float]:
-    """Positive real weights as (integers, unit) with weights ~ integers * unit.
+@dataclass(frozen=True)
+class WeightScale:
+    """How real weights become integers: multiples of `unit`, a fraction of 2**exponent, over a common divisor."""
+
+    exponent: int
+    unit: float
+    common: int = 1
+
+    def integers(self, weights: FloatArray) -> IntArray:
+        """Positive weights as integers, never zero."""
+        multiples = np.rint(np.ldexp(weights, -self.exponent) / self.unit)
+        return np.maximum(multiples, 1).astype(np.int64) // self.common
+
+    @property
+    def weight_unit(self) -> float:
+        """What an integer weight of 1 is."""
+        return math.ldexp(self.unit * self.common, self.exponent)
+
+
+@dataclass(frozen=True)
+class WeightRange:
+    """The smallest and the largest of some positive weights, and which units they may be multiples of."""
+
+    smallest: float
+    largest: float
+
+    @property
+    def exponent(self) -> int:
+        """Weights over 2**exponent are in (0, 1], without rounding: nothing overflows from there on."""
+        return max(math.frexp(self.largest)[1], -1000)
+
+    def units(self, bits: int, exact_bits: int) -> list[float]:
+        """Candidates, the best first: 1, the smallest weight, a power of two; where the integers are small enough."""
+        smallest, largest = (float(np.ldexp(w, -self.exponent)) for w in (self.smallest, self.largest))
+        units = (math.ldexp(1.0, -self.exponent), smallest, math.ldexp(1.0, -bits))
+        return [unit for unit in units if 0.5 * unit <= smallest and largest < 2**exact_bits * unit]
+
+    def divisor(self, weights: FloatArray, unit: float) -> int:
+        """The greatest common divisor of the weights as multiples of `unit`; 0 if they are no multiples."""
+        multiples = np.ldexp(weights, -self.exponent) / unit
+        rounded = np.rint(multiples)
+        if np.all(np.abs(multiples - rounded) <= 1e-9 * rounded):
+            return int(np.gcd.reduce(rounded.astype(np.int64)))
+        return 0
+
+    def scale(self, divisors: Iterable[tuple[float, int]], bits: int) -> WeightScale:
+        """By the first unit that the weights are multiples of; else they are rounded to 2**-bits of the largest."""
+        for unit, common in divisors:
+            if common > 0:
+                return WeightScale(self.exponent, unit, common)
+        return WeightScale(self.exponent, float(np.ldexp(self.largest, -self.exponent)) / (2**bits - 1))
+
+
+def exact_weight_bits(n_rows: int) -> int:
+    """How many bits the integer weights of so many rows may have, where they are exact."""
+    return min(EXACT_WEIGHT_BITS, TOTAL_BITS - n_rows.bit_length())
+
+
+def weight_scale(weights: FloatArray, bits: int = WEIGHT_BITS, exact_bits: int = EXACT_WEIGHT_BITS) -> WeightScale:
+    """The scale of positive weights.
 
     Exact for integers, for whole multiples of the smallest weight and for dyadic fractions, as long as the integers
     have at most `exact_bits` bits; otherwise rounded to 2**-bits of the largest weight, and never to zero.
     """
-    exponent = max(math.frexp(float(weights.max()))[1], -1000)
-    scaled = np.ldexp(weights, -exponent)  # in (0, 1], without rounding: nothing overflows from here on
-    largest, smallest = float(scaled.max()), float(scaled.min())
-    for unit in (math.ldexp(1.0, -exponent), smallest, math.ldexp(1.0, -bits)):
-        if not (0.5 * unit <= smallest and largest < 2**exact_bits * unit):
-            continue
-        multiples = scaled / unit
-        rounded = np.rint(multiples)
-        if np.all(np.abs(multiples - rounded) <= 1e-9 * rounded):
-            integers = rounded.astype(np.int64)
-            common = int(np.gcd.reduce(integers))
-            return integers // common, math.ldexp(unit * common, exponent)
-    unit = largest / (2**bits - 1)
-    return np.maximum(np.rint(scaled / unit), 1).astype(np.int64), math.ldexp(unit, exponent)
+    span = WeightRange(float(weights.min()), float(weights.max()))
+    return span.scale(((unit, span.divisor(weights, unit)) for unit in span.units(bits, exact_bits)), bits)
+
+
+def integer_weights(
+    weights: FloatArray, bits: int = WEIGHT_BITS, exact_bits: int = EXACT_WEIGHT_BITS
+) -> tuple[IntArray, float]:
+    """Positive real weights as (integers, unit) with weights ~ integers * unit, by their `weight_scale`."""
+    scale = weight_scale(weights, bits, exact_bits)
+    return scale.integers(weights), scale.weight_unit
 
 
 def balanced_class_weight(class_totals: IntArray, bits: int) -> tuple[IntArray, float]:
@@ -124,13 +176,17 @@ def threshold_weights(
     weights = np.ones(0) if sample_weight is None else sample_weight
     if classes is not None and class_weight is not None:
         if isinstance(class_weight, str):
-            totals = np.bincount(classes, weights=sample_weight).astype(np.float64)
-            class_weight = np.divide(1.0, totals, out=np.ones_like(totals), where=totals > 0)
+            class_weight = inverse_totals(np.bincount(classes, weights=sample_weight).astype(np.float64))
         weights = class_weight[classes] * (1.0 if sample_weight is None else sample_weight)
     elif sample_weight is None:
         return None
-    integers, _ = integer_weights(weights, exact_bits=min(EXACT_WEIGHT_BITS, TOTAL_BITS - len(weights).bit_length()))
+    integers, _ = integer_weights(weights, exact_bits=exact_weight_bits(len(weights)))
     return None if np.all(integers == integers[0]) else integers.astype(np.float64)
+
+
+def inverse_totals(totals: FloatArray) -> FloatArray:
+    """Weights of classes that make all of them weigh the same; 1 for those without weight."""
+    return np.divide(1.0, totals, out=np.ones_like(totals), where=totals > 0)
 
 
 def make_objective(
@@ -149,12 +205,43 @@ def make_objective(
     """Build the `Objective`; arguments are validated by the caller, and all weights are positive."""
     row_weight, unit = None, 1.0
     if sample_weight is not None:
-        exact_bits = min(EXACT_WEIGHT_BITS, TOTAL_BITS - len(sample_weight).bit_length())
-        row_weight, unit = integer_weights(sample_weight, exact_bits=exact_bits)
+        row_weight, unit = integer_weights(sample_weight, exact_bits=exact_weight_bits(len(sample_weight)))
         if np.all(row_weight == 1):
             row_weight = None
-    class_totals = _class_totals(classes, row_weight, n_classes)
-    max_leaves = min(2 ** min(len(k), 60), len(classes))
+    return objective_of_totals(
+        _class_totals(classes, row_weight, n_classes),
+        len(classes),
+        k=k,
+        criterion=criterion,
+        min_samples_leaf=min_samples_leaf,
+        min_weight_fraction_leaf=min_weight_fraction_leaf,
+        leaf_penalty=leaf_penalty,
+        class_weight=class_weight,
+        row_weight=row_weight,
+        rows_weigh=row_weight is not None,
+        unit=unit,
+        distinct_splits=distinct_splits,
+    )
+
+
+def objective_of_totals(
+    class_totals: IntArray,
+    n_rows: int,
+    *,
+    k: Sequence[int],
+    criterion: str | ScoreFunction,
+    min_samples_leaf: int,
+    min_weight_fraction_leaf: float,
+    leaf_penalty: float | str,
+    class_weight: FloatArray | str | None,
+    row_weight: IntArray | None,
+    rows_weigh: bool,
+    unit: float,
+    distinct_splits: bool,
+) -> Objective:
+    """The `Objective` of rows with these integer weights per class, of `unit` each; the rows may be somewhere else."""
+    n_classes = len(class_totals)
+    max_leaves = min(2 ** min(len(k), 60), n_rows)
     leaf_bits = max_leaves.bit_length() if leaf_penalty == "tie" else 0
     spare = max(1, TOTAL_BITS - int(class_totals.sum()).bit_length() - leaf_bits)
     class_weight_, class_unit = np.ones(n_classes, dtype=np.int64), 1.0
@@ -179,6 +266,7 @@ def make_objective(
         leaf_penalty=penalty,
         distinct_splits=distinct_splits,
         leaves_break_ties=leaf_penalty == "tie",
+        weighted=rows_weigh or weight_unit != 1 or bool(np.any(class_weight_ != 1)),
     )
 
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine, _reference
-from ._problem import FloatArray, IntArray, Objective
+from . import _engine
+from ._problem import IntArray, Objective
+from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
 
 if TYPE_CHECKING:
     from ._core import Statistics
@@ -32,7 +33,6 @@ Path = tuple[int, ...]
 MIN_BATCH = 32
 # Counts that are looked at at once.
 _PART = 2**19
-_MAX = np.iinfo(np.int64).max
 # Candidates of the root of which the class weights are told, as many as the engine tells.
 _N_WEIGHED = 20
 
@@ -87,6 +87,7 @@ class Limits:
 class _Node:
     path: Path
     totals: IntArray  # (n_classes,), without class weights
+    weight: int
     n_rows: int  # if numbers of rows are asked for
     leaf: int  # cost as a leaf
     lower: int
@@ -155,7 +156,7 @@ class CountedSearch:
         self._track_rows = rows_weigh and objective.min_samples_leaf > 1
         self._limits = limits or Limits()
         self._node_bytes = max(1, 8 * objective.n_classes * n_columns * (2 if self._track_rows else 1))
-        self._unit = _reference.fixed_point(int(totals.weight @ objective.class_weight))
+        self._total_weight = int(totals.weight @ objective.class_weight)
         self._widest = max(objective.k, default=1)
         self._nodes: dict[frozenset[int], _Node] = {}
         self._batch: dict[Path, _Node | None] = {}  # None: only twins are sought there
@@ -168,7 +169,8 @@ class CountedSearch:
         self.n_rounds = 0
         self.n_asked = 0  # paths
         self.n_bytes = 0  # of answers
-        self._root = self._make_node((), totals.weight, int(totals.rows.sum()))
+        leaf, is_open = self._leaf_costs(totals.weight)
+        self._root = self._make_node((), totals.weight, int(totals.rows.sum()), leaf, is_open)
 
     # Rounds of questions.
 
@@ -216,7 +218,7 @@ class CountedSearch:
         """Ask for the node's counts, or for those of a lighter sibling."""
         lightest = node
         for parent, sibling in node.above:
-            if parent.counts is not None and sibling.totals.sum() < lightest.totals.sum():
+            if parent.counts is not None and sibling.weight < lightest.weight:
                 lightest = sibling
         self._batch[lightest.path] = lightest
 
@@ -301,82 +303,90 @@ class CountedSearch:
     def _evaluate(self, nodes: Sequence[_Node]) -> None:
         """Find the candidates of nodes that have been counted."""
         objective = self._objective
-        true_side = np.stack([_held(node).weight for node in nodes]) * objective.class_weight[:, None]
-        whole = np.stack([node.totals for node in nodes]) * objective.class_weight
-        false_side = whole[:, :, None] - true_side
-        sums = np.stack([false_side.sum(axis=1), true_side.sum(axis=1)])  # (2, n_nodes, n_columns)
-        errors = sums.sum(axis=0) - false_side.max(axis=1) - true_side.max(axis=1)
-        costs = errors * objective.cost_scale + 2 * objective.leaf_penalty
-        admissible = (sums >= objective.min_weight_leaf).all(axis=0) & self._has_rows(nodes)
-        cheapest = np.where(admissible, costs, _MAX).min(axis=1)
-        below = np.array([node.leaf if self._is_last(node) else _MAX for node in nodes])
-        open_nodes = np.flatnonzero(cheapest < below)  # the others have no split, or none that pays
-        scores = self._scores(false_side[open_nodes], true_side[open_nodes], admissible[open_nodes])
-        for i, node_scores in zip(open_nodes.tolist(), scores, strict=True):
-            columns = np.flatnonzero(admissible[i])
-            ranked = columns[np.lexsort((columns, -node_scores[columns]))]
-            self._add_candidates(nodes[i], ranked, costs[i])
+        totals = np.stack([node.totals for node in nodes])
+        k = self._n_columns if objective.distinct_splits else max(objective.k[len(node.path)] for node in nodes)
+        counts = NodeCounts(
+            np.stack([_held(node).weight for node in nodes]) * objective.class_weight[:, None],
+            totals * objective.class_weight,
+            self._have_rows(nodes),
+            np.array([self._most_errors(node) for node in nodes]),
+        )
+        ranked = rank_columns(counts, k, objective, self._total_weight)
+        costs = ranked.errors * objective.cost_scale + 2 * objective.leaf_penalty
+        n_found = np.count_nonzero(ranked.columns >= 0, axis=1).tolist()
+        for i, node in enumerate(nodes):
+            if n_found[i] > 0:
+                self._add_candidates(node, ranked.columns[i, : n_found[i]], costs[i, : n_found[i]].tolist())
+
+    def _most_errors(self, node: _Node) -> int:
+        """A node with nothing but leaves below has a candidate only if that has fewer errors than this."""
+        if not self._is_last(node):
+            return NO_LIMIT
+        return -((2 * self._objective.leaf_penalty - node.leaf) // self._objective.cost_scale)
 
     def _is_last(self, node: _Node) -> bool:
         """Whether nothing but leaves may be below a split of it."""
         return len(node.path) + 1 == self._objective.depth
 
-    def _has_rows(self, nodes: Sequence[_Node]) -> NDArray[np.bool_]:
-        """Where both sides have enough rows."""
+    def _have_rows(self, nodes: Sequence[_Node]) -> NDArray[np.bool_] | None:
+        """Where both sides have enough rows; None: everywhere."""
         if self._objective.min_samples_leaf == 1:
-            return np.ones(1, dtype=bool)
+            return None
         counts = [_held(node) for node in nodes]
         n_true = np.stack([(c.weight if c.rows is None else c.rows).sum(axis=0) for c in counts])
-        n_rows = np.array([node.n_rows if self._track_rows else int(node.totals.sum()) for node in nodes])[:, None]
+        n_rows = np.array([node.n_rows if self._track_rows else node.weight for node in nodes])[:, None]
         return np.asarray(np.minimum(n_true, n_rows - n_true) >= self._objective.min_samples_leaf)
 
-    def _scores(
-        self, left: IntArray, right: IntArray, admissible: NDArray[np.bool_]
-    ) -> Iterable[IntArray | FloatArray]:
-        """Per node the scores of all columns, from (n_nodes, n_classes, n_columns) weights."""
-        criterion = self._objective.criterion
-        if callable(criterion):
-            score = _engine.checked_criterion(criterion)
-            unit = np.float64(self._objective.weight_unit)
-            sides = zip(left, right, admissible.astype(np.uint8), strict=True)
-            return [score(node_left.T * unit, node_right.T * unit, flags) for node_left, node_right, flags in sides]
-        by_column = [side.transpose(0, 2, 1).reshape(-1, self._objective.n_classes) for side in (left, right)]
-        scores = _reference.column_scores(*by_column, self._objective, self._unit)
-        return np.asarray(scores).reshape(len(left), self._n_columns)
-
-    def _add_candidates(self, node: _Node, ranked: IntArray, costs: IntArray) -> None:
+    def _add_candidates(self, node: _Node, columns: NDArray[np.int32], costs: list[int]) -> None:
         if self._objective.distinct_splits:
-            node.ranking = _Ranking(ranked.tolist(), costs[ranked].tolist())
+            node.ranking = _Ranking(columns.tolist(), costs)
             self._take_distinct(node)
             return
-        ranked = ranked[: self._objective.k[len(node.path)]]
+        k = self._objective.k[len(node.path)]
+        costs = costs[:k]
         if self._is_last(node):  # only the first of the cheapest can be the split
-            ranked = ranked[[int(np.argmin(costs[ranked]))]]
-        node.splits = [self._make_split(node, column, int(costs[column])) for column in ranked.tolist()]
+            best = costs.index(min(costs))
+            node.splits = self._make_splits(node, columns[best : best + 1], costs[best : best + 1])
+        else:
+            node.splits = self._make_splits(node, columns[:k], costs)
 
-    def _make_split(self, node: _Node, column: int, cost: int) -> _Split:
+    def _make_splits(self, node: _Node, columns: NDArray[np.int32], costs: list[int]) -> list[_Split]:
         counts = _held(node)
-        true_side = counts.weight[:, column].copy()
+        sides = np.empty((2, len(columns), len(node.totals)), dtype=np.int64)
+        sides[1] = counts.weight[:, columns].T
+        sides[0] = node.totals - sides[1]
         if self._is_last(node):
-            return _Split(column, cost, true_side, None)
-        n_true = 0 if counts.rows is None else int(counts.rows[:, column].sum())
-        false_child = self._make_node((*node.path, 2 * column), node.totals - true_side, node.n_rows - n_true)
-        true_child = self._make_node((*node.path, 2 * column + 1), true_side, n_true)
-        false_child.above.append((node, true_child))
-        true_child.above.append((node, false_child))
-        return _Split(column, cost, true_side, (false_child, true_child))
+            return [_Split(*split, None) for split in zip(columns.tolist(), costs, sides[1], strict=True)]
+        leaves, are_open = self._leaf_costs(sides)
+        n_true = [0] * len(columns) if counts.rows is None else counts.rows[:, columns].sum(axis=0).tolist()
+        splits = []
+        for i, column in enumerate(columns.tolist()):
+            n_rows = node.n_rows - n_true[i], n_true[i]
+            false_child, true_child = children = (
+                self._make_node((*node.path, 2 * column), sides[0, i], n_rows[0], leaves[0][i], are_open[0][i]),
+                self._make_node((*node.path, 2 * column + 1), sides[1, i], n_rows[1], leaves[1][i], are_open[1][i]),
+            )
+            false_child.above.append((node, true_child))
+            true_child.above.append((node, false_child))
+            splits.append(_Split(column, costs[i], sides[1, i], children))
+        return splits
 
-    def _make_node(self, path: Path, totals: IntArray, n_rows: int) -> _Node:
-        known = self._nodes.get(key := frozenset(path))
+    def _leaf_costs(self, totals: IntArray) -> tuple[Any, Any]:
+        """Of nodes with these (..., n_classes) totals: what they cost as leaves, and whether they have two classes."""
+        weights = totals * self._objective.class_weight
+        errors = weights.sum(axis=-1) - weights.max(axis=-1)
+        costs = errors * self._objective.cost_scale + self._objective.leaf_penalty
+        return costs.tolist(), (errors > 0).tolist()
+
+    def _make_node(self, path: Path, totals: IntArray, n_rows: int, leaf: int, is_open: bool) -> _Node:
+        key = frozenset(path)
+        known = self._nodes.get(key)
         if known is not None:
             self._n_shared += 1
             return known
-        objective = self._objective
-        weights = totals * objective.class_weight
-        leaf = int(weights.sum() - weights.max()) * objective.cost_scale + objective.leaf_penalty
-        may_split = len(path) < objective.depth and self._n_columns > 0 and np.count_nonzero(totals) > 1
-        lower = min(leaf, 2 * objective.leaf_penalty) if may_split else leaf
-        node = self._nodes[key] = _Node(path, totals, n_rows, leaf, lower, leaf)
+        may_split = is_open and len(path) < self._objective.depth and self._n_columns > 0
+        lower = min(leaf, 2 * self._objective.leaf_penalty) if may_split else leaf
+        node = self._nodes[key] = _Node(path, totals, int(totals.sum()), n_rows, leaf, lower, leaf)
         return node
 
     def _close(self, counted: _Node) -> None:
@@ -413,7 +423,7 @@ class CountedSearch:
             if ranking.asked >= 0:
                 return
             if not any(ranking.twins[taken][column] for taken in alike):
-                splits.append(self._make_split(node, column, ranking.costs[ranking.position]))
+                splits += self._make_splits(node, np.array([column], dtype=np.int32), [ranking.costs[ranking.position]])
             ranking.position += 1
         node.ranking = None
 
@@ -441,7 +451,7 @@ class CountedSearch:
         everywhere = node.counts.weight.sum(axis=0)
         inside = counts.weight.sum(axis=0)
         outside = everywhere - inside
-        n_inside, n_outside = everywhere[column], node.totals.sum() - everywhere[column]
+        n_inside, n_outside = everywhere[column], node.weight - everywhere[column]
         same = (inside == n_inside) & (outside == 0)
         opposite = (inside == 0) & (outside == n_outside)
         node.ranking.twins[column] = same | opposite
