@@ -32,10 +32,9 @@ std::span<const T> part(std::span<const T> values, std::size_t begin, std::size_
     return values.empty() ? values : values.subspan(begin * width, n * width);
 }
 
-void append_block(const BitMatrix& matrix, const Subset& all, const Kernels& kernels,
-                  std::vector<std::uint64_t>& out) {
-    out.insert(out.end(), {matrix.n_words, matrix.n_columns, matrix.n_planes, matrix.has_primary ? 1U : 0U,
-                           all.spans.size()});
+void append_block(const BitMatrix& matrix, const Subset& all, const Kernels& kernels, std::vector<std::uint64_t>& out) {
+    out.insert(out.end(),
+               {matrix.n_words, matrix.n_columns, matrix.n_planes, matrix.has_primary ? 1U : 0U, all.spans.size()});
     for (const Span& span : all.spans) {
         out.insert(out.end(), {static_cast<std::uint64_t>(span.class_index), static_cast<std::uint64_t>(span.shift),
                                kernels.count_rows(all.list(span), nullptr)});
@@ -160,8 +159,8 @@ class PathCounter {
                 descend(i, levels_[depth - 1], levels_[depth]);
             }
             if (paths_.answers[i] >= 0) {
-                add(levels_[depth], out_ + static_cast<std::size_t>(paths_.answers[i]) * shape_.n_classes *
-                                               shape_.n_columns);
+                add(levels_[depth],
+                    out_ + static_cast<std::size_t>(paths_.answers[i]) * shape_.n_classes * shape_.n_columns);
             }
         }
     }

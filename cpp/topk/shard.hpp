@@ -1,8 +1,8 @@
 // A part of the rows that is counted where it is, for a search that has no rows of its own.
 //
-// A shard is one array of words, so that it can be stored, sent and read again: blocks of rows, each a header, the spans
-// of its rows and the words of a bit matrix. A block stays in the cache while all subsets are counted on it. Subsets are
-// asked for as paths of splits; those that begin alike are split once.
+// A shard is one array of words, so that it can be stored, sent and read again: blocks of rows, each a header, the
+// spans of its rows and the words of a bit matrix. A block stays in the cache while all subsets are counted on it.
+// Subsets are asked for as paths of splits; those that begin alike are split once.
 #pragma once
 
 #include <cstddef>

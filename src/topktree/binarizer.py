@@ -279,8 +279,13 @@ def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[Row
     rows = _zeros_and_ones(encoded)
     if rows is None:
         return None
+    return rows, binary_columns(features)
+
+
+def binary_columns(features: Sequence[Feature]) -> Columns:
+    """One column per feature, of features that have nothing but 0 and 1."""
     test = np.array([EQUALS if feature.kind == BOOLEAN else AT_MOST for feature in features], dtype=np.uint8)
-    return rows, Columns(np.arange(len(features), dtype=np.int64), test, np.where(test == EQUALS, 1.0, half()))
+    return Columns(np.arange(len(features), dtype=np.int64), test, np.where(test == EQUALS, 1.0, half()))
 
 
 def find_redundant(encoded: FloatArray, columns: Columns) -> NDArray[np.bool_]:

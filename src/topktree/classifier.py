@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
@@ -388,21 +388,27 @@ class TopKTreeClassifier(FittedTree):
 
     def _objective(self, data: TrainingData) -> Objective:
         training = data.training
-        # A path has at most one split per column and one row fewer at every split.
-        depth = min(self.max_depth, len(data.columns), training.table.n_rows - 1)
         return data.work.call(
             make_objective,
             training.y,
             len(training.classes),
-            k=_parameters.candidates_per_level(self.k, depth, len(data.columns)),
-            criterion=self.criterion,
-            min_samples_leaf=min(int(self.min_samples_leaf), training.table.n_rows),
-            min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
-            leaf_penalty=self.leaf_penalty,
             class_weight=training.class_weight,
             sample_weight=training.sample_weight,
-            distinct_splits=bool(self.distinct_splits),
+            **self._wishes(training.table.n_rows, len(data.columns)),
         )
+
+    def _wishes(self, n_rows: int, n_columns: int) -> dict[str, Any]:
+        """What the parameters say of the tree, for an objective."""
+        # A path has at most one split per column and one row fewer at every split.
+        depth = min(self.max_depth, n_columns, n_rows - 1)
+        return {
+            "k": _parameters.candidates_per_level(self.k, depth, n_columns),
+            "criterion": self.criterion,
+            "min_samples_leaf": min(int(self.min_samples_leaf), n_rows),
+            "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
+            "leaf_penalty": self.leaf_penalty,
+            "distinct_splits": bool(self.distinct_splits),
+        }
 
     def _search_options(self, start: float) -> _engine.SearchOptions:
         """What the parameters say of how to search; `start` is when the fit began."""
@@ -441,11 +447,23 @@ class TopKTreeClassifier(FittedTree):
 
     def _store(self, data: TrainingData, objective: Objective, solution: _engine.Solution) -> None:
         training = data.training
+        self._become(solution, objective, data.columns, training.features, training.classes)
+        self.train_errors_: int | None = solution.n_wrong + data.work.call(self._errors_without_weight, training)
+
+    def _become(
+        self,
+        solution: _engine.Solution,
+        objective: Objective,
+        columns: Columns,
+        features: tuple[Feature, ...],
+        classes: NDArray[Any],
+    ) -> None:
+        """Become the tree that was found; its errors on the training rows are still to be set."""
         criterion = self.criterion if isinstance(self.criterion, str) else "entropy"
         searched_all = all(entry == "all" for entry in _parameters.k_per_level(self.k, max(self.max_depth, 1)))
-        self.classes_ = training.classes
-        self.features_ = training.features
-        self.tree_ = make_tree(solution, data.columns, training.features, objective.weight_unit, criterion)
+        self.classes_ = classes
+        self.features_ = features
+        self.tree_ = make_tree(solution, columns, features, objective.weight_unit, criterion)
         self.cost_ = objective.user_cost(solution.cost)
         self.status_ = ("optimal" if searched_all else "complete") if solution.complete else "time_limit"
         trace = [
@@ -455,12 +473,11 @@ class TopKTreeClassifier(FittedTree):
         self.search_: dict[str, Any] = {
             **solution.statistics,
             "trace": trace,
-            "root": list_choices(solution, data.columns, training.features, objective),
+            "root": list_choices(solution, columns, features, objective),
             "n_root": len(solution.statistics["root"]["column"]),
         }
         if hasattr(self, "pruned_alpha_"):  # of an earlier tree
             del self.pruned_alpha_
-        self.train_errors_: int | None = solution.n_wrong + data.work.call(self._errors_without_weight, training)
 
     def _errors_without_weight(self, training: Training) -> int:
         """Rows of weight zero, left out of the fit, that the tree gets wrong."""

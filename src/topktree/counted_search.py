@@ -41,12 +41,12 @@ _N_WEIGHED = 20
 class Answer:
     """Of some paths, (n_paths, n_classes, n_columns): weight and number of the rows that have each column."""
 
-    weight: IntArray  # without class weights
-    rows: IntArray | None  # None: not asked for
+    weight: NDArray[Any]  # of int32 or int64; without class weights
+    rows: NDArray[Any] | None  # None: not asked for
 
     def of(self, i: int) -> Counts:
         """Of path number i."""
-        return Counts(self.weight[i], None if self.rows is None else self.rows[i])
+        return Counts(self.weight[i].astype(np.int64), None if self.rows is None else self.rows[i].astype(np.int64))
 
 
 # Answers some paths; with numbers of rows if the second argument says so. If the third does, it may return None: there
@@ -172,6 +172,16 @@ class CountedSearch:
         leaf, is_open = self._leaf_costs(totals.weight)
         self._root = self._make_node((), totals.weight, int(totals.rows.sum()), leaf, is_open)
 
+    @property
+    def k(self) -> int:
+        """Candidates per node, where they are most."""
+        return self._widest
+
+    @property
+    def best_cost(self) -> int:
+        """Of the best tree known."""
+        return self._root.upper
+
     # Rounds of questions.
 
     def run(self, *, greedy_first: bool = False) -> _engine.Solution:
@@ -182,7 +192,7 @@ class CountedSearch:
         while complete and not self._root.is_solved:
             complete = self._round(lambda: self._widen(lambda k: self._visit(self._root, self._root.upper, k)))
         while complete and (undecided := list(self._undecided(self._root))):
-            complete = self._round(lambda: self._widen(lambda k: self._visit_splits(undecided, k)))  # noqa: B023
+            complete = self._round(lambda: self._widen(lambda k: self._visit_splits(undecided, k)))
         return self._solution(complete)
 
     def _round(self, want: Callable[[], None], *, may_stop: bool = True) -> bool:

@@ -76,6 +76,12 @@ class Table:
         columns = tuple(RawColumn(column.values[rows], column.kind) for column in self.columns)
         return Table(self.names, columns, array, int(np.count_nonzero(rows)))
 
+    def split(self) -> Iterable[RawColumn]:
+        """The columns, also of an array."""
+        if self.array is None:
+            return self.columns
+        return (_raw_column(self.array[:, i], name) for i, name in enumerate(self.names))
+
 
 def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """The columns of `X`; sets, or checks against, the estimator's `n_features_in_` and `feature_names_in_`."""
@@ -83,11 +89,11 @@ def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         # What scikit-learn's validation does of this, without its 0.2 ms, which is most of a small fit.
         estimator.n_features_in_ = X.shape[1]
         vars(estimator).pop("feature_names_in_", None)
-        return Table(_default_names(X.shape[1]), (), X, len(X))
+        return Table(default_names(X.shape[1]), (), X, len(X))
     if _is_frame(X):
         return _read_frame(estimator, X, reset)
     array = validate_data(estimator, _as_array(X), reset=reset, dtype=None, ensure_all_finite=False)
-    names = _default_names(array.shape[1])
+    names = default_names(array.shape[1])
     if array.dtype.kind in "biuf":
         return Table(names, (), array, len(array))
     return Table(names, tuple(_raw_column(array[:, i], names[i]) for i in range(len(names))), None, len(array))
@@ -109,7 +115,7 @@ def learn_features(table: Table, categorical_features: Any, feature_names: Seque
     is_category = check_categorical_features(categorical_features, len(table.names), feature_names)
     if table.array is not None and True not in is_category:
         return _array_features(table.names, table.array)
-    columns = _split(table)
+    columns = table.split()
     return tuple(
         _learn_feature(name, column, wanted)
         for name, column, wanted in zip(table.names, columns, is_category, strict=True)
@@ -136,8 +142,8 @@ def encode(table: Table, features: Sequence[Feature]) -> NDArray[Any]:
     if table.array is not None and (kinds == {NUMBER} or (kinds == {BOOLEAN} and _holds_booleans(table.array))):
         return table.array
     encoded = np.empty((len(features), table.n_rows))
-    for row, column, feature in zip(encoded, _split(table), features, strict=True):
-        row[:] = _codes(column, feature) if feature.kind == CATEGORY else _numbers(column, feature.name)
+    for row, column, feature in zip(encoded, table.split(), features, strict=True):
+        row[:] = _codes(column, feature) if feature.kind == CATEGORY else numbers_of(column, feature.name)
         if feature.kind == BOOLEAN:
             _check_booleans(row, feature.name)
     return encoded.T
@@ -205,7 +211,7 @@ def unique_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)
-def _default_names(n_features: int) -> tuple[str, ...]:
+def default_names(n_features: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(n_features))
 
 
@@ -290,12 +296,6 @@ def _as_array(X: Any) -> Any:
     return X
 
 
-def _split(table: Table) -> Iterable[RawColumn]:
-    if table.array is None:
-        return table.columns
-    return (_raw_column(table.array[:, i], name) for i, name in enumerate(table.names))
-
-
 def _array_features(names: tuple[str, ...], array: NDArray[Any]) -> tuple[Feature, ...]:
     if array.dtype.itemsize == 1:
         return _plain_features(names, BOOLEAN if array.dtype.kind == "b" else NUMBER)
@@ -317,38 +317,69 @@ def _missing_and_extreme(values: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArr
 
 
 def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature:
-    kind = CATEGORY if wanted else column.kind or _kind_of_objects(column.values, name)
+    kind = CATEGORY if wanted else column.kind or kind_of_types(object_types(column.values, name))
     if wanted is False and kind == CATEGORY:
-        example = next((value for value in column.values if not is_missing(value)), None)
-        if example is not None:
-            raise ValueError(
-                f"X must have numbers in {name!r}, which categorical_features leaves out, got {example!r}; list it "
-                'there, or leave categorical_features at "from_dtype"'
-            )
+        check_no_category(column, name)
         kind = NUMBER
     if kind == CATEGORY:
-        lookup = _CategoryLookup()
-        codes = lookup.codes(column.values, name)
-        return Feature(name, kind, lookup.sorted_categories(), bool((codes == _MISSING).any()))
-    missing, extreme = _missing_and_extreme(_numbers(column, name))
-    return Feature(name, kind, (), bool(missing), bool(extreme))
+        categories, missing = categories_of(column, name)
+        return Feature(name, kind, sorted_categories(categories), missing)
+    return Feature(name, kind, (), *missing_and_extreme(numbers_of(column, name)))
 
 
-def _kind_of_objects(values: NDArray[Any], name: str) -> str:
+def check_no_category(column: RawColumn, name: str) -> None:
+    """A column that must not be one of categories may have nothing but missing values."""
+    example = next((value for value in column.values if not is_missing(value)), None)
+    if example is not None:
+        raise ValueError(
+            f"X must have numbers in {name!r}, which categorical_features leaves out, got {example!r}; list it "
+            'there, or leave categorical_features at "from_dtype"'
+        )
+
+
+def categories_of(column: RawColumn, name: str) -> tuple[list[Category], bool]:
+    """The categories of a column in the order in which they appear, and whether values are missing."""
+    lookup = _CategoryLookup()
+    codes = lookup.codes(column.values, name)
+    return lookup.categories, bool((codes == _MISSING).any())
+
+
+def sorted_categories(categories: Iterable[Category]) -> tuple[Category, ...]:
+    """Numbers in order, then strings in order."""
+    return tuple(sorted(categories, key=lambda c: (isinstance(c, str), c)))
+
+
+def missing_and_extreme(values: FloatArray) -> tuple[bool, bool]:
+    """Of numbers (n_rows,): is one missing, is one extreme."""
+    missing, extreme = _missing_and_extreme(values)
+    return bool(missing), bool(extreme)
+
+
+def object_types(values: NDArray[Any], name: str) -> frozenset[str]:
+    """What a column of objects holds, of KINDS and other things; beside a string nothing else matters."""
     types = set(map(type, values))
     if str in types:
-        return CATEGORY
+        return frozenset({CATEGORY})
     types = {type(value) for value in values if not is_missing(value)}
-    if types and all(issubclass(t, (bool, np.bool_)) for t in types):
-        return BOOLEAN
-    if types and all(issubclass(t, (numbers.Number, np.number, np.bool_)) for t in types):
-        return NUMBER
     if types and all(issubclass(t, _DATES) or t.__name__ == "Period" for t in types):
         raise TypeError(_wrong_type(types.pop().__name__, name, True))
-    return CATEGORY
+    return frozenset(_kind_of_type(t) for t in types)
 
 
-def _numbers(column: RawColumn, name: str) -> FloatArray:
+def _kind_of_type(t: type) -> str:
+    if issubclass(t, (bool, np.bool_)):
+        return BOOLEAN
+    return NUMBER if issubclass(t, (numbers.Number, np.number)) else CATEGORY
+
+
+def kind_of_types(types: frozenset[str]) -> str:
+    """What a column is that holds objects of these types, of KINDS: of nothing, categories."""
+    if not types or CATEGORY in types:
+        return CATEGORY
+    return BOOLEAN if types == {BOOLEAN} else NUMBER
+
+
+def numbers_of(column: RawColumn, name: str) -> FloatArray:
     """The column as float64."""
     if column.values.dtype != object:
         return column.values.astype(np.float64)
@@ -423,10 +454,6 @@ class _CategoryLookup(dict[Any, int]):
             raise TypeError(
                 f"X must hold numbers and strings in {name!r}: argument must be a string or a number ({error})"
             ) from None
-
-    def sorted_categories(self) -> tuple[Category, ...]:
-        """Numbers in order, then strings in order."""
-        return tuple(sorted(self._code_of, key=lambda c: (isinstance(c, str), c)))
 
 
 def _feature_index(entry: Any, n_features: int, feature_names: Sequence[str] | None, message: str) -> int:

@@ -102,20 +102,15 @@ def _validate(
     if known is not None:
         classes, indices = known, np.searchsorted(known, classes).astype(np.int32)[indices]
     row_weights = read_weights(sample_weight, table.n_rows)
-    class_weights = _class_weights(estimator.class_weight, classes, labels)
+    class_weight = class_weights(estimator.class_weight, classes)
     has_weight = None if row_weights is None else row_weights > 0
-    if isinstance(class_weights, np.ndarray):
-        has_weight = (class_weights[indices] > 0) & (True if has_weight is None else has_weight)
-        class_weights = np.where(class_weights > 0, class_weights, 1.0)  # of classes without rows
+    if isinstance(class_weight, np.ndarray):
+        has_weight = (class_weight[indices] > 0) & (True if has_weight is None else has_weight)
+        class_weight = np.where(class_weight > 0, class_weight, 1.0)  # of classes without rows
     present = np.arange(len(classes))
     if known is not None or has_weight is not None:
         present = np.flatnonzero(np.bincount(indices if has_weight is None else indices[has_weight]))
-    if len(present) < 2:
-        found = ", ".join(repr(label) for label in classes[present].tolist()) or "none"
-        raise ValueError(
-            "y must have rows of at least two classes with weight (sample_weight times class_weight), "
-            f"got {len(present)} class: {found}"
-        )
+    check_classes(classes[present])
     left_out = None
     if has_weight is not None and not has_weight.all():
         left_out = table.take(~has_weight), indices[~has_weight]
@@ -125,7 +120,7 @@ def _validate(
     features = learn_features(table, estimator.categorical_features, names)
     if known is None:
         warn_of_names(features, table.n_rows)
-    return Training(table, features, indices, classes, row_weights, class_weights, left_out)
+    return Training(table, features, indices, classes, row_weights, class_weight, left_out)
 
 
 def _binarize(
@@ -148,10 +143,18 @@ def _binarize(
     return pack(encoded, columns), columns
 
 
-def _class_weights(
-    class_weight: str | dict[Any, float] | None, classes: NDArray[Any], labels: NDArray[Any]
-) -> FloatArray | str | None:
+def check_classes(present: NDArray[Any]) -> None:
+    """There must be rows with weight of two classes."""
+    if len(present) < 2:
+        found = ", ".join(repr(label) for label in present.tolist()) or "none"
+        raise ValueError(
+            "y must have rows of at least two classes with weight (sample_weight times class_weight), "
+            f"got {len(present)} class: {found}"
+        )
+
+
+def class_weights(class_weight: str | dict[Any, float] | None, classes: NDArray[Any]) -> FloatArray | str | None:
     """A dict as one weight per class; None and "balanced" as they are."""
     if isinstance(class_weight, dict):
-        return np.asarray(compute_class_weight(class_weight, classes=classes, y=labels), dtype=np.float64)
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=np.float64)
     return class_weight

@@ -160,7 +160,8 @@ void test_split_order(Random& random, std::size_t n_rows) {
     const std::size_t n = random.below(12);
     const auto counted = class_cells(values, edges, classes, kClasses, weighted ? weights : std::vector<double>());
     for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-        CHECK(std::equal(cells[cell].begin(), cells[cell].end(), counted.begin() + static_cast<std::ptrdiff_t>(cell * kClasses)));
+        CHECK(std::equal(cells[cell].begin(), cells[cell].end(),
+                         counted.begin() + static_cast<std::ptrdiff_t>(cell * kClasses)));
     }
     const auto order = split_order(counted, kClasses, n);
     std::vector<std::size_t> bounds = {0, edges.size() + 1};

@@ -1,0 +1,103 @@
+// Node by node: errors of every column, then keys, then the best of these.
+#include "ranking.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "candidates.hpp"
+#include "scoring.hpp"
+
+namespace topk {
+namespace {
+
+constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+
+// One node of the arrays.
+class NodeView {
+  public:
+    NodeView(const NodeCounts& nodes, std::size_t i, std::int64_t min_weight)
+        : nodes_(nodes), i_(i), min_weight_(min_weight) {
+        for (std::size_t c = 0; c < nodes.n_classes; ++c) {
+            if (const std::int64_t total = nodes.totals[i * nodes.n_classes + c]; total > 0) {
+                counts_.rows.push_back(nodes.counts.data() + (i * nodes.n_classes + c) * nodes.n_columns);
+                counts_.totals.push_back(total);
+                counts_.class_index.push_back(static_cast<std::int32_t>(c));
+            }
+        }
+    }
+
+    const Counts<std::int64_t>& counts() const { return counts_; }
+    bool is_usable(std::size_t column) const {
+        return nodes_.usable.empty() || nodes_.usable[i_ * nodes_.n_columns + column] != 0;
+    }
+
+    // Of a split on the column; kNone if it cannot be one.
+    std::int64_t errors(std::size_t column) const {
+        std::int64_t weight[2] = {0, 0};
+        std::int64_t heaviest[2] = {0, 0};
+        for (std::size_t c = 0; c < counts_.rows.size(); ++c) {
+            const std::int64_t on_true = counts_.rows[c][column];
+            const std::int64_t on_false = counts_.totals[c] - on_true;
+            weight[0] += on_false;
+            weight[1] += on_true;
+            heaviest[0] = std::max(heaviest[0], on_false);
+            heaviest[1] = std::max(heaviest[1], on_true);
+        }
+        const bool splits = std::min(weight[0], weight[1]) >= min_weight_ && is_usable(column);
+        return splits ? weight[0] + weight[1] - heaviest[0] - heaviest[1] : kNone;
+    }
+
+  private:
+    const NodeCounts& nodes_;
+    std::size_t i_;
+    std::int64_t min_weight_;
+    Counts<std::int64_t> counts_;
+};
+
+void check(const NodeCounts& nodes, std::span<const std::int64_t> limit) {
+    const std::size_t n = nodes.n_nodes;
+    if (nodes.counts.size() != n * nodes.n_classes * nodes.n_columns || nodes.totals.size() != n * nodes.n_classes ||
+        limit.size() != n || !(nodes.usable.empty() || nodes.usable.size() == n * nodes.n_columns)) {
+        throw std::invalid_argument("counts, totals, usable and limit must be of the same nodes");
+    }
+}
+
+}  // namespace
+
+Ranked rank_columns(const NodeCounts& nodes, const Options& options, std::size_t k, std::span<const std::int64_t> limit,
+                    std::int64_t total_weight, const Kernels& kernels) {
+    check(nodes, limit);
+    const Scorer scorer(options, nodes.n_columns, static_cast<std::int32_t>(nodes.n_classes), total_weight,
+                        options.min_weight, kernels);
+    Ranked ranked;
+    ranked.fewest.assign(nodes.n_nodes, kNone);
+    ranked.columns.assign(nodes.n_nodes * k, -1);
+    ranked.errors.assign(nodes.n_nodes * k, 0);
+    std::vector<std::int64_t> errors(nodes.n_columns);
+    std::vector<std::int64_t> keys(nodes.n_columns);
+    std::vector<std::int64_t> best;
+    for (std::size_t i = 0; i < nodes.n_nodes; ++i) {
+        const NodeView node(nodes, i, options.min_weight);
+        for (std::size_t j = 0; j < nodes.n_columns; ++j) {
+            errors[j] = node.errors(j);
+            ranked.fewest[i] = std::min(ranked.fewest[i], errors[j]);
+        }
+        if (ranked.fewest[i] >= limit[i]) {
+            continue;
+        }
+        scorer.keys(node.counts(), nodes.n_columns, keys.data());
+        for (std::size_t j = 0; j < nodes.n_columns; ++j) {
+            keys[j] = errors[j] == kNone ? kNoKey : keys[j];
+        }
+        best_keys(keys.data(), nodes.n_columns, k, best);
+        for (std::size_t r = 0; r < best.size(); ++r) {
+            const std::int32_t column = key_column(best[r]);
+            ranked.columns[i * k + r] = column;
+            ranked.errors[i * k + r] = errors[static_cast<std::size_t>(column)];
+        }
+    }
+    return ranked;
+}
+
+}  // namespace topk

@@ -1,0 +1,84 @@
+"""The candidates of many nodes, from their counts alone.
+
+In: weighted class counts of every column, node by node. Out: the columns of each node from the best score on, with the
+errors of a split there; ties, rounding and limits are those of `_reference.candidates`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _engine, _reference
+from ._problem import FloatArray, IntArray, Objective
+
+NO_LIMIT = int(np.iinfo(np.int64).max)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeCounts:
+    """Of some nodes. Weights are with class weights."""
+
+    true_weight: IntArray  # (n_nodes, n_classes, n_columns): of the rows that have a column
+    totals: IntArray  # (n_nodes, n_classes)
+    usable: NDArray[np.bool_] | None  # (n_nodes, n_columns): which columns leave enough rows on both sides; None: all
+    limit: IntArray  # (n_nodes,): a node is ranked only if its best split of all has fewer errors than this
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Per node k columns, best first, -1 after the last; and the errors of a split on each."""
+
+    columns: NDArray[np.int32]
+    errors: IntArray
+
+
+def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
+    """The candidates of the nodes; `total_weight` is that of all rows of the search."""
+    if callable(objective.criterion):
+        return rank_one_by_one(nodes, k, objective, total_weight)
+    _, columns, errors = _engine.rank_columns(
+        counts=nodes.true_weight,
+        totals=nodes.totals,
+        usable=None if nodes.usable is None else nodes.usable.view(np.uint8),
+        limit=nodes.limit,
+        k=k,
+        criterion=objective.criterion,
+        min_weight=objective.min_weight_leaf,
+        total_weight=total_weight,
+    )
+    return Ranked(columns, errors)
+
+
+def rank_one_by_one(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
+    """The same in NumPy, for criteria of the user's own."""
+    columns = np.full((len(nodes.totals), k), -1, dtype=np.int32)
+    errors = np.zeros((len(nodes.totals), k), dtype=np.int64)
+    unit = _reference.fixed_point(total_weight)
+    for i, (true_side, whole) in enumerate(zip(nodes.true_weight, nodes.totals, strict=True)):
+        right = true_side.T
+        left = whole - right
+        usable = np.minimum(left.sum(axis=1), right.sum(axis=1)) >= objective.min_weight_leaf
+        if nodes.usable is not None:
+            usable &= nodes.usable[i]
+        split_errors = whole.sum() - left.max(axis=1) - right.max(axis=1)
+        admissible = np.flatnonzero(usable)
+        if split_errors[admissible].min(initial=NO_LIMIT) >= nodes.limit[i]:
+            continue
+        scores = _scores(left, right, usable, objective, unit)[admissible]
+        ranked = admissible[np.lexsort((admissible, -scores))][:k]
+        columns[i, : len(ranked)] = ranked
+        errors[i, : len(ranked)] = split_errors[ranked]
+    return Ranked(columns, errors)
+
+
+def _scores(
+    left: IntArray, right: IntArray, usable: NDArray[np.bool_], objective: Objective, unit: float
+) -> IntArray | FloatArray:
+    if not callable(objective.criterion):
+        return _reference.column_scores(left, right, objective, unit)
+    weight = np.float64(objective.weight_unit)
+    score = _engine.checked_criterion(objective.criterion)
+    return score(left * weight, right * weight, usable.view(np.uint8))

@@ -1,0 +1,186 @@
+"""Work on a Dask cluster: parts through functions, results merged in a tree, one answer at the client.
+
+In: a client. Out: results, or an error that says what happened. Scheduling, transport, retries and spilling are Dask's;
+what is here is how many tasks there are, how long the client waits, and that nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+
+from distributed import Client, Future, default_client
+
+# Results that are merged by one task.
+FAN_IN = 8
+# Seconds between looks at the workers while the client waits.
+POLL_SECONDS = 0.5
+# Of a worker's memory, what the shards may take that are counted at once: they may have to be read from its disk.
+SHARE_OF_MEMORY = 0.2
+
+
+class TimeIsUp(Exception):
+    """The deadline came before the answer."""
+
+
+def find_client(client: Client | None) -> Client:
+    """The client given, or the current one."""
+    if client is None:
+        try:
+            client = default_client()
+        except ValueError:
+            raise ValueError(
+                "client must be a distributed.Client where there is no current one, got None: start one with "
+                "distributed.Client()"
+            ) from None
+    if not isinstance(client, Client):
+        raise TypeError(f"client must be a distributed.Client or None, got {client!r}")
+    if client.asynchronous:
+        raise ValueError(f"client must be one that is not asynchronous, got {client!r}")
+    return client
+
+
+class Cluster:
+    """What one fit has on a cluster."""
+
+    def __init__(self, client: Client, worker_timeout: float) -> None:
+        self._client = client
+        self._worker_timeout = worker_timeout
+        self._live: dict[str, Future] = {}
+        self._groups: list[tuple[str, list[Future]]] = []
+        self._grouped_for: dict[str, int] = {}
+
+    def compute(self, tasks: Sequence[Any]) -> list[Future]:
+        """Start delayed tasks, one per part."""
+        return self._keep(self._client.compute(list(tasks), optimize_graph=True, traverse=False))
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Future:
+        """Start one task."""
+        return self._keep([self._client.submit(function, *arguments, pure=False, **options)])[0]
+
+    def reduce(self, parts: Sequence[Future], merge: Callable[..., Any], *arguments: Any) -> Future:
+        """Merge results of parts, some at a time; `merge` gets a list of them."""
+        level = list(parts)
+        while True:
+            chunks = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
+            merged = [self.submit(merge, chunk, *arguments) for chunk in chunks]
+            if level is not parts:
+                self.release(level)
+            level = merged
+            if len(level) == 1:
+                return level[0]
+
+    def result(self, future: Future, deadline: float | None = None) -> Any:
+        """What comes out, as soon as it does; the future is let go. Raises `TimeIsUp` at the deadline."""
+        without_workers = None
+        while True:
+            left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(deadline - time.perf_counter(), 0.001))
+            try:
+                result = future.result(timeout=left)
+                self.release([future])
+                return result
+            except TimeoutError:
+                if future.status == "error":  # the task's own
+                    raise
+            except CancelledError as error:
+                raise RuntimeError(f"the Dask cluster gave up the work of this fit: {error}") from error
+            if deadline is not None and time.perf_counter() >= deadline:
+                raise TimeIsUp
+            without_workers = self._check_workers(without_workers)
+
+    def _check_workers(self, since: float | None) -> float | None:
+        """Since when there are none; None: there are some."""
+        if self._client.status != "running":
+            raise RuntimeError(
+                f"the connection to the Dask scheduler was lost during fit: the client is {self._client.status}"
+            )
+        if self._client.nthreads():
+            return None
+        now = time.perf_counter()
+        if since is not None and now - since > self._worker_timeout:
+            raise RuntimeError(
+                f"all workers of the Dask cluster were lost during fit, and for {self._worker_timeout:g} s no other came "
+                "(worker_timeout)"
+            )
+        return now if since is None else since
+
+    def count(
+        self, shards: Sequence[Future], n_bytes: int, function: Callable[..., Any], question: Any
+    ) -> list[Future]:
+        """The function of some shards at a time, where they are; `n_bytes` is what they take in all."""
+        threads = self._client.nthreads()
+        if threads != self._grouped_for:
+            self._groups = list(self._group(shards, threads, n_bytes / max(len(shards), 1)))
+            self._grouped_for = threads
+        # A task, unlike scattered data, is done again if the worker that has it is lost.
+        shared = self.submit(_same, question)
+        tasks = [
+            self.submit(function, group, shared, workers=[worker] if worker else None, allow_other_workers=bool(worker))
+            for worker, group in self._groups
+        ]
+        self.release([shared])
+        return tasks
+
+    def _group(
+        self, shards: Sequence[Future], threads: dict[str, int], shard_bytes: float
+    ) -> Iterator[tuple[str, list[Future]]]:
+        """Shards that are on one worker, in as many groups as it has threads, or more if they are large."""
+        holders = self._client.who_has(list(shards))
+        by_worker: dict[str, list[Future]] = defaultdict(list)
+        for shard in shards:
+            here = [worker for worker in holders.get(shard.key, ()) if worker in threads]
+            by_worker[min(here, key=lambda worker: len(by_worker[worker])) if here else ""].append(shard)
+        room = SHARE_OF_MEMORY * self._worker_memory() / max(max(threads.values(), default=1), 1)
+        most = max(1, int(room / max(shard_bytes, 1)))
+        for worker, own in by_worker.items():
+            size = min(most, -(-len(own) // max(threads.get(worker, 1), 1)))
+            for start in range(0, len(own), size):
+                yield worker, own[start : start + size]
+
+    def _worker_memory(self) -> float:
+        """Of the smallest worker that has a limit."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        return min((float(w["memory_limit"]) for w in workers if w.get("memory_limit")), default=float("inf"))
+
+    def release(self, futures: Sequence[Future]) -> None:
+        """Let go of results: workers forget what nobody else needs."""
+        for future in futures:
+            if self._live.pop(future.key, None) is not None:
+                future.release()
+
+    def cancel(self, futures: Sequence[Future]) -> None:
+        """Stop the work on these."""
+        self._client.cancel(list(futures), force=True)
+        self.release(futures)
+
+    def close(self) -> None:
+        """Stop what is still at work, and let go of everything."""
+        live = list(self._live.values())
+        self._live.clear()
+        self._groups = []
+        if live and self._client.status == "running":
+            self._client.cancel(live, force=True)
+        for future in live:
+            future.release()
+
+    def _keep(self, futures: Sequence[Future]) -> list[Future]:
+        self._live.update((future.key, future) for future in futures)
+        return list(futures)
+
+
+@contextmanager
+def on_cluster(client: Client, worker_timeout: float) -> Iterator[Cluster]:
+    """A cluster that is left as it was."""
+    cluster = Cluster(client, worker_timeout)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,113 @@
+"""The user's Dask collections as parts: delayed tables, labels and weights of the same rows.
+
+In: a DataFrame or an Array of rows, and labels and weights as Series or Arrays. Out: `Parts`. Nothing is computed here,
+and what is known of the partitions is checked; the rest is when they are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Delayed partitions; those of X, y and sample_weight at one index have the same rows."""
+
+    X: list[Any]
+    y: list[Any]
+    sample_weight: list[Any] | None
+    names: tuple[str, ...] | None  # of the features, if they are strings
+    n_features: int
+
+
+def make_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
+    """The collections as parts."""
+    check_rows("X", X)
+    names, n_features = feature_names(X)
+    tables = _table_parts(X)
+    return Parts(
+        tables,
+        _column_parts("y", y, X, len(tables)),
+        None if sample_weight is None else _column_parts("sample_weight", sample_weight, X, len(tables)),
+        names,
+        n_features,
+    )
+
+
+def check_rows(name: str, X: Any) -> None:
+    """A Dask DataFrame or an Array of two dimensions."""
+    if isinstance(X, dd.DataFrame):
+        return
+    if not isinstance(X, da.Array):
+        raise TypeError(
+            f"{name} must be a Dask DataFrame or Array, got {type(X).__name__}; TopKTreeClassifier takes data in memory"
+        )
+    if X.ndim != 2:
+        raise ValueError(f"{name} must have 2 dimensions, got {X.ndim}")
+
+
+def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
+    """The names of the features, as scikit-learn takes them, and their number."""
+    if isinstance(X, da.Array):
+        if np.isnan(X.shape[1]):
+            raise ValueError(
+                "X must have a known number of columns, got an Array whose shape is not known: see "
+                "its compute_chunk_sizes()"
+            )
+        return None, int(X.shape[1])
+    columns = list(X.columns)
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"X must have columns of different names, got {columns}")
+    strings = [isinstance(name, str) for name in columns]
+    if any(strings) and not all(strings):
+        raise TypeError(f"X must have columns that are all named by strings, or none of them, got {columns}")
+    return (tuple(columns) if columns and all(strings) else None), len(columns)
+
+
+def one_block_wide(X: da.Array) -> da.Array:
+    """The array with all columns in one chunk."""
+    return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
+
+
+def _table_parts(X: Any) -> list[Any]:
+    if isinstance(X, dd.DataFrame):
+        return list(X.to_delayed())
+    return list(one_block_wide(X).to_delayed().ravel())
+
+
+def _column_parts(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
+    if isinstance(column, dd.DataFrame) and len(column.columns) == 1:
+        column = column[column.columns[0]]
+    if isinstance(column, dd.Series):
+        parts = list(column.to_delayed())
+    elif isinstance(column, da.Array):
+        parts = list(_aligned(name, column, X).to_delayed().ravel())
+    else:
+        raise TypeError(
+            f"{name} must be a Dask Series or Array, as X is a Dask collection, got {type(column).__name__}"
+        )
+    if len(parts) != n_parts:
+        raise ValueError(
+            f"{name} must have the partitions of X, {n_parts} of them with the same rows, got {len(parts)} partitions"
+        )
+    return parts
+
+
+def _aligned(name: str, column: da.Array, X: Any) -> da.Array:
+    """The array with the chunks of X, where these are known."""
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if column.ndim != 1:
+        raise ValueError(f"{name} must have 1 dimension, got {column.ndim}")
+    if not isinstance(X, da.Array) or column.chunks[0] == X.chunks[0]:
+        return column
+    if np.isnan([*column.shape, X.shape[0]]).any():
+        return column
+    if column.shape[0] != X.shape[0]:
+        raise ValueError(f"{name} must have as many rows as X, {X.shape[0]}, got {column.shape[0]}")
+    return column.rechunk((X.chunks[0],))
