@@ -212,6 +212,7 @@ def unique_names(names: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def default_names(n_features: int) -> tuple[str, ...]:
+    """Of the features of an array."""
     return tuple(f"x{i}" for i in range(n_features))
 
 

@@ -103,8 +103,8 @@ class Cluster:
         now = time.perf_counter()
         if since is not None and now - since > self._worker_timeout:
             raise RuntimeError(
-                f"all workers of the Dask cluster were lost during fit, and for {self._worker_timeout:g} s no other came "
-                "(worker_timeout)"
+                f"all workers of the Dask cluster were lost during fit, and no other came for {self._worker_timeout:g} "
+                "s (worker_timeout)"
             )
         return now if since is None else since
 

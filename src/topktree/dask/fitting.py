@@ -29,6 +29,7 @@ from .partitions import Parts
 from .rows_in_tree import ColumnTree, add_wrong, column_tree, count_wrong, take_columns, with_row_numbers
 from .shards import DistinctRows, Packing, add_counts, count_shards, make_question, merge_facts, pack_part
 from .target import (
+    Ranges,
     RowTarget,
     Weighing,
     finish_weighing,
@@ -123,7 +124,7 @@ def _weigh(local: TopKTreeClassifier, parts: Parts, cluster: Cluster) -> Weighin
     return finish_weighing(weighing, ranges, merged)
 
 
-def _divisors(shared: Any, y: Any, sample_weight: Any) -> IntArray:
+def _divisors(shared: tuple[Ranges, Weighing], y: Any, sample_weight: Any) -> IntArray:
     ranges, weighing = shared
     return ranges.divisors(weighing, y, sample_weight)
 
@@ -238,7 +239,8 @@ def _search_there(
         if line is not None:
             line(time.perf_counter() - limits.start, search.k, search.n_asked, search.best_cost)
         try:
-            return cluster.result(total, deadline if may_stop else None)
+            answer: Answer = cluster.result(total, deadline if may_stop else None)
+            return answer
         except TimeIsUp:
             cluster.cancel([total])
             return None

@@ -77,5 +77,7 @@ def take_columns(rows: PackedRows, n_columns: int, kept: IntArray) -> PackedRows
     for start in range(0, len(rows), _PART):
         part = np.ascontiguousarray(rows[start : start + _PART])
         flags = np.unpackbits(part.view(np.uint8), axis=1, bitorder="little")[:, kept]
-        taken[start : start + _PART] = _engine.pack_booleans(np.ascontiguousarray(flags))
+        packed = _engine.pack_booleans(np.ascontiguousarray(flags))
+        assert packed is not None
+        taken[start : start + _PART] = packed
     return taken

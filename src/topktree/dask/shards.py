@@ -252,7 +252,9 @@ def add_counts(answers: Sequence[Answer]) -> Answer:
     """The counts of the rows of all answers."""
     rows = [answer.rows for answer in answers if answer.rows is not None]
     weight = np.sum([answer.weight for answer in answers], axis=0, dtype=np.int64)
-    return Answer(_narrow(weight), _narrow(np.sum(rows, axis=0, dtype=np.int64)) if rows else None)
+    return Answer(
+        _narrow(np.asarray(weight)), _narrow(np.asarray(np.sum(rows, axis=0, dtype=np.int64))) if rows else None
+    )
 
 
 def _narrow(counts: IntArray) -> NDArray[Any]:

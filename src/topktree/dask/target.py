@@ -55,7 +55,9 @@ def summarize_target(y: Any, sample_weight: ArrayLike | None) -> TargetSummary |
     np.minimum.at(smallest, indices[weighs], weights[weighs])
     np.maximum.at(largest, indices, weights)
     n_weighing = np.bincount(indices[weighs], minlength=n)
-    return TargetSummary(labels, n_rows, n_weighing, np.bincount(indices, weights, n), smallest, largest)
+    return TargetSummary(
+        labels, n_rows, n_weighing, np.bincount(indices, weights, n).astype(np.float64), smallest, largest
+    )
 
 
 def merge_targets(parts: Sequence[TargetSummary | None]) -> TargetSummary | None:

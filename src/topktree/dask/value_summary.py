@@ -101,4 +101,4 @@ def _spread(last: NDArray[np.intp], cumulated: FloatArray, n: int) -> NDArray[np
     share = np.minimum((cumulated[last] * (n / cumulated[-1])).astype(np.int64), n - 1)
     starts_share = share != np.append(-1, share[:-1])
     ends_share = np.append(share[:-1] != share[1:], True)
-    return last[starts_share | ends_share]
+    return np.asarray(last[starts_share | ends_share])
