@@ -225,10 +225,10 @@ class CountedSearch:
             visit(k)
 
     def _want(self, node: _Node) -> None:
-        """Ask for the node's counts, or for those of a lighter sibling."""
+        """Ask for the node's counts, or for those of a lighter sibling that has not been asked for."""
         lightest = node
         for parent, sibling in node.above:
-            if parent.counts is not None and sibling.weight < lightest.weight:
+            if parent.counts is not None and sibling.is_new and sibling.weight < lightest.weight:
                 lightest = sibling
         self._batch[lightest.path] = lightest
 
