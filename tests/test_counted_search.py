@@ -118,7 +118,7 @@ def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem:
 def test_bounds_spare_most_questions() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=(3000, 8))
-    classes = ((values[:, 0] * values[:, 1] > 0) ^ (rng.random(3000) < 0.05)).astype(np.int32)
+    classes = ((values[:, 0] + values[:, 1] > 0.3) ^ (rng.random(3000) < 0.02)).astype(np.int32)
     columns = (values[:, :, None] <= np.linspace(-1.5, 1.5, 8)).reshape(3000, -1)
     problem = make_problem(columns, classes, k=(6,) * 5)
     search = make_search(problem, Counter(problem))

@@ -33,13 +33,14 @@ class Ranked:
 
     columns: NDArray[np.int32]
     errors: IntArray
+    fewest: IntArray  # per node: errors of the best split of all, NO_LIMIT if there is none
 
 
 def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
     """The candidates of the nodes; `total_weight` is that of all rows of the search."""
     if callable(objective.criterion):
         return rank_one_by_one(nodes, k, objective, total_weight)
-    _, columns, errors = _engine.rank_columns(
+    fewest, columns, errors = _engine.rank_columns(
         counts=nodes.true_weight,
         totals=nodes.totals,
         usable=None if nodes.usable is None else nodes.usable.view(np.uint8),
@@ -49,13 +50,14 @@ def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: 
         min_weight=objective.min_weight_leaf,
         total_weight=total_weight,
     )
-    return Ranked(columns, errors)
+    return Ranked(columns, errors, fewest)
 
 
 def rank_one_by_one(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
     """The same in NumPy, for criteria of the user's own."""
     columns = np.full((len(nodes.totals), k), -1, dtype=np.int32)
     errors = np.zeros((len(nodes.totals), k), dtype=np.int64)
+    fewest = np.full(len(nodes.totals), NO_LIMIT)
     unit = _reference.fixed_point(total_weight)
     for i, (true_side, whole) in enumerate(zip(nodes.true_weight, nodes.totals, strict=True)):
         right = true_side.T
@@ -65,13 +67,14 @@ def rank_one_by_one(nodes: NodeCounts, k: int, objective: Objective, total_weigh
             usable &= nodes.usable[i]
         split_errors = whole.sum() - left.max(axis=1) - right.max(axis=1)
         admissible = np.flatnonzero(usable)
-        if split_errors[admissible].min(initial=NO_LIMIT) >= nodes.limit[i]:
+        fewest[i] = split_errors[admissible].min(initial=NO_LIMIT)
+        if fewest[i] >= nodes.limit[i]:
             continue
         scores = _scores(left, right, usable, objective, unit)[admissible]
         ranked = admissible[np.lexsort((admissible, -scores))][:k]
         columns[i, : len(ranked)] = ranked
         errors[i, : len(ranked)] = split_errors[ranked]
-    return Ranked(columns, errors)
+    return Ranked(columns, errors, fewest)
 
 
 def _scores(

@@ -158,6 +158,7 @@ class CountedSearch:
         self._node_bytes = max(1, 8 * objective.n_classes * n_columns * (2 if self._track_rows else 1))
         self._total_weight = int(totals.weight @ objective.class_weight)
         self._widest = max(objective.k, default=1)
+        self._bounds_sides = objective.min_weight_leaf == 1 and objective.min_samples_leaf == 1
         self._nodes: dict[frozenset[int], _Node] = {}
         self._batch: dict[Path, _Node | None] = {}  # None: only twins are sought there
         self._probes: dict[Path, tuple[_Node, int]] = {}  # the node and the column whose twins a path tells
@@ -249,10 +250,22 @@ class CountedSearch:
         if node.splits is None:
             self._want(node)
             return
-        for split in node.splits[:k]:
+        for split in self._next_splits(node, min(budget, node.upper), k):
             self._visit_split(split, min(budget, node.upper), k)
         if node.ranking is not None and len(node.splits) < k and self._lowest_unknown(node) < min(budget, node.upper):
             self._want_twins(node, node.ranking)
+
+    def _next_splits(self, node: _Node, budget: int, k: int) -> Sequence[_Split]:
+        """The first k candidates; where their children are the last to be split, no more of them than were tried.
+
+        What is tried there bounds the others.
+        """
+        splits = node.splits or []
+        if len(node.path) + 2 < self._objective.depth or not self._bounds_sides:
+            return splits[:k]
+        untried = [split for split in splits if split.lower < split.upper]
+        promising = [split for split in untried if split.lower < budget]
+        return promising[: min(k, max(1, len(splits) - len(untried)))]
 
     def _visit_split(self, split: _Split, budget: int, k: int) -> None:
         if split.children is not None and split.lower < budget:
@@ -324,9 +337,31 @@ class CountedSearch:
         ranked = rank_columns(counts, k, objective, self._total_weight)
         costs = ranked.errors * objective.cost_scale + 2 * objective.leaf_penalty
         n_found = np.count_nonzero(ranked.columns >= 0, axis=1).tolist()
+        if self._bounds_sides:
+            self._bound_siblings(nodes, counts, ranked.fewest)
         for i, node in enumerate(nodes):
             if n_found[i] > 0:
                 self._add_candidates(node, ranked.columns[i, : n_found[i]], costs[i, : n_found[i]].tolist())
+
+    def _bound_siblings(self, nodes: Sequence[_Node], counts: NodeCounts, fewest: IntArray) -> None:
+        """What nodes with nothing but leaves below say of the other sides of splits of their parents.
+
+        Any tree of another side would be one of this node as well, with no more errors than the weight of the rows that
+        the other side lacks. This holds for the best of all columns, not for that of the first k.
+        """
+        scale, penalty = self._objective.cost_scale, self._objective.leaf_penalty
+        for i, node in enumerate(nodes):
+            if not self._is_last(node):
+                continue
+            least = min(node.leaf, int(fewest[i]) * scale + 2 * penalty if fewest[i] < NO_LIMIT else node.leaf)
+            true_weight = counts.true_weight[i].sum(axis=0)
+            weight = int(counts.totals[i].sum())
+            for parent, _ in node.above:
+                splits = [split for split in parent.splits or () if split.children is not None]
+                shared = true_weight[[split.column for split in splits]].tolist()
+                for split, both in zip(splits, shared, strict=True):
+                    for child, lacks in zip(split.children or (), (both, weight - both), strict=False):
+                        _raise(child, least - scale * lacks)
 
     def _most_errors(self, node: _Node) -> int:
         """A node with nothing but leaves below has a candidate only if that has fewer errors than this."""
@@ -556,6 +591,11 @@ class _Tree:
         self.children.append((-1, -1))
         self.totals.append(totals)
         return len(self.column) - 1
+
+
+def _raise(node: _Node, lower: int) -> None:
+    if node.splits is None and lower > node.lower:
+        node.lower = min(lower, node.upper)
 
 
 def _held(node: _Node) -> Counts:
