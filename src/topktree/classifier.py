@@ -21,8 +21,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from . import _engine, _parameters, pruning
+from . import _dask_tasks, _engine, _parameters, pruning
 from ._files import PathLike
+from ._parallel import count_threads
 from ._problem import Objective, ScoreFunction, make_objective
 from ._progress import ProgressLine
 from .binarizer import EQUALS, IS_MISSING, Columns
@@ -414,9 +415,10 @@ class TopKTreeClassifier(FittedTree):
         """What the parameters say of how to search; `start` is when the fit began."""
         cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
         return _engine.SearchOptions(
-            threads=min(joblib.effective_n_jobs(self.n_jobs), MAX_THREADS),
+            threads=min(count_threads(self.n_jobs), MAX_THREADS),
             cache_bytes=min(cache_bytes, 2**62),
             time_limit=None if self.time_limit is None else max(self.time_limit - (time.perf_counter() - start), 1e-9),
+            progress=_dask_tasks.watch(),
         )
 
     def _grow(

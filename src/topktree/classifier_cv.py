@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _parameters
 from ._files import PathLike
+from ._parallel import share
 from ._problem import FloatArray, ScoreFunction
 from ._progress import GridLine
 from .charts import plot_choice
@@ -67,7 +68,7 @@ class TopKTreeClassifierCV(FittedTree):
         every fold, small k first, and a warning says so; the simplest of them is always finished.
     n_jobs : int or None, default=None
         Fits at the same time, in threads (or as joblib's active backend has it); None means 1, -1 all cores. Threads
-        that are left over help within the fits.
+        that are left over help within the fits. Under joblib's Dask backend None and -1 mean all of the cluster.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     criterion, min_samples_leaf, distinct_splits, class_weight, max_thresholds, categorical_features, memory_limit, \
@@ -172,9 +173,10 @@ min_weight_fraction_leaf
             weights = read_weights(sample_weight, len(labels))
             splits = read_splits(self.cv, X, labels, groups, self.random_state)
             known = fold_parameters(tree, data)
+            table, *vectors = share([X, labels, weights], self.n_jobs)
             calls = (
-                joblib.delayed(make_fold)(known, X, labels, weights, data.training.classes, rows, scoring, limits)
-                for rows in splits
+                joblib.delayed(make_fold)(known, table, *vectors, data.training.classes, rows, scoring, limits)
+                for rows in share(splits, self.n_jobs)
             )
             folds: list[Fold] = list(in_parallel(calls, self.n_jobs, limits, in_order=True))
             outcomes = self._evaluate(folds, candidates, scoring, limits)

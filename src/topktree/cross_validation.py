@@ -21,7 +21,9 @@ from typing import Any
 import joblib
 from joblib.parallel import get_active_backend
 
+from . import _dask_tasks
 from ._interruptible import Cancelled, Stop
+from ._parallel import results_of, share
 from .choice import Candidate
 from .folds import Fold
 from .scorers import Scoring
@@ -54,10 +56,19 @@ class OutOfTime(Exception):
 
 @dataclass
 class Limits(Stop):
-    """Shared by all fits that run in threads of this process; others have the state it had when they began."""
+    """Shared by all fits that run in threads of this process; others have the state it had when they were sent."""
 
     deadline: float = math.inf  # of time.monotonic
     longest: float = 0.0  # fit so far, in seconds
+
+    def __getstate__(self) -> dict[str, float]:
+        # The monotonic clock of another machine counts from another moment, and threads do not travel.
+        return {"left": self.deadline - time.monotonic(), "sent": time.time(), "longest": self.longest}
+
+    def __setstate__(self, state: dict[str, float]) -> None:
+        waited = max(time.time() - state["sent"], 0.0)  # in a queue, perhaps
+        deadline = time.monotonic() + state["left"] - waited
+        self.__dict__.update(vars(Limits(deadline=deadline, longest=state["longest"])))
 
     def is_over(self, seconds: float = 0.0) -> bool:
         """Whether a fit that has taken so long must end, so that there is time to fit the choice to all rows."""
@@ -65,10 +76,13 @@ class Limits(Stop):
 
     def watch(self, must_finish: bool) -> Callable[[float, int, int, int], None]:
         """A callback for the engine."""
+        look_at_task = _dask_tasks.watch()
 
         def look(seconds: float, k: int, nodes: int, cost: int) -> None:
             if self.cancelled:
                 raise Cancelled
+            if look_at_task:
+                look_at_task()
             if not must_finish and self.is_over(seconds):
                 raise OutOfTime
 
@@ -89,6 +103,7 @@ def evaluate(
     first = order[0][0]
     known = KnownCosts()
     found: list[Outcome] = []
+    shared = share(folds, n_jobs)
     for wave in order:
         tasks = [(c, f) for c in wave for f in usable]
         threads = _threads_per_fit(n_jobs, len(tasks))
@@ -96,7 +111,7 @@ def evaluate(
             joblib.delayed(fit_and_score)(
                 (c, f),
                 candidates[c],
-                folds[f],
+                shared[f],
                 scoring,
                 limits,
                 threads,
@@ -180,12 +195,8 @@ def fit_and_score(
 
 def in_parallel(calls: Iterable[Any], n_jobs: int | None, limits: Limits, in_order: bool = False) -> Iterator[Any]:
     """Results as they come. Whatever ends this early ends the work that is still going on."""
-    backend, _ = get_active_backend(prefer="threads")
-    return_as = "generator" if in_order else "generator_unordered"
-    if not getattr(backend, "supports_return_generator", False):
-        return_as = "list"
     try:
-        yield from joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)(calls)
+        yield from results_of(calls, n_jobs, prefer="threads", in_order=in_order)
     except BaseException:
         limits.cancel()
         raise

@@ -7,13 +7,14 @@ The one idea: runs go in waves of growing effort, so that one that was stopped a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Protocol
 
-from joblib import Parallel, delayed
+from joblib import delayed
 
+from .._parallel import results_of
 from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Row, Settings, Task
 from .stopwatch import Stopwatch
 from .store import Store
@@ -119,8 +120,7 @@ def _in_parallel(
         else:
             worth_it.append(task)
     calls = (delayed(_caught)(experiment.run, task, settings) for task in worth_it)
-    results: Iterable[tuple[Task, Row]] = Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
-    for task, result in results:
+    for task, result in results_of(calls, jobs):
         yield _complete(experiment, task, result, settings)
 
 
