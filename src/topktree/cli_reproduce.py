@@ -16,7 +16,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ._dask_tasks import WorkerLost
 from .cli_common import FiniteRange
+from .cli_dask import cluster, dask_option
 from .experiments.experiment import FINISHED, Row, Settings
 from .experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
 from .experiments.store import Busy
@@ -64,6 +66,7 @@ def _dataset_names(context: click.Context, parameter: click.Parameter, value: st
     show_default=True,
     help="Runs at a time, -1: one per core. Timing figures always run alone.",
 )
+@dask_option()
 @click.option("--resume/--no-resume", default=True, help="Go on with the runs in DIR (default), or set them aside.")
 @click.option(
     "--splits", metavar="N", type=click.IntRange(1, 100), default=10, show_default=True, help="Of each dataset."
@@ -84,6 +87,7 @@ def reproduce_command(
     data: str | None,
     out: Path,
     jobs: int,
+    dask: str | None,
     resume: bool,
     splits: int,
     sizes: int,
@@ -110,7 +114,8 @@ def reproduce_command(
     settings = Settings(os.path.abspath(data) if data else None, datasets, splits, sizes, max_depth, time_limit)
     screen = Screen()
     try:
-        report = reproduce(names, settings, out, screen, jobs=jobs, resume=resume)
+        with cluster(dask):
+            report = reproduce(names, settings, out, screen, jobs=None if dask else jobs, resume=resume)
     except KeyboardInterrupt:
         screen.stop()
         screen.say(f"Interrupted. What is done is in {out / 'runs'}; the same command (without --no-resume) goes on.")
@@ -118,6 +123,10 @@ def reproduce_command(
     except (OSError, Busy) as error:
         screen.stop()
         screen.say(f"Error: --out {out}: {error}")
+        sys.exit(2)
+    except WorkerLost as error:
+        screen.stop()
+        screen.say(f"Error: --dask {dask}: {error}. What is done is in {out / 'runs'}; the same command goes on.")
         sys.exit(2)
     except BrokenExecutor:
         screen.stop()
