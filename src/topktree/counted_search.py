@@ -167,9 +167,8 @@ class CountedSearch:
         self._trace: list[tuple[float, int, int]] = []
         self._held_bytes = self._most_held = 0
         self._n_counted = self._n_shared = 0
-        self.n_rounds = 0
         self.n_asked = 0  # paths
-        self.n_bytes = 0  # of answers
+        self.rounds: list[dict[str, Any]] = []  # questions, bytes of the answer and seconds until it came
         leaf, is_open = self._leaf_costs(totals.weight)
         self._root = self._make_node((), totals.weight, int(totals.rows.sum()), leaf, is_open)
 
@@ -203,19 +202,22 @@ class CountedSearch:
         self._room = max(1, min(max(MIN_BATCH, self.n_asked), room))
         want()
         paths = list(self._batch)
-        answer = self._ask(paths, self._track_rows, may_stop) if paths else None
+        answer = self._put(paths, self._track_rows, may_stop) if paths else None
         if answer is None:
             return False
-        self._note(answer)
         self._learn(paths, answer)
         if not self._trace or self._root.upper < self._trace[-1][2]:
             self._trace.append((time.perf_counter() - self._start, self._widest, self._root.upper))
         return True
 
-    def _note(self, answer: Answer) -> None:
-        self.n_rounds += 1
-        self.n_asked += len(answer.weight)
-        self.n_bytes += answer.weight.nbytes + (0 if answer.rows is None else answer.rows.nbytes)
+    def _put(self, paths: Sequence[Path], with_rows: bool, may_stop: bool) -> Answer | None:
+        start = time.perf_counter()
+        answer = self._ask(paths, with_rows, may_stop)
+        if answer is not None:
+            n_bytes = answer.weight.nbytes + (0 if answer.rows is None else answer.rows.nbytes)
+            self.n_asked += len(paths)
+            self.rounds.append({"questions": len(paths), "bytes": n_bytes, "seconds": time.perf_counter() - start})
+        return answer
 
     def _widen(self, visit: Callable[[int], None]) -> None:
         """Visit with one candidate per node, then with two, four and so on, until the batch is full."""
@@ -530,10 +532,9 @@ class CountedSearch:
         rows = np.zeros((len(tree.column), self._objective.n_classes), dtype=np.int64)
         rows[0] = self._totals.rows
         if inner:
-            answer = self._ask([tree.path[i] for i in inner], True, False)
+            answer = self._put([tree.path[i] for i in inner], True, False)
             assert answer is not None
             assert answer.rows is not None
-            self._note(answer)
             for i, counts in zip(inner, answer.rows, strict=True):  # parents come first
                 false_child, true_child = tree.children[i]
                 rows[true_child] = counts[:, tree.column[i]]

@@ -68,8 +68,8 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         As of `TopKTreeClassifier`.
     search_ : dict
         As of `TopKTreeClassifier`, and `where` the search was ("client" or "workers"), `n_partitions`,
-        `threshold_error`; on the client the `distinct_rows`; on workers the `rounds`, the `questions` asked in them and
-        the `answer_bytes` that came back.
+        `threshold_error`, and the seconds of the `stages`; on the client the `distinct_rows`; on workers the `rounds`,
+        a dict each: the `questions` asked, the `bytes` of the answer, the `seconds` until it came.
 
     Examples
     --------

@@ -8,7 +8,8 @@ where they are, and the search asks for counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +25,15 @@ from ..classifier import TopKTreeClassifier
 from ..counted_search import Answer, CountedSearch, Limits, Path, Totals
 from ..table import Feature, default_names, warn_of_names
 from .cluster import Cluster, TimeIsUp
-from .features import FeatureRules, columns_of, features_of, merge_features, summarize_features, threshold_error
+from .features import (
+    FeatureRules,
+    FeatureSummary,
+    columns_of,
+    features_of,
+    merge_features,
+    summarize_features,
+    threshold_error,
+)
 from .partitions import Parts
 from .rows_in_tree import ColumnTree, add_wrong, column_tree, count_wrong, take_columns, with_row_numbers
 from .shards import DistinctRows, Packing, add_counts, count_shards, make_question, merge_facts, pack_part
@@ -74,8 +83,10 @@ class Packed:
 
 def fit_tree(local: TopKTreeClassifier, parts: Parts, cluster: Cluster, limits: FitLimits) -> None:
     """Fit the local classifier to the parts."""
-    weighing = _weigh(local, parts, cluster)
-    packed = _pack(local, parts, weighing, cluster, limits)
+    stages = _Stages()
+    with stages.time("labels"):
+        weighing = _weigh(local, parts, cluster)
+    packed = _pack(local, parts, weighing, cluster, limits, stages)
     objective = objective_of_totals(
         packed.totals.weight,
         weighing.n_rows,
@@ -87,17 +98,32 @@ def fit_tree(local: TopKTreeClassifier, parts: Parts, cluster: Cluster, limits: 
     )
     line = ProgressLine(objective.user_cost) if local.verbose else None
     try:
-        if packed.distinct is not None and _can_be_merged(objective):
-            cluster.release(packed.shards)
-            solution, extra = _search_here(local, packed, packed.distinct, objective, limits, line)
-        else:
-            solution, extra = _search_there(local, packed, objective, cluster, limits, line)
+        with stages.time("search"):
+            if packed.distinct is not None and _can_be_merged(objective):
+                cluster.release(packed.shards)
+                solution, extra = _search_here(local, packed, packed.distinct, objective, limits, line)
+            else:
+                solution, extra = _search_there(local, packed, objective, cluster, limits, line)
     finally:
         if line:
             line.close()
     local._become(solution, objective, packed.searched, packed.features, weighing.classes)
-    local.search_ |= extra | {"n_partitions": len(parts.X), "threshold_error": packed.threshold_error}
+    local.search_ |= extra
+    local.search_ |= {"n_partitions": len(parts.X), "threshold_error": packed.threshold_error, "stages": stages.seconds}
     local.train_errors_ = solution.n_wrong + _errors_left_out(column_tree(solution, packed.kept), packed, cluster)
+
+
+class _Stages:
+    """How long the stages of a fit take."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def time(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start
 
 
 def _can_be_merged(objective: Objective) -> bool:
@@ -137,25 +163,39 @@ def _triples(parts: Parts) -> list[tuple[Any, Any, Any]]:
 # Features, columns, bits.
 
 
-def _pack(local: TopKTreeClassifier, parts: Parts, weighing: Weighing, cluster: Cluster, limits: FitLimits) -> Packed:
+def _pack(
+    local: TopKTreeClassifier,
+    parts: Parts,
+    weighing: Weighing,
+    cluster: Cluster,
+    limits: FitLimits,
+    stages: _Stages,
+) -> Packed:
     rules = FeatureRules(parts.names, parts.n_features, local.categorical_features, local.max_thresholds)
     rules.wanted()  # a mistake there need not wait for the workers
-    shared = dask.delayed((weighing, rules), traverse=False)
-    task = dask.delayed(_summarize_part, pure=False)
-    found = cluster.compute([task(shared, *triple, i) for i, triple in enumerate(_triples(parts))])
-    summaries = cluster.result(cluster.reduce(found, merge_features, rules.max_values))
-    cluster.release(found)
+    with stages.time("columns"):
+        summaries = _summarize(parts, weighing, rules, cluster)
     features = features_of(summaries, parts.names or default_names(parts.n_features))
     warn_of_names(features, weighing.n_rows)
     columns, is_binary = columns_of(summaries, features, local.max_thresholds)
     packing = Packing(rules, weighing, features, columns, not is_binary, limits.gather_bytes)
-    shards, facts, left_out = _start_packing(parts, packing, cluster)
-    merged = cluster.result(cluster.reduce(facts, merge_facts, limits.gather_bytes))
+    with stages.time("packing"):
+        shards, facts, left_out = _start_packing(parts, packing, cluster)
+        merged = cluster.result(cluster.reduce(facts, merge_facts, limits.gather_bytes))
     cluster.release(facts)
     kept = np.arange(len(columns)) if is_binary else np.flatnonzero(~redundant_hashes(merged.hashes))
     totals = Totals(merged.weight, merged.rows)
     error = threshold_error(summaries)
     return Packed(weighing, features, columns, kept, totals, merged.distinct, shards, left_out, error)
+
+
+def _summarize(parts: Parts, weighing: Weighing, rules: FeatureRules, cluster: Cluster) -> list[FeatureSummary]:
+    shared = dask.delayed((weighing, rules), traverse=False)
+    task = dask.delayed(_summarize_part, pure=False)
+    found = cluster.compute([task(shared, *triple, i) for i, triple in enumerate(_triples(parts))])
+    summaries: list[FeatureSummary] = cluster.result(cluster.reduce(found, merge_features, rules.max_values))
+    cluster.release(found)
+    return summaries
 
 
 def _summarize_part(shared: Any, X: Any, y: Any, sample_weight: Any, part: int) -> Any:
@@ -257,7 +297,5 @@ def _search_there(
     solution = search.run(greedy_first=deadline is not None)
     return solution, {
         "where": "workers",
-        "rounds": search.n_rounds,
-        "questions": search.n_asked,
-        "answer_bytes": search.n_bytes,
+        "rounds": search.rounds,
     }
