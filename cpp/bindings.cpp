@@ -223,9 +223,8 @@ std::vector<std::uint64_t> empty_rows(std::size_t n_rows, std::size_t n_columns)
     return std::vector<std::uint64_t>(n_rows * ((n_columns + 63) / 64));
 }
 
-NewArray<std::uint64_t> finish_rows(std::vector<std::uint64_t>&& rows, std::size_t n_rows) {
-    const std::size_t words = n_rows == 0 ? 0 : rows.size() / n_rows;
-    return to_numpy(std::move(rows), {n_rows, words});
+NewArray<std::uint64_t> finish_rows(std::vector<std::uint64_t>&& rows, std::size_t n_rows, std::size_t n_columns) {
+    return to_numpy(std::move(rows), {n_rows, (n_columns + 63) / 64});
 }
 
 std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2>& values) {
@@ -235,7 +234,7 @@ std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2
         const nb::gil_scoped_release no_gil;
         binary = topk::pack_booleans(values.data(), values.shape(0), values.shape(1), rows.data());
     }
-    return binary ? std::optional(finish_rows(std::move(rows), values.shape(0))) : std::nullopt;
+    return binary ? std::optional(finish_rows(std::move(rows), values.shape(0), values.shape(1))) : std::nullopt;
 }
 
 // Views of the arrays, which must agree with each other.
@@ -266,7 +265,7 @@ NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Ar
         const nb::gil_scoped_release no_gil;
         topk::pack_features(features.data(), features.shape(1), columns, rows.data());
     }
-    return finish_rows(std::move(rows), features.shape(1));
+    return finish_rows(std::move(rows), features.shape(1), columns.n_columns());
 }
 
 NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Array<double, 1>& entries,

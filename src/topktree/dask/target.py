@@ -90,7 +90,16 @@ def _n_labels(part: TargetSummary) -> int:
 def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int32], FloatArray | None]:
     """Distinct labels, the index of each row's label among them, and weights."""
     labels = read_labels(BaseEstimator(), y)
-    return *number_labels(labels, len(labels)), read_weights(sample_weight, len(labels))
+    return *number_labels(labels, len(labels)), _read_weights(sample_weight, len(labels))
+
+
+def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
+    """Weights of one part, of which all may be zero."""
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight)
+        if weights.shape == (n_rows,) and weights.dtype.kind in "biuf" and not weights.any():
+            return np.zeros(n_rows)
+    return read_weights(sample_weight, n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +169,9 @@ class Ranges:
 
     def divisors(self, weighing: Weighing, y: Any, sample_weight: ArrayLike | None) -> IntArray:
         """Of one part, the common divisor for each unit, of both kinds of weights; see `WeightRange`."""
+        n_units = len(self._units(self.row)) + len(self._units(self.threshold))
+        if len(y) == 0:
+            return np.full(n_units, NO_ROWS)
         labels, indices, weights = _read(y, sample_weight)
         assert weights is not None
         classes = np.searchsorted(weighing.classes, labels).astype(np.int32)[indices]
@@ -170,7 +182,7 @@ class Ranges:
         )
         units = [(span, unit, values) for span, values in both for unit in self._units(span)]
         if not kept.any():
-            return np.full(len(units), NO_ROWS)
+            return np.full(n_units, NO_ROWS)
         return np.array([span.divisor(values, unit) for span, unit, values in units], dtype=np.int64)
 
     def _units(self, span: WeightRange) -> list[float]:
