@@ -7,6 +7,7 @@ try:
 except ImportError as error:
     raise ImportError(f"topktree.dask needs Dask: pip install 'topktree[dask]' ({error})") from error
 
+from . import sizes  # noqa: F401
 from .estimator import DaskTopKTreeClassifier
 
 __all__ = ["DaskTopKTreeClassifier"]
