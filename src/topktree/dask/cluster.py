@@ -6,10 +6,12 @@ what is here is how many tasks there are, how long the client waits, and that no
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,7 +54,7 @@ class Cluster:
         self._worker_timeout = worker_timeout
         self._live: dict[str, Future] = {}
         self._groups: list[tuple[str, list[Future]]] = []
-        self._grouped_for: dict[str, int] = {}
+        self._grouped_for: dict[str, int] | None = None
 
     def compute(self, tasks: Sequence[Any]) -> list[Future]:
         """Start delayed tasks, one per part."""
@@ -63,59 +65,84 @@ class Cluster:
         return self._keep([self._client.submit(function, *arguments, pure=False, **options)])[0]
 
     def reduce(self, parts: Sequence[Future], merge: Callable[..., Any], *arguments: Any) -> Future:
-        """Merge results of parts, some at a time; `merge` gets a list of them."""
+        """Merge results of parts, some at a time, and let go of them; `merge` gets a list of them."""
         level = list(parts)
-        while True:
+        is_merged = False
+        while len(level) > 1 or not is_merged:
             chunks = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
-            merged = [self.submit(merge, chunk, *arguments) for chunk in chunks]
-            if level is not parts:
-                self.release(level)
-            level = merged
-            if len(level) == 1:
-                return level[0]
+            # Before the parts that are still to come: what is merged need not be held.
+            merged = [self.submit(merge, chunk, *arguments, priority=1) for chunk in chunks]
+            self.release(level)
+            level, is_merged = merged, True
+        return level[0]
 
     def result(self, future: Future, deadline: float | None = None) -> Any:
         """What comes out, as soon as it does; the future is let go. Raises `TimeIsUp` at the deadline."""
+        self._check_connection()
+        self._wait(future, deadline)
+        # Fetched once and waited for in pieces: Future.result(timeout) begins again, and a long one would never come.
+        coming = asyncio.run_coroutine_threadsafe(
+            self._client.gather(future, asynchronous=True), self._client.loop.asyncio_loop
+        )
+        try:
+            self._wait(coming, deadline)
+            result = coming.result()
+        except concurrent.futures.CancelledError as error:
+            self._check_connection()
+            raise RuntimeError(f"the Dask cluster gave up the work of this fit: {error}") from error
+        finally:
+            coming.cancel()
+        self.release([future])
+        return result
+
+    def _wait(self, future: Future | concurrent.futures.Future[Any], deadline: float | None) -> None:
+        """Until it is done, or something is wrong."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
         without_workers = None
         while True:
             left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(deadline - time.perf_counter(), 0.001))
-            try:
-                result = future.result(timeout=left)
-                self.release([future])
-                return result
-            except TimeoutError:
-                if future.status == "error":  # the task's own
-                    raise
-            except CancelledError as error:
-                raise RuntimeError(f"the Dask cluster gave up the work of this fit: {error}") from error
+            if done.wait(left):
+                return
             if deadline is not None and time.perf_counter() >= deadline:
                 raise TimeIsUp
             without_workers = self._check_workers(without_workers)
 
-    def _check_workers(self, since: float | None) -> float | None:
-        """Since when there are none; None: there are some."""
+    def _check_connection(self) -> None:
         if self._client.status != "running":
             raise RuntimeError(
                 f"the connection to the Dask scheduler was lost during fit: the client is {self._client.status}"
             )
-        if self._client.nthreads():
+
+    def _check_workers(self, since: float | None) -> float | None:
+        """Since when there are none; None: there are some."""
+        if self._threads():
             return None
         now = time.perf_counter()
         if since is not None and now - since > self._worker_timeout:
             raise RuntimeError(
-                f"all workers of the Dask cluster were lost during fit, and no other came for {self._worker_timeout:g} "
-                "s (worker_timeout)"
+                f"the Dask cluster has had no workers for {self._worker_timeout:g} s (worker_timeout): they were lost "
+                "during fit, or never came"
             )
         return now if since is None else since
+
+    def _threads(self) -> dict[str, int]:
+        """Of every worker."""
+        self._check_connection()
+        try:
+            return dict(self._client.nthreads())
+        except OSError as error:
+            raise RuntimeError(f"the connection to the Dask scheduler was lost during fit: {error}") from error
 
     def count(
         self, shards: Sequence[Future], n_bytes: int, function: Callable[..., Any], question: Any
     ) -> list[Future]:
         """The function of some shards at a time, where they are; `n_bytes` is what they take in all."""
-        threads = self._client.nthreads()
+        threads = self._threads()
         if threads != self._grouped_for:
             self._groups = list(self._group(shards, threads, n_bytes / max(len(shards), 1)))
-            self._grouped_for = threads
+            is_placed = all(worker for worker, _ in self._groups)
+            self._grouped_for = threads if is_placed else None
         # A task, unlike scattered data, is done again if the worker that has it is lost.
         shared = self.submit(_same, question)
         tasks = [
@@ -128,16 +155,20 @@ class Cluster:
     def _group(
         self, shards: Sequence[Future], threads: dict[str, int], shard_bytes: float
     ) -> Iterator[tuple[str, list[Future]]]:
-        """Shards that are on one worker, in as many groups as it has threads, or more if they are large."""
+        """Shards that are on one worker, in as many groups as it has threads, or more if they are large.
+
+        Lost ones, which will be somewhere, are spread over all threads.
+        """
         holders = self._client.who_has(list(shards))
         by_worker: dict[str, list[Future]] = defaultdict(list)
         for shard in shards:
             here = [worker for worker in holders.get(shard.key, ()) if worker in threads]
             by_worker[min(here, key=lambda worker: len(by_worker[worker])) if here else ""].append(shard)
         room = SHARE_OF_MEMORY * self._worker_memory() / max(max(threads.values(), default=1), 1)
-        most = max(1, int(room / max(shard_bytes, 1)))
+        most = max(1, int(min(room / max(shard_bytes, 1), len(shards))))
         for worker, own in by_worker.items():
-            size = min(most, -(-len(own) // max(threads.get(worker, 1), 1)))
+            n_threads = threads[worker] if worker else sum(threads.values())
+            size = max(1, min(most, -(-len(own) // max(n_threads, 1))))
             for start in range(0, len(own), size):
                 yield worker, own[start : start + size]
 
@@ -152,20 +183,11 @@ class Cluster:
             if self._live.pop(future.key, None) is not None:
                 future.release()
 
-    def cancel(self, futures: Sequence[Future]) -> None:
-        """Stop the work on these."""
-        self._client.cancel(list(futures), force=True)
-        self.release(futures)
-
     def close(self) -> None:
-        """Stop what is still at work, and let go of everything."""
-        live = list(self._live.values())
-        self._live.clear()
+        """Let go of everything: nobody else knows of these tasks, so that what is still to be done is not begun."""
+        # Client.cancel is for futures that others hold as well; on tasks that nobody holds it ends the connection.
         self._groups = []
-        if live and self._client.status == "running":
-            self._client.cancel(live, force=True)
-        for future in live:
-            future.release()
+        self.release(list(self._live.values()))
 
     def _keep(self, futures: Sequence[Future]) -> list[Future]:
         self._live.update((future.key, future) for future in futures)

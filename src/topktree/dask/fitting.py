@@ -282,7 +282,7 @@ def _search_there(
             answer: Answer = cluster.result(total, deadline if may_stop else None)
             return answer
         except TimeIsUp:
-            cluster.cancel([total])
+            cluster.release([total])
             return None
 
     held_bytes = _engine.DEFAULT_CACHE_BYTES if local.memory_limit is None else int(local.memory_limit)
