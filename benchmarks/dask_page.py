@@ -104,7 +104,9 @@ def rounds_table(rounds: list[Row]) -> str:
                 f"{longest['bytes'] / 1e6:.2f} MB",
             ]
         )
-    text = "Rounds of the search by counts: all of one fit; seconds of the median and of the longest one, and what it asked"
+    text = (
+        "Rounds of the search by counts: all of one fit; seconds of the median and of the longest, and what that asked"
+    )
     return f"{text}:\n\n{table(head, body)}"
 
 

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib as mpl
@@ -32,6 +33,10 @@ def public_objects():
         if inspect.isfunction(value) and value.__module__ == "topktree.hard" and not name.startswith("_"):
             yield f"hard.{name}", value
     yield from RETURNED.items()
+    if find_spec("distributed") is not None:
+        from topktree.dask import DaskTopKTreeClassifier
+
+        yield "dask.DaskTopKTreeClassifier", DaskTopKTreeClassifier
 
 
 def examples():

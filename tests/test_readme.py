@@ -10,7 +10,8 @@ from sklearn.model_selection import train_test_split
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n+```\n(.*?)```)?", re.DOTALL)
 GUIDES = ["quickstart", "search", "sklearn-users", "optimal-trees", "file-format"]
-PAGES = ["README.md", *(f"docs/{name}.md" for name in GUIDES)]
+ON_A_CLUSTER = pytest.param("docs/beyond-one-machine.md", marks=pytest.mark.serial)
+PAGES = ["README.md", *(f"docs/{name}.md" for name in GUIDES), ON_A_CLUSTER]
 
 
 def read(name):
@@ -21,6 +22,8 @@ def read(name):
 def test_the_examples_of_a_page_print_what_it_says(name, capsys, tmp_path, monkeypatch):
     """One after the other, as a reader types them; rows to validate with are the reader's own."""
     monkeypatch.chdir(tmp_path)
+    if "Client(" in read(name):
+        pytest.importorskip("distributed")
     scope = {}
     blocks = BLOCK.findall(read(name))
     assert blocks

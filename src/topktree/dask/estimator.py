@@ -78,13 +78,11 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     >>> from topktree import datasets
     >>> from topktree.dask import DaskTopKTreeClassifier
     >>> X, y = datasets.load_monks(1, return_X_y=True)
-    >>> X, y = da.from_array(X.to_numpy(), chunks=(100, -1)), da.from_array(y, chunks=100)
-    >>> with Client(processes=False, dashboard_address=None) as client:
-    ...     clf = DaskTopKTreeClassifier(k=4, max_depth=3, client=client).fit(X, y)
-    ...     clf.predict(X).compute()[:3]
-    array([...])
-    >>> clf.to_local().get_n_leaves()
-    7
+    >>> X, y = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     clf = DaskTopKTreeClassifier(max_depth=3).fit(X, y)
+    >>> clf.train_errors_, clf.to_local().get_n_leaves()
+    (48, 7)
     """
 
     def __init__(
@@ -128,7 +126,25 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         self.worker_timeout = worker_timeout
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the tree. An error or Ctrl-C leaves an earlier fit as it was, and nothing on the workers."""
+        """Find the tree. An error or Ctrl-C leaves an earlier fit as it was, and nothing on the workers.
+
+        `X` is a Dask DataFrame or Array; `y` and `sample_weight` are Series or Arrays with the same rows in every
+        partition. Labels and weights are read once or twice before the features, the features twice: what is expensive
+        to compute and fits into the memory of the workers should be persisted first.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from topktree import datasets
+        >>> from topktree.dask import DaskTopKTreeClassifier
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> X, y = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+        >>> with Client(processes=False, dashboard_address=":0") as client:
+        ...     clf = DaskTopKTreeClassifier(max_depth=3).fit(X, y)
+        ...     clf.status_
+        'complete'
+        """
         start = time.perf_counter()
         local = self._unfitted()
         self._check_parameters(local)
@@ -147,17 +163,59 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> da.Array:
-        """The class of each row, as a lazy Array with the partitions of X."""
+        """The class of each row, as a lazy Array with the partitions of X.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from topktree import datasets
+        >>> from topktree.dask import DaskTopKTreeClassifier
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> X, y = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+        >>> with Client(processes=False, dashboard_address=":0") as client:
+        ...     clf = DaskTopKTreeClassifier(max_depth=3).fit(X, y)
+        ...     clf.predict(X).compute()[:3]
+        array([...])
+        """
         local = self.to_local()
         return self._map(X, local.predict, (), local.classes_.dtype)
 
     def predict_proba(self, X: Any) -> da.Array:
-        """Class shares of the training weight in each row's leaf, as a lazy Array with the partitions of X."""
+        """Class shares of the training weight in each row's leaf, as a lazy Array with the partitions of X.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from topktree import datasets
+        >>> from topktree.dask import DaskTopKTreeClassifier
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> X, y = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+        >>> with Client(processes=False, dashboard_address=":0") as client:
+        ...     clf = DaskTopKTreeClassifier(max_depth=3).fit(X, y)
+        ...     clf.predict_proba(X).shape
+        (432, 2)
+        """
         local = self.to_local()
         return self._map(X, local.predict_proba, (len(local.classes_),), np.dtype(np.float64))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy."""
+        """Accuracy, computed at once.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from topktree import datasets
+        >>> from topktree.dask import DaskTopKTreeClassifier
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> X, y = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+        >>> with Client(processes=False, dashboard_address=":0") as client:
+        ...     clf = DaskTopKTreeClassifier(max_depth=3).fit(X, y)
+        ...     round(clf.score(X, y), 3)
+        0.889
+        """
         local = self.to_local()
         parts = make_parts(X, y, sample_weight)
         weights = [None] * len(parts.X) if parts.sample_weight is None else parts.sample_weight
@@ -169,7 +227,20 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return float(right / total)
 
     def to_local(self) -> TopKTreeClassifier:
-        """The fitted tree as a plain `TopKTreeClassifier`, which can be saved, exported, drawn and reported."""
+        """The fitted tree as a plain `TopKTreeClassifier`, which can be saved, exported, drawn and reported.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from distributed import Client
+        >>> from topktree import datasets
+        >>> from topktree.dask import DaskTopKTreeClassifier
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> X, y = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+        >>> with Client(processes=False, dashboard_address=":0") as client:
+        ...     clf = DaskTopKTreeClassifier(max_depth=3).fit(X, y)
+        >>> clf.to_local().save("model.json")
+        """
         check_is_fitted(self)
         local = self._unfitted()
         for name in (*_FITTED, "feature_names_in_"):
