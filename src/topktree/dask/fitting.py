@@ -8,7 +8,8 @@ where they are, and the search asks for counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -190,12 +191,19 @@ def _pack(
 
 
 def _summarize(parts: Parts, weighing: Weighing, rules: FeatureRules, cluster: Cluster) -> list[FeatureSummary]:
-    shared = dask.delayed((weighing, rules), traverse=False)
-    task = dask.delayed(_summarize_part, pure=False)
-    found = cluster.compute([task(shared, *triple, i) for i, triple in enumerate(_triples(parts))])
+    found = cluster.compute(_part_tasks(_summarize_part, (weighing, rules), parts))
     summaries: list[FeatureSummary] = cluster.result(cluster.reduce(found, merge_features, rules.max_values))
     cluster.release(found)
     return summaries
+
+
+def _part_tasks(function: Callable[..., Any], shared: Any, parts: Parts, nout: int | None = None) -> list[Any]:
+    """A task for every part, with what they share and its number."""
+    first = dask.delayed(shared, traverse=False)
+    task = dask.delayed(function, pure=False, nout=nout)
+    # Dask begins with the names that come first: neighbours are done at about the same time, and merged then.
+    name = f"{function.__name__}-{uuid.uuid4().hex}"
+    return [task(first, *triple, i, dask_key_name=f"{name}-{i:09}") for i, triple in enumerate(_triples(parts))]
 
 
 def _summarize_part(shared: Any, X: Any, y: Any, sample_weight: Any, part: int) -> Any:
@@ -216,9 +224,7 @@ def _read_target(X: Any, y: Any, sample_weight: Any, weighing: Weighing, part: i
 
 def _start_packing(parts: Parts, packing: Packing, cluster: Cluster) -> tuple[list[Future], list[Future], list[Future]]:
     """Futures of shards, of facts and of rows that were left out."""
-    shared = dask.delayed(packing, traverse=False)
-    task = dask.delayed(_pack_part, pure=False, nout=3)
-    tasks = [task(shared, *triple, i) for i, triple in enumerate(_triples(parts))]
+    tasks = _part_tasks(_pack_part, packing, parts, nout=3)
     futures = cluster.compute([one for three in tasks for one in three])
     return futures[::3], futures[1::3], futures[2::3]
 
