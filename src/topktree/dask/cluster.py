@@ -58,10 +58,12 @@ class Cluster:
 
     def compute(self, tasks: Sequence[Any]) -> list[Future]:
         """Start delayed tasks, one per part."""
+        self._check_connection()
         return self._keep(self._client.compute(list(tasks), optimize_graph=True, traverse=False))
 
     def submit(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Future:
         """Start one task."""
+        self._check_connection()
         return self._keep([self._client.submit(function, *arguments, pure=False, **options)])[0]
 
     def reduce(self, parts: Sequence[Future], merge: Callable[..., Any], *arguments: Any) -> Future:

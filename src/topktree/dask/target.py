@@ -121,6 +121,7 @@ class Weighing:
     class_weight: FloatArray | str | None  # for the objective
     present: NDArray[np.bool_]  # classes whose rows have weight
     n_rows: int  # with weight
+    n_left_out: int  # without
     threshold_class_weight: FloatArray | None
     row_scale: WeightScale | None = None  # None: every row weighs 1
     threshold_scale: WeightScale | None = None  # None: every row weighs the same
@@ -228,7 +229,8 @@ def start_weighing(
     for_thresholds = weights
     if isinstance(for_thresholds, str):
         for_thresholds = inverse_totals(np.where(weighs, summary.weight, 0.0))
-    weighing = Weighing(summary.labels, weights, weighs, n_rows, for_thresholds)
+    n_left_out = int(summary.n_rows.sum()) - n_rows
+    weighing = Weighing(summary.labels, weights, weighs, n_rows, n_left_out, for_thresholds)
     factor = 1.0 if for_thresholds is None else for_thresholds[weighs]
     smallest, largest = summary.smallest[weighs], summary.largest[weighs]
     bits = exact_weight_bits(n_rows)
