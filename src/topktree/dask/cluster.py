@@ -21,8 +21,9 @@ from distributed import Client, Future, default_client
 FAN_IN = 8
 # Seconds between looks at the workers while the client waits.
 POLL_SECONDS = 0.5
-# Of a worker's memory, what the shards may take that are counted at once: they may have to be read from its disk.
-SHARE_OF_MEMORY = 0.2
+# Of a worker's memory, what the shards may take that are counted at once: they may have to be read from its disk, while
+# those counted before are still there. A fifth had small workers killed.
+SHARE_OF_MEMORY = 0.05
 
 
 class TimeIsUp(Exception):
