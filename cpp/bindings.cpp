@@ -336,7 +336,7 @@ NewArray<std::int64_t> count_shard(const Array<std::uint64_t, 1>& shard, std::si
                                    const Array<std::uint8_t, 1>& side, const Array<std::int64_t, 1>& answers,
                                    std::size_t n_answers, bool count_rows) {
     const topk::Paths paths = {view(depth), view(column), view(side), view(answers)};
-    std::vector<std::int64_t> counts(n_answers * n_classes * n_columns);
+    std::vector<std::int64_t> counts(topk::n_counts({n_columns, n_classes}, n_answers));
     {
         const nb::gil_scoped_release no_gil;
         topk::count_shard(view(shard), {n_columns, n_classes}, paths, n_answers, count_rows, topk::find_kernels(""),

@@ -7,6 +7,7 @@
 
 #include "candidates.hpp"
 #include "scoring.hpp"
+#include "scoring_keys.hpp"
 
 namespace topk {
 namespace {
@@ -55,11 +56,34 @@ class NodeView {
     Counts<std::int64_t> counts_;
 };
 
-void check(const NodeCounts& nodes, std::span<const std::int64_t> limit) {
+void check(bool condition, const char* message) {
+    if (!condition) {
+        throw std::invalid_argument(message);
+    }
+}
+
+void check_sizes(const NodeCounts& nodes, std::size_t k, std::span<const std::int64_t> limit) {
     const std::size_t n = nodes.n_nodes;
-    if (nodes.counts.size() != n * nodes.n_classes * nodes.n_columns || nodes.totals.size() != n * nodes.n_classes ||
-        limit.size() != n || !(nodes.usable.empty() || nodes.usable.size() == n * nodes.n_columns)) {
-        throw std::invalid_argument("counts, totals, usable and limit must be of the same nodes");
+    check(nodes.counts.size() == n * nodes.n_classes * nodes.n_columns && nodes.totals.size() == n * nodes.n_classes &&
+              limit.size() == n && (nodes.usable.empty() || nodes.usable.size() == n * nodes.n_columns),
+          "counts, totals, usable and limit must be of the same nodes");
+    check(nodes.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
+    check(k >= 1 && k <= std::max<std::size_t>(nodes.n_columns, 1), "k must be in [1, n_columns]");
+}
+
+// Terms are looked up by count: one that cannot be would be outside of the table.
+void check_counts(const NodeCounts& nodes, std::int64_t total_weight) {
+    check(total_weight >= 0 && total_weight < std::int64_t{1} << 53, "total_weight must be in [0, 2^53)");
+    for (std::size_t i = 0; i < nodes.n_nodes; ++i) {
+        std::int64_t rest = total_weight;
+        for (std::size_t c = 0; c < nodes.n_classes; ++c) {
+            const std::int64_t total = nodes.totals[i * nodes.n_classes + c];
+            check(total >= 0 && total <= rest, "totals must not be negative, nor be more than total_weight");
+            rest -= total;
+            const auto row = nodes.counts.subspan((i * nodes.n_classes + c) * nodes.n_columns, nodes.n_columns);
+            const bool possible = std::all_of(row.begin(), row.end(), [&](auto n) { return n >= 0 && n <= total; });
+            check(possible, "counts must be in [0, total] of their class");
+        }
     }
 }
 
@@ -67,7 +91,9 @@ void check(const NodeCounts& nodes, std::span<const std::int64_t> limit) {
 
 Ranked rank_columns(const NodeCounts& nodes, const Options& options, std::size_t k, std::span<const std::int64_t> limit,
                     std::int64_t total_weight, const Kernels& kernels) {
-    check(nodes, limit);
+    check_sizes(nodes, k, limit);
+    check_counts(nodes, total_weight);
+    check(options.min_weight >= 1, "min_weight must be at least 1");
     const Scorer scorer(options, nodes.n_columns, static_cast<std::int32_t>(nodes.n_classes), total_weight,
                         options.min_weight, kernels);
     Ranked ranked;

@@ -47,21 +47,24 @@ void append_block(const BitMatrix& matrix, const Subset& all, const Kernels& ker
     append(matrix.primary, matrix.has_primary ? matrix.n_words : 0);
 }
 
+constexpr const char* kCutOff = "shard ends in the middle of a block";
+
 // Takes the fields of blocks off the front of a shard.
 class Reader {
   public:
     explicit Reader(std::span<const std::uint64_t> words) : rest_(words) {}
     bool done() const { return rest_.empty(); }
+    bool has(std::size_t n, std::size_t width) const { return width == 0 || n <= rest_.size() / width; }
 
     std::span<const std::uint64_t> take(std::size_t n) {
-        check(n <= rest_.size(), "shard ends in the middle of a block");
+        check(n <= rest_.size(), kCutOff);
         const auto taken = rest_.first(n);
         rest_ = rest_.subspan(n);
         return taken;
     }
     // n * width words.
     std::span<const std::uint64_t> take(std::size_t n, std::size_t width) {
-        check(width == 0 || n <= rest_.size() / width, "shard ends in the middle of a block");
+        check(has(n, width), kCutOff);
         return take(n * width);
     }
 
@@ -76,16 +79,20 @@ void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all
     matrix.n_columns = header[kColumns];
     matrix.n_planes = header[kPlanes];
     matrix.has_primary = header[kPrimary] != 0;
-    check(matrix.n_columns >= shape.n_columns && matrix.n_columns % kColumnPadding == 0 && matrix.n_planes < 64 &&
-              matrix.n_words < UINT32_MAX,
+    check(matrix.n_columns > 0 && matrix.n_columns >= shape.n_columns && matrix.n_columns % kColumnPadding == 0 &&
+              matrix.n_planes < 63 && matrix.n_words < UINT32_MAX,
           "shard has a block of other columns");
+    check(reader.has(matrix.n_words, matrix.n_columns), kCutOff);
+    // Sums of unweighted rows are of 32 bits.
+    const std::uint64_t max_shift = matrix.has_primary || matrix.n_planes > 0 ? 62 : 30;
     all.words.clear();
     all.masks.clear();
     all.spans.clear();
     const auto spans = reader.take(header[kSpans], kSpanSize);
     for (std::size_t s = 0; s < spans.size(); s += kSpanSize) {
         const auto begin = static_cast<std::uint32_t>(all.words.size());
-        check(spans[s] < shape.n_classes && spans[s + 1] < 63 && spans[s + 2] <= 64 * matrix.n_words,
+        check(spans[s] < shape.n_classes && spans[s + 1] <= max_shift &&
+                  spans[s + 2] <= 64 * (matrix.n_words - all.words.size()),
               "shard has a span of other classes");
         for (std::uint64_t left = spans[s + 2]; left > 0; left -= std::min<std::uint64_t>(left, 64)) {
             all.words.push_back(static_cast<std::uint32_t>(all.words.size()));
@@ -240,6 +247,15 @@ std::vector<std::uint64_t> make_shard(const Data& data, std::size_t block_bytes,
         append_block(matrix, all, kernels, shard);
     }
     return shard;
+}
+
+std::size_t n_counts(ShardShape shape, std::size_t n_answers) {
+    std::size_t n = sizeof(std::int64_t);
+    for (const std::size_t size : {n_answers, shape.n_classes, shape.n_columns}) {
+        check(size == 0 || n <= SIZE_MAX / 2 / size, "n_answers, n_classes and n_columns must be smaller");
+        n *= size;
+    }
+    return n / sizeof(std::int64_t);
 }
 
 void count_shard(std::span<const std::uint64_t> shard, ShardShape shape, const Paths& paths, std::size_t n_answers,

@@ -31,6 +31,9 @@ struct ShardShape {
 // The rows, in blocks of about `block_bytes`. Class weights do not matter.
 std::vector<std::uint64_t> make_shard(const Data& data, std::size_t block_bytes, const Kernels& kernels);
 
+// How many counts there are of so many answers. Throws std::invalid_argument if they are more than memory can have.
+std::size_t n_counts(ShardShape shape, std::size_t n_answers);
+
 // For every answer, class and column the weight of the rows that have the column: (n_answers, n_classes, n_columns),
 // zero on entry. count_rows: their number, whatever they weigh. Throws std::invalid_argument if shard or paths are not
 // what they should be.
