@@ -94,12 +94,11 @@ def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArra
 
 
 def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
-    """Weights of one part, of which all may be zero."""
-    if sample_weight is not None:
-        weights = np.asarray(sample_weight)
-        if weights.shape == (n_rows,) and weights.dtype.kind in "biuf" and not weights.any():
-            return np.zeros(n_rows)
-    return read_weights(sample_weight, n_rows)
+    """Of one part, where all may be zero: scikit-learn refuses that, but other parts may have weight."""
+    values = None if sample_weight is None else np.asarray(sample_weight)
+    if values is not None and values.shape == (n_rows,) and values.dtype.kind in "biuf" and not values.any():
+        return np.zeros(n_rows)
+    return read_weights(values, n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,16 +246,16 @@ def finish_weighing(weighing: Weighing, ranges: Ranges, divisors: IntArray) -> W
     row_scale, threshold_scale = ranges.scales(divisors)
     return replace(
         weighing,
-        row_scale=row_scale if _differ(ranges.row, row_scale) else None,
-        threshold_scale=threshold_scale if _differ(ranges.threshold, threshold_scale) else None,
+        row_scale=row_scale if _ends(ranges.row, row_scale)[1] > 1 else None,
+        threshold_scale=threshold_scale if len({*_ends(ranges.threshold, threshold_scale)}) > 1 else None,
         weight_unit=row_scale.weight_unit,
     )
 
 
-def _differ(span: WeightRange, scale: WeightScale) -> bool:
-    """Whether the integers are not all the same."""
+def _ends(span: WeightRange, scale: WeightScale) -> tuple[int, int]:
+    """The smallest and the largest of the integers."""
     smallest, largest = scale.integers(np.array([span.smallest, span.largest])).tolist()
-    return bool(smallest < largest)
+    return smallest, largest
 
 
 def _range(smallest: FloatArray, largest: FloatArray) -> WeightRange:
