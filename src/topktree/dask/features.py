@@ -69,6 +69,11 @@ class FeatureSummary:
     categories: frozenset[Category] | None = None  # None: not looked for, or too many numbers
     values: ValueSummary | None = None  # of numbers
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether all values are missing: then the type, float64 or what is asked for, says nothing of the others."""
+        return self.types == {NUMBER} and (self.values is None or len(self.values.values) == 0)
+
 
 def read_part(X: Any, rules: FeatureRules, rows: NDArray[np.bool_] | None) -> Table:
     """The table of a part, or the rows of it where `rows` is true."""
@@ -125,11 +130,12 @@ def merge_features(parts: Sequence[list[FeatureSummary] | None], max_values: int
 
 
 def _merge(parts: Sequence[FeatureSummary], max_values: int | None) -> FeatureSummary:
-    types = frozenset[str]().union(*(part.types for part in parts))
+    telling = [part for part in parts if not part.is_empty]
+    types = frozenset[str]().union(*(part.types for part in telling or parts))
     with_values = [part.values for part in parts if part.values is not None]
     # Parts of nothing but missing objects have no numbers; parts of numbers by their type have no categories.
     categories: frozenset[Category] | None = frozenset()
-    for part in parts:
+    for part in telling:
         categories = None if categories is None or part.categories is None else categories | part.categories
     if categories is not None and CATEGORY not in types:
         categories = _unless_many(categories)
