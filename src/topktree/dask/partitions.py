@@ -13,6 +13,8 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 
+from ..table import unique_names
+
 
 @dataclass(frozen=True, eq=False)
 class Parts:
@@ -62,7 +64,7 @@ def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
         return None, int(X.shape[1])
     columns = list(X.columns)
     if len(set(columns)) < len(columns):
-        raise ValueError(f"X must have columns of different names, got {columns}")
+        columns = list(unique_names(tuple(map(str, columns))))  # as `table` does of every partition
     strings = [isinstance(name, str) for name in columns]
     if any(strings) and not all(strings):
         raise TypeError(f"X must have columns that are all named by strings, or none of them, got {columns}")
