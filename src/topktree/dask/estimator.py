@@ -12,18 +12,17 @@ from typing import Any, Self
 
 import dask
 import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _parameters
 from .._problem import ScoreFunction
 from ..classifier import TopKTreeClassifier, restored_on_error
 from .cluster import find_client, on_cluster
 from .fitting import FitLimits, fit_tree
-from .partitions import check_rows, make_parts, one_block_wide
+from .partitions import check_rows, feature_names, make_parts, one_block_wide
 
 # The search on the client descends by calls.
 MAX_DEPTH = 100
@@ -220,7 +219,9 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         parts = make_parts(X, y, sample_weight)
         weights = [None] * len(parts.X) if parts.sample_weight is None else parts.sample_weight
         task = dask.delayed(_score_part, pure=False)
-        sums = dask.compute(*map(task, [local] * len(parts.X), parts.X, parts.y, weights))
+        shared = dask.delayed(local, traverse=False)
+        tasks = [task(shared, *part) for part in zip(parts.X, parts.y, weights, strict=True)]
+        sums = dask.compute(*tasks, scheduler=self.client)
         right, total = np.sum(sums, axis=0)
         if total == 0:
             raise ValueError("X must have rows with weight to be scored, got none in any partition")
@@ -253,9 +254,9 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return TopKTreeClassifier(**{name: value for name, value in parameters.items() if name not in _OWN})
 
     def _check_parameters(self, local: TopKTreeClassifier) -> None:
-        local._check_parameters()
-        if self.max_depth > MAX_DEPTH:
+        if not _parameters.is_int(self.max_depth) or not 0 <= self.max_depth <= MAX_DEPTH:
             raise ValueError(f"max_depth must be an int in [0, {MAX_DEPTH}] on a cluster, got {self.max_depth!r}")
+        local._check_parameters()
         _parameters.check_int("batch_bytes", self.batch_bytes, 1)
         _parameters.check_int("gather_bytes", self.gather_bytes, 0)
         if not _parameters.is_number(self.worker_timeout) or self.worker_timeout < 0:
@@ -266,9 +267,11 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     ) -> da.Array:
         """What `predict` says of every partition, as an array (n_rows, *shape)."""
         check_rows("X", X)
-        n_features = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
+        names, n_features = feature_names(X)
         if n_features != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, as in fit, got {n_features}")
+        if names is not None and hasattr(self, "feature_names_in_"):  # a mistake there need not wait for the workers
+            validate_data(self, X._meta.set_axis(names, axis=1), reset=False, skip_check_array=True)
         if isinstance(X, da.Array):
             X = one_block_wide(X)
             meta = np.empty((0, *shape), dtype=dtype)
@@ -305,7 +308,9 @@ def _predict_part(
 
 def _score_part(local: TopKTreeClassifier, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
     """Weight of the rows that are right, and of all rows."""
-    if len(X) == 0:
+    if len(X) == 0 and len(y) == 0:
         return 0.0, 0.0
-    weight = len(X) if sample_weight is None else float(np.sum(np.asarray(sample_weight)))
-    return (local.score(X, y, sample_weight) * weight if weight else 0.0), float(weight)
+    if sample_weight is None:
+        return float(round(local.score(X, y) * len(X))), float(len(X))
+    weight = float(np.sum(np.asarray(sample_weight)))
+    return (local.score(X, y, sample_weight) * weight if weight else 0.0), weight
