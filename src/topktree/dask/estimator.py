@@ -46,8 +46,8 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     ----------
     k, max_depth, criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds,
     categorical_features, time_limit, verbose, min_weight_fraction_leaf :
-        As of `TopKTreeClassifier`; `max_depth` is at most 100. A time limit is for the search: what comes before it,
-        and the tree of k = 1, are finished in any case.
+        As of `TopKTreeClassifier`; `max_depth` is at most 100. What comes before the search, and the tree of k = 1, are
+        finished whatever the time limit.
     memory_limit : int or None, default=None
         Bytes of counts that the client holds during a search; None: 1 GiB.
     n_jobs : int or None, default=None

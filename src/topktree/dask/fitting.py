@@ -139,7 +139,6 @@ def _weigh(local: TopKTreeClassifier, parts: Parts, cluster: Cluster) -> Weighin
     task = dask.delayed(summarize_target, pure=False)
     summaries = cluster.compute([task(y, weight) for _, y, weight in _triples(parts)])
     summary = cluster.result(cluster.reduce(summaries, merge_targets))
-    cluster.release(summaries)
     weighing, ranges = start_weighing(summary, local.class_weight, parts.sample_weight is not None)
     if ranges is None:
         return weighing
@@ -147,7 +146,6 @@ def _weigh(local: TopKTreeClassifier, parts: Parts, cluster: Cluster) -> Weighin
     task = dask.delayed(_divisors, pure=False)
     divisors = cluster.compute([task(shared, y, weight) for _, y, weight in _triples(parts)])
     merged = cluster.result(cluster.reduce(divisors, merge_divisors))
-    cluster.release(divisors)
     return finish_weighing(weighing, ranges, merged)
 
 
@@ -183,7 +181,6 @@ def _pack(
     with stages.time("packing"):
         shards, facts, left_out = _start_packing(parts, packing, cluster)
         merged = cluster.result(cluster.reduce(facts, merge_facts, limits.gather_bytes))
-    cluster.release(facts)
     kept = np.arange(len(columns)) if is_binary else np.flatnonzero(~redundant_hashes(merged.hashes))
     totals = Totals(merged.weight, merged.rows)
     error = threshold_error(summaries)
@@ -193,7 +190,6 @@ def _pack(
 def _summarize(parts: Parts, weighing: Weighing, rules: FeatureRules, cluster: Cluster) -> list[FeatureSummary]:
     found = cluster.compute(_part_tasks(_summarize_part, (weighing, rules), parts))
     summaries: list[FeatureSummary] = cluster.result(cluster.reduce(found, merge_features, rules.max_values))
-    cluster.release(found)
     return summaries
 
 
@@ -283,7 +279,6 @@ def _search_there(
         question = make_question(paths, columns, with_rows)
         counts = cluster.count(packed.shards, n_bytes, count_shards, question)
         total = cluster.reduce(counts, add_counts)
-        cluster.release(counts)
         if line is not None:
             line(time.perf_counter() - limits.start, search.k, search.n_asked, search.best_cost)
         try:
