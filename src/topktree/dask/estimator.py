@@ -22,7 +22,7 @@ from .._problem import ScoreFunction
 from ..classifier import TopKTreeClassifier, restored_on_error
 from .cluster import find_client, on_cluster
 from .fitting import FitLimits, fit_tree
-from .partitions import check_rows, feature_names, make_parts, one_block_wide
+from .partitions import check_rows, feature_names, frame_parts, make_parts, one_block_wide
 
 # The search on the client descends by calls.
 MAX_DEPTH = 100
@@ -280,7 +280,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         task = dask.delayed(_predict_part, pure=False)
         shared = dask.delayed(predict, traverse=False)
         arrays = [
-            da.from_delayed(task(part, shared, shape, dtype), (np.nan, *shape), dtype=dtype) for part in X.to_delayed()
+            da.from_delayed(task(part, shared, shape, dtype), (np.nan, *shape), dtype=dtype) for part in frame_parts(X)
         ]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
 

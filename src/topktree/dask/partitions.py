@@ -78,11 +78,11 @@ def one_block_wide(X: da.Array) -> da.Array:
 
 def _table_parts(X: Any) -> list[Any]:
     if isinstance(X, dd.DataFrame):
-        return _frame_parts(X)
+        return frame_parts(X)
     return list(one_block_wide(X).to_delayed().ravel())
 
 
-def _frame_parts(frame: Any) -> list[Any]:
+def frame_parts(frame: Any) -> list[Any]:
     """The partitions as they are: the whole optimizer merges those of Parquet files, of y more than of X."""
     return list(frame.simplify().to_delayed(optimize_graph=False))
 
@@ -91,7 +91,7 @@ def _column_parts(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
     if isinstance(column, dd.DataFrame) and len(column.columns) == 1:
         column = column[column.columns[0]]
     if isinstance(column, dd.Series):
-        parts = _frame_parts(column)
+        parts = frame_parts(column)
     elif isinstance(column, da.Array):
         parts = list(_aligned(name, column, X).to_delayed().ravel())
     else:
