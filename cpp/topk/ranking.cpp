@@ -68,7 +68,7 @@ void check_sizes(const NodeCounts& nodes, std::size_t k, std::span<const std::in
               limit.size() == n && (nodes.usable.empty() || nodes.usable.size() == n * nodes.n_columns),
           "counts, totals, usable and limit must be of the same nodes");
     check(nodes.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
-    check(k >= 1 && k <= std::max<std::size_t>(nodes.n_columns, 1), "k must be in [1, n_columns]");
+    check(k >= 1 && k < static_cast<std::size_t>(kMaxColumns), "k must be in [1, 2^24 - 1)");
 }
 
 // Terms are looked up by count: one that cannot be would be outside of the table.
