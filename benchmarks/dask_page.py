@@ -186,7 +186,7 @@ def model_text(fits: list[Row], rounds: list[Row]) -> str:
     return f"""The cost model, fitted to all rounds (least squares of relative errors; half of the rounds are within
 {100 * model.error:.0f} % of it), with q the questions of a round and r the rows of a worker:
 
-    seconds of a round = {model.fixed:.3f} + {model.per_question:.2g} q + {model.per_row:.2g} q r
+    seconds of a round = {model.fixed:.3f} + q ({model.per_question:.2g} + {model.per_row:.2g} r)
 
     seconds before the search = {model.stage_fixed:.2f} + {model.stage_per_row:.2g} r
 
