@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from problems import label
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -162,7 +163,7 @@ def prefer_few(left, right):
         {"class_weight": {7: 1}},
         {"class_weight": {0: 0}},
     ],
-    ids=str,
+    ids=label,
 )
 def test_parameters(client, parameters):
     check(client, X, **parameters)
