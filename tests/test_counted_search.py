@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from problems import CRITERIA, Problem, assert_identical, assert_same_tree, hard_problems, make_problem, problems
 
 from topktree import _engine, counted_search
+from topktree.counted_nodes import Answer, Path
 from topktree.counted_ranking import NO_LIMIT, NodeCounts, rank_columns, rank_one_by_one
-from topktree.counted_search import Answer, CountedSearch, Limits, Path, Totals
+from topktree.counted_search import CountedSearch, Limits, Totals
 
 pytest.importorskip("distributed")
 
@@ -115,6 +116,46 @@ def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem:
         assert all(len(paths) * node_bytes <= limit for paths in counter.questions)
 
 
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 2**32 - 1), batches)
+def test_nested_columns_and_nodes_that_many_paths_lead_to(seed: int, options: dict) -> None:
+    """Sides of neighbouring thresholds bound each other, and bounds that were raised reach all nodes above."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(15, 60))
+    values = rng.random((n, 3))
+    columns = (values[:, :, None] <= np.linspace(0.2, 0.8, 4)).reshape(n, -1)
+    signal = (values[:, 0] + values[:, 1] > 1) ^ (values[:, 2] < 0.2)
+    classes = (signal ^ (rng.random(n) < 0.1)).astype(np.int32)
+    classes[:2] = 0, 1
+    penalty: float | str = [0.0, 0.02, "tie"][rng.integers(3)]
+    problem = make_problem(columns, classes, k=(int(rng.integers(4, 13)),) * 3, leaf_penalty=penalty)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counted_search, "MIN_BATCH", options["min_batch"])
+        search = make_search(problem, Counter(problem, options["n_parts"]), options["limits"])
+        solution = search.run(greedy_first=options["greedy_first"])
+    assert solution.complete
+    assert_identical(solution, problem.engine())
+    for node in search._nodes.values():
+        if node.splits and not node.is_solved:
+            assert node.lower == min([node.leaf, *(split.lower for split in node.splits)])
+
+
+def log_criterion(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Sums of many terms, whose last bits depend on the order in which they are added up."""
+    return sum(
+        (side * np.log(np.maximum(side, 1) / side.sum(axis=1, keepdims=True))).sum(axis=1) for side in (left, right)
+    )
+
+
+@some
+@given(st.integers(0, 2**32 - 1))
+def test_a_criterion_of_the_users_own_sees_the_same_arrays(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = rng.random((120, 12)) < 0.5
+    problem = make_problem(columns, rng.integers(0, 9, 120).astype(np.int32), k=(3, 3), criterion=log_criterion)
+    assert_identical(make_search(problem, Counter(problem)).run(), problem.engine())
+
+
 def test_bounds_spare_most_questions() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=(3000, 8))
@@ -170,3 +211,4 @@ def test_columns_are_ranked_as_in_numpy(seed: int, criterion: str) -> None:
     fast, slow = (rank(nodes, k, objective, total) for rank in (rank_columns, rank_one_by_one))
     np.testing.assert_array_equal(fast.columns, slow.columns)
     np.testing.assert_array_equal(fast.errors, slow.errors)
+    np.testing.assert_array_equal(fast.fewest, slow.fewest)

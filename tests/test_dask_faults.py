@@ -362,7 +362,7 @@ def test_a_time_limit_within_a_round(client, monkeypatch, tmp_path):
     result, waited = cluster.Cluster.result, []
 
     def close_gate(self, future, deadline=None):
-        """From the second round on that may be given up."""
+        """From the first round on that may be given up."""
         if deadline is not None:
             waited.append(1)
             gate.unlink(missing_ok=True)

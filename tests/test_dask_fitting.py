@@ -15,7 +15,7 @@ from dask_parts import assert_same_fit, fit_parts
 from topktree import TopKTreeClassifier
 from topktree._problem import integer_weights, threshold_weights
 from topktree.dask.target import finish_weighing, merge_divisors, merge_targets, start_weighing, summarize_target
-from topktree.dask.value_summary import ValueSummary, merge, summarize
+from topktree.dask.value_summary import MAX_VALUES, ValueSummary, merge, summarize
 from topktree.thresholds import Target, quantile_thresholds
 
 many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -93,6 +93,18 @@ def test_summaries_that_are_thinned_out_say_how_wrong_they_are(seed: int, max_va
     for value in np.unique(values[present]):
         missed = weights[values <= value].sum() - below[np.searchsorted(summary.values, value, side="right")]
         assert 0 <= missed <= summary.error * total * (1 + 1e-9)
+
+
+def test_summaries_of_many_values_place_quantiles_where_they_are():
+    rng = np.random.default_rng(0)
+    values, classes = rng.exponential(size=60_000), np.zeros(60_000, dtype=np.int32)
+    parts = [summarize(values[i::9], classes[i::9], 1, None, MAX_VALUES) for i in range(9)]
+    summary = merge(parts, MAX_VALUES)
+    assert 0 < summary.error < 0.001
+    found = summary.thresholds(15)
+    shares = np.searchsorted(np.sort(values), found, side="right") / len(values)
+    wanted = np.searchsorted(np.sort(values), quantile_thresholds(values, 15, None, Target(classes, 1)), side="right")
+    np.testing.assert_allclose(shares, wanted / len(values), atol=2 * summary.error)
 
 
 def _rows(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from . import _engine
 from ._problem import IntArray, Objective
+from .counted_nodes import Answer, Counts, Node, Path, Ranking, Split, Tree, held
 from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
 
 if TYPE_CHECKING:
     from ._core import Statistics
 
-# Splits from the root on, each twice its column, plus one for the true side.
-Path = tuple[int, ...]
 
 # So many nodes may be asked for in any case: fewer are not worth a round trip.
 MIN_BATCH = 32
@@ -37,34 +36,9 @@ _PART = 2**19
 _N_WEIGHED = 20
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """Of some paths, (n_paths, n_classes, n_columns): weight and number of the rows that have each column."""
-
-    weight: NDArray[Any]  # of int32 or int64; without class weights
-    rows: NDArray[Any] | None  # None: not asked for
-
-    def of(self, i: int) -> Counts:
-        """Of path number i."""
-        return Counts(self.weight[i].astype(np.int64), None if self.rows is None else self.rows[i].astype(np.int64))
-
-
 # Answers some paths; with numbers of rows if the second argument says so. If the third does, it may return None: there
 # is no time left.
 Ask = Callable[[Sequence[Path], bool, bool], Answer | None]
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Of one node, (n_classes, n_columns)."""
-
-    weight: IntArray
-    rows: IntArray | None
-
-    def less(self, other: Counts) -> Counts:
-        """Of the rows that the other does not have."""
-        rows = None if self.rows is None or other.rows is None else self.rows - other.rows
-        return Counts(self.weight - other.weight, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,55 +57,8 @@ class Limits:
     held_bytes: int = 2**30
 
 
-@dataclass(eq=False, slots=True)
-class _Node:
-    path: Path
-    totals: IntArray  # (n_classes,), without class weights
-    weight: int
-    n_rows: int  # if numbers of rows are asked for
-    leaf: int  # cost as a leaf
-    lower: int
-    upper: int
-    counts: Counts | None = None  # as long as they may be needed
-    splits: list[_Split] | None = None  # by rank; None: not counted yet
-    ranking: _Ranking | None = None  # if there may be candidates that are not known yet
-    above: list[tuple[_Node, _Node]] = field(default_factory=list)  # parents, and the siblings there
-
-    @property
-    def is_solved(self) -> bool:
-        return self.lower == self.upper
-
-    @property
-    def is_new(self) -> bool:
-        """Whether its counts would tell something."""
-        return self.splits is None and self.lower < self.upper
-
-
-@dataclass(eq=False, slots=True)
-class _Split:
-    column: int
-    cost: int  # with leaves below
-    true_side: IntArray  # (n_classes,), as the totals of a node
-    children: tuple[_Node, _Node] | None  # false, true; None: nothing may be below but leaves
-
-    @property
-    def lower(self) -> int:
-        return self.cost if self.children is None else self.children[0].lower + self.children[1].lower
-
-    @property
-    def upper(self) -> int:
-        return self.cost if self.children is None else self.children[0].upper + self.children[1].upper
-
-
-@dataclass(eq=False, slots=True)
-class _Ranking:
-    """All columns of a node by rank, where those do not count that split its rows as an earlier one does."""
-
-    columns: list[int]
-    costs: list[int]  # with leaves below
-    position: int = 0  # of the first that is not known to count
-    twins: dict[int, NDArray[np.bool_]] = field(default_factory=dict)  # of columns that count: which split alike
-    asked: int = -1  # the column whose twins must be known next
+class _NoTime(Exception):
+    """The answer would come too late."""
 
 
 class CountedSearch:
@@ -159,10 +86,11 @@ class CountedSearch:
         self._total_weight = int(totals.weight @ objective.class_weight)
         self._widest = max(objective.k, default=1)
         self._bounds_sides = objective.min_weight_leaf == 1 and objective.min_samples_leaf == 1
-        self._nodes: dict[frozenset[int], _Node] = {}
-        self._batch: dict[Path, _Node | None] = {}  # None: only twins are sought there
-        self._probes: dict[Path, tuple[_Node, int]] = {}  # the node and the column whose twins a path tells
+        self._nodes: dict[frozenset[int], Node] = {}
+        self._batch: dict[Path, Node | None] = {}  # None: only twins are sought there
+        self._probes: dict[Path, tuple[Node, int]] = {}  # the node and the column whose twins a path tells
         self._room = 0  # paths that the batch may have
+        self._stale: list[Node] = []  # above nodes whose bounds were raised
         self._start = time.perf_counter()
         self._trace: list[tuple[float, int, int]] = []
         self._held_bytes = self._most_held = 0
@@ -188,46 +116,53 @@ class CountedSearch:
         """The tree. `greedy_first`: that of k = 1 is made sure of before there may be no time left."""
         while greedy_first and self._round(self._want_greedy, may_stop=False):
             pass
-        complete = True
-        while complete and not self._root.is_solved:
-            complete = self._round(lambda: self._widen(lambda k: self._visit(self._root, self._root.upper, k)))
-        while complete and (undecided := list(self._undecided(self._root))):
-            complete = self._round(lambda: self._widen(lambda k: self._visit_splits(undecided, k)))
-        return self._solution(complete)
+        try:
+            while not self._root.is_solved:
+                self._ask_round(lambda k: self._visit(self._root, self._root.upper, k))
+            while undecided := list(self._undecided(self._root)):
+                self._ask_round(lambda k: self._visit_splits(undecided, k))
+        except _NoTime:
+            return self._solution(False)
+        return self._solution(True)
+
+    def _ask_round(self, visit: Callable[[int], None]) -> None:
+        """Visit with one candidate per node, then with two, four and so on until the batch is full; and ask."""
+
+        def widen() -> None:
+            k = 1
+            visit(k)
+            while k < self._widest and len(self._batch) < self._room:
+                k *= 2
+                visit(k)
+
+        if not self._round(widen):
+            raise RuntimeError("the search has nothing left to ask, and no tree: this is a fault of topktree")
 
     def _round(self, want: Callable[[], None], *, may_stop: bool = True) -> bool:
-        """Ask for what `want` wants. False: that is nothing, or there is no time left."""
+        """Ask for what `want` wants. False: that is nothing."""
         self._batch, self._probes = {}, {}
         room = min(self._limits.batch_bytes, self._limits.held_bytes - self._held_bytes) // self._node_bytes
         self._room = max(1, min(max(MIN_BATCH, self.n_asked), room))
         want()
         paths = list(self._batch)
-        answer = self._put(paths, self._track_rows, may_stop) if paths else None
-        if answer is None:
+        if not paths:
             return False
-        self._learn(paths, answer)
+        self._learn(paths, self._put(paths, self._track_rows, may_stop))
         if not self._trace or self._root.upper < self._trace[-1][2]:
             self._trace.append((time.perf_counter() - self._start, self._widest, self._root.upper))
         return True
 
-    def _put(self, paths: Sequence[Path], with_rows: bool, may_stop: bool) -> Answer | None:
+    def _put(self, paths: Sequence[Path], with_rows: bool, may_stop: bool) -> Answer:
         start = time.perf_counter()
         answer = self._ask(paths, with_rows, may_stop)
-        if answer is not None:
-            n_bytes = answer.weight.nbytes + (0 if answer.rows is None else answer.rows.nbytes)
-            self.n_asked += len(paths)
-            self.rounds.append({"questions": len(paths), "bytes": n_bytes, "seconds": time.perf_counter() - start})
+        if answer is None:
+            raise _NoTime
+        n_bytes = answer.weight.nbytes + (0 if answer.rows is None else answer.rows.nbytes)
+        self.n_asked += len(paths)
+        self.rounds.append({"questions": len(paths), "bytes": n_bytes, "seconds": time.perf_counter() - start})
         return answer
 
-    def _widen(self, visit: Callable[[int], None]) -> None:
-        """Visit with one candidate per node, then with two, four and so on, until the batch is full."""
-        k = 1
-        visit(k)
-        while k < self._widest and len(self._batch) < self._room:
-            k *= 2
-            visit(k)
-
-    def _want(self, node: _Node) -> None:
+    def _want(self, node: Node) -> None:
         """Ask for the node's counts, or for those of a lighter sibling that has not been asked for."""
         lightest = node
         for parent, sibling in node.above:
@@ -238,14 +173,14 @@ class CountedSearch:
     def _want_greedy(self) -> None:
         """What is not known yet of the tree of k = 1."""
         stack = [self._root]
-        while stack:
+        while stack and len(self._batch) < self._room:
             node = stack.pop()
             if node.is_new:
                 self._want(node)
             elif node.splits and not node.is_solved:
                 stack += node.splits[0].children or ()
 
-    def _visit(self, node: _Node, budget: int, k: int) -> None:
+    def _visit(self, node: Node, budget: int, k: int) -> None:
         """Want what decides whether the node costs less than `budget`, as far as its first k candidates go."""
         if node.lower >= min(budget, node.upper) or len(self._batch) >= self._room:
             return
@@ -254,10 +189,11 @@ class CountedSearch:
             return
         for split in self._next_splits(node, min(budget, node.upper), k):
             self._visit_split(split, min(budget, node.upper), k)
-        if node.ranking is not None and len(node.splits) < k and self._lowest_unknown(node) < min(budget, node.upper):
+        is_wanted = len(node.splits) < k and self._lowest_unknown(node) < min(budget, node.upper)
+        if node.ranking is not None and is_wanted and len(self._batch) < self._room:
             self._want_twins(node, node.ranking)
 
-    def _next_splits(self, node: _Node, budget: int, k: int) -> Sequence[_Split]:
+    def _next_splits(self, node: Node, budget: int, k: int) -> Sequence[Split]:
         """The first k candidates; where their children are the last to be split, no more of them than were tried.
 
         What is tried there bounds the others.
@@ -269,17 +205,17 @@ class CountedSearch:
         promising = [split for split in untried if split.lower < budget]
         return promising[: min(k, max(1, len(splits) - len(untried)))]
 
-    def _visit_split(self, split: _Split, budget: int, k: int) -> None:
+    def _visit_split(self, split: Split, budget: int, k: int) -> None:
         if split.children is not None and split.lower < budget:
             false_child, true_child = split.children
             self._visit(false_child, budget - true_child.lower, k)
             self._visit(true_child, budget - false_child.lower, k)
 
-    def _visit_splits(self, splits: Iterable[tuple[_Split, int]], k: int) -> None:
+    def _visit_splits(self, splits: Iterable[tuple[Split, int]], k: int) -> None:
         for split, budget in splits:
             self._visit_split(split, budget, k)
 
-    def _undecided(self, node: _Node) -> Iterator[tuple[_Split, int]]:
+    def _undecided(self, node: Node) -> Iterator[tuple[Split, int]]:
         """Splits that may cost as little as the best of their node and come before it, with a budget; in the tree."""
         if node.upper == node.leaf:
             return
@@ -295,7 +231,7 @@ class CountedSearch:
     # What the answers tell.
 
     def _learn(self, paths: Sequence[Path], answer: Answer) -> None:
-        counted: list[_Node] = []
+        counted: list[Node] = []
         for i, path in enumerate(paths):
             counts = answer.of(i)
             if path in self._probes:
@@ -313,11 +249,10 @@ class CountedSearch:
             self._evaluate(counted[start : start + size])
         for node, _ in self._probes.values():
             self._take_distinct(node)
-            self._close(node)
-        for node in counted:
-            self._close(node)
+            counted.append(node)
+        self._update(counted)
 
-    def _set_counts(self, node: _Node, counts: Counts, counted: list[_Node]) -> None:
+    def _set_counts(self, node: Node, counts: Counts, counted: list[Node]) -> None:
         node.counts = counts
         node.splits = []
         self._n_counted += 1
@@ -325,13 +260,13 @@ class CountedSearch:
         self._most_held = max(self._most_held, self._held_bytes)
         counted.append(node)
 
-    def _evaluate(self, nodes: Sequence[_Node]) -> None:
+    def _evaluate(self, nodes: Sequence[Node]) -> None:
         """Find the candidates of nodes that have been counted."""
         objective = self._objective
         totals = np.stack([node.totals for node in nodes])
         k = self._n_columns if objective.distinct_splits else max(objective.k[len(node.path)] for node in nodes)
         counts = NodeCounts(
-            np.stack([_held(node).weight for node in nodes]) * objective.class_weight[:, None],
+            np.stack([held(node).weight for node in nodes]) * objective.class_weight[:, None],
             totals * objective.class_weight,
             self._have_rows(nodes),
             np.array([self._most_errors(node) for node in nodes]),
@@ -345,7 +280,7 @@ class CountedSearch:
             if n_found[i] > 0:
                 self._add_candidates(node, ranked.columns[i, : n_found[i]], costs[i, : n_found[i]].tolist())
 
-    def _bound_siblings(self, nodes: Sequence[_Node], counts: NodeCounts, fewest: IntArray) -> None:
+    def _bound_siblings(self, nodes: Sequence[Node], counts: NodeCounts, fewest: IntArray) -> None:
         """What nodes with nothing but leaves below say of the other sides of splits of their parents.
 
         Any tree of another side would be one of this node as well, with no more errors than the weight of the rows that
@@ -363,30 +298,30 @@ class CountedSearch:
                 shared = true_weight[[split.column for split in splits]].tolist()
                 for split, both in zip(splits, shared, strict=True):
                     for child, lacks in zip(split.children or (), (both, weight - both), strict=False):
-                        _raise(child, least - scale * lacks)
+                        self._raise(child, least - scale * lacks)
 
-    def _most_errors(self, node: _Node) -> int:
+    def _most_errors(self, node: Node) -> int:
         """A node with nothing but leaves below has a candidate only if that has fewer errors than this."""
         if not self._is_last(node):
             return NO_LIMIT
         return -((2 * self._objective.leaf_penalty - node.leaf) // self._objective.cost_scale)
 
-    def _is_last(self, node: _Node) -> bool:
+    def _is_last(self, node: Node) -> bool:
         """Whether nothing but leaves may be below a split of it."""
         return len(node.path) + 1 == self._objective.depth
 
-    def _have_rows(self, nodes: Sequence[_Node]) -> NDArray[np.bool_] | None:
+    def _have_rows(self, nodes: Sequence[Node]) -> NDArray[np.bool_] | None:
         """Where both sides have enough rows; None: everywhere."""
         if self._objective.min_samples_leaf == 1:
             return None
-        counts = [_held(node) for node in nodes]
+        counts = [held(node) for node in nodes]
         n_true = np.stack([(c.weight if c.rows is None else c.rows).sum(axis=0) for c in counts])
         n_rows = np.array([node.n_rows if self._track_rows else node.weight for node in nodes])[:, None]
         return np.asarray(np.minimum(n_true, n_rows - n_true) >= self._objective.min_samples_leaf)
 
-    def _add_candidates(self, node: _Node, columns: NDArray[np.int32], costs: list[int]) -> None:
+    def _add_candidates(self, node: Node, columns: NDArray[np.int32], costs: list[int]) -> None:
         if self._objective.distinct_splits:
-            node.ranking = _Ranking(columns.tolist(), costs)
+            node.ranking = Ranking(columns.tolist(), costs)
             self._take_distinct(node)
             return
         k = self._objective.k[len(node.path)]
@@ -397,13 +332,13 @@ class CountedSearch:
         else:
             node.splits = self._make_splits(node, columns[:k], costs)
 
-    def _make_splits(self, node: _Node, columns: NDArray[np.int32], costs: list[int]) -> list[_Split]:
-        counts = _held(node)
+    def _make_splits(self, node: Node, columns: NDArray[np.int32], costs: list[int]) -> list[Split]:
+        counts = held(node)
         sides = np.empty((2, len(columns), len(node.totals)), dtype=np.int64)
         sides[1] = counts.weight[:, columns].T
         sides[0] = node.totals - sides[1]
         if self._is_last(node):
-            return [_Split(*split, None) for split in zip(columns.tolist(), costs, sides[1], strict=True)]
+            return [Split(*split, None) for split in zip(columns.tolist(), costs, sides[1], strict=True)]
         leaves, are_open = self._leaf_costs(sides)
         n_true = [0] * len(columns) if counts.rows is None else counts.rows[:, columns].sum(axis=0).tolist()
         splits = []
@@ -415,7 +350,7 @@ class CountedSearch:
             )
             false_child.above.append((node, true_child))
             true_child.above.append((node, false_child))
-            splits.append(_Split(column, costs[i], sides[1, i], children))
+            splits.append(Split(column, costs[i], sides[1, i], children))
         return splits
 
     def _leaf_costs(self, totals: IntArray) -> tuple[Any, Any]:
@@ -425,7 +360,7 @@ class CountedSearch:
         costs = errors * self._objective.cost_scale + self._objective.leaf_penalty
         return costs.tolist(), (errors > 0).tolist()
 
-    def _make_node(self, path: Path, totals: IntArray, n_rows: int, leaf: int, is_open: bool) -> _Node:
+    def _make_node(self, path: Path, totals: IntArray, n_rows: int, leaf: int, is_open: bool) -> Node:
         key = frozenset(path)
         known = self._nodes.get(key)
         if known is not None:
@@ -433,14 +368,22 @@ class CountedSearch:
             return known
         may_split = is_open and len(path) < self._objective.depth and self._n_columns > 0
         lower = min(leaf, 2 * self._objective.leaf_penalty) if may_split else leaf
-        node = self._nodes[key] = _Node(path, totals, int(totals.sum()), n_rows, leaf, lower, leaf)
+        node = self._nodes[key] = Node(path, totals, int(totals.sum()), n_rows, leaf, lower, leaf)
         return node
 
-    def _close(self, counted: _Node) -> None:
-        """Bounds from the candidates, and what follows for the nodes above."""
-        changed = [counted]
-        while changed:
-            node = changed.pop()
+    def _raise(self, node: Node, lower: int) -> None:
+        """A bound from elsewhere, of a node that is not counted."""
+        lower = min(lower, node.upper)
+        if node.splits is None and node.lower < lower:
+            node.lower = lower
+            self._stale += [parent for parent, _ in node.above]
+
+    def _update(self, counted: Sequence[Node]) -> None:
+        """Bounds from the candidates of nodes, and what follows for the nodes above."""
+        stale = [*counted, *self._stale]
+        self._stale = []
+        while stale:
+            node = stale.pop()
             lows, highs = [node.leaf], [node.leaf]
             for split in node.splits or ():
                 lows.append(split.lower)
@@ -448,16 +391,16 @@ class CountedSearch:
             if node.ranking is not None:
                 lows.append(self._lowest_unknown(node))
             bounds = min(lows), min(highs)
-            if node is counted or bounds != (node.lower, node.upper):
+            if bounds != (node.lower, node.upper):
                 node.lower, node.upper = bounds
-                changed += [parent for parent, _ in node.above if not parent.is_solved]
+                stale += [parent for parent, _ in node.above if not parent.is_solved]
             if node.is_solved and node.counts is not None:
                 node.counts = None
                 self._held_bytes -= self._node_bytes
 
     # Columns that split the rows alike.
 
-    def _take_distinct(self, node: _Node) -> None:
+    def _take_distinct(self, node: Node) -> None:
         """Go on with the ranking until it is done, or until twins must be known."""
         ranking, splits = node.ranking, node.splits
         if ranking is None or splits is None or node.counts is None:
@@ -474,24 +417,24 @@ class CountedSearch:
             ranking.position += 1
         node.ranking = None
 
-    def _may_be_alike(self, node: _Node, split: _Split, column: int) -> bool:
+    def _may_be_alike(self, node: Node, split: Split, column: int) -> bool:
         """Whether the counts are those of a column that splits the rows alike."""
-        true_side = _held(node).weight[:, column]
+        true_side = held(node).weight[:, column]
         return np.array_equal(true_side, split.true_side) or np.array_equal(true_side, node.totals - split.true_side)
 
-    def _lowest_unknown(self, node: _Node) -> int:
+    def _lowest_unknown(self, node: Node) -> int:
         """What a split costs at least that is not among the candidates yet."""
         if node.ranking is None or not self._is_last(node):
             return 2 * self._objective.leaf_penalty
         return min(node.ranking.costs[node.ranking.position :])
 
-    def _want_twins(self, node: _Node, ranking: _Ranking) -> None:
+    def _want_twins(self, node: Node, ranking: Ranking) -> None:
         """Ask for the true side of the column whose twins must be known."""
         path = (*node.path, 2 * ranking.asked + 1)
         self._batch.setdefault(path, self._nodes.get(frozenset(path)))
         self._probes[path] = node, ranking.asked
 
-    def _tell_twins(self, node: _Node, column: int, counts: Counts) -> None:
+    def _tell_twins(self, node: Node, column: int, counts: Counts) -> None:
         """Which columns are true on all rows that have `column` and on no others, or the other way round."""
         if node.ranking is None or node.counts is None:
             return
@@ -506,7 +449,7 @@ class CountedSearch:
     # The result.
 
     def _solution(self, complete: bool) -> _engine.Solution:
-        tree = _Tree()
+        tree = Tree()
         tree.add(self._root)
         totals = np.stack(tree.totals)
         class_rows = self._count_rows(tree) if self._rows_weigh else totals
@@ -526,16 +469,17 @@ class CountedSearch:
             statistics=self._statistics(complete),
         )
 
-    def _count_rows(self, tree: _Tree) -> IntArray:
+    def _count_rows(self, tree: Tree) -> IntArray:
         """Number of rows per node of the tree and class."""
         inner = [i for i, column in enumerate(tree.column) if column >= 0]
         rows = np.zeros((len(tree.column), self._objective.n_classes), dtype=np.int64)
         rows[0] = self._totals.rows
-        if inner:
-            answer = self._put([tree.path[i] for i in inner], True, False)
-            assert answer is not None
+        size = max(1, self._limits.batch_bytes // (2 * self._node_bytes))
+        for start in range(0, len(inner), size):
+            some = inner[start : start + size]
+            answer = self._put([tree.path[i] for i in some], True, False)
             assert answer.rows is not None
-            for i, counts in zip(inner, answer.rows, strict=True):  # parents come first
+            for i, counts in zip(some, answer.rows, strict=True):  # parents come first
                 false_child, true_child = tree.children[i]
                 rows[true_child] = counts[:, tree.column[i]]
                 rows[false_child] = rows[i] - rows[true_child]
@@ -561,44 +505,3 @@ class CountedSearch:
                 "true_weight": np.array(true_sides, dtype=np.int64).reshape(-1, self._objective.n_classes),
             },
         }
-
-
-class _Tree:
-    """The cheapest tree known, as lists in preorder."""
-
-    def __init__(self) -> None:
-        self.path: list[Path] = []
-        self.column: list[int] = []
-        self.children: list[tuple[int, int]] = []
-        self.totals: list[IntArray] = []
-
-    def add(self, node: _Node) -> int:
-        """Append the best tree of a node; returns the index of its root."""
-        split = next((s for s in node.splits or () if s.upper == node.upper), None)
-        if split is None or node.upper == node.leaf:
-            return self._append(node.path, -1, node.totals)
-        i = self._append(node.path, split.column, node.totals)
-        if split.children is not None:
-            self.children[i] = self.add(split.children[0]), self.add(split.children[1])
-        else:
-            false_path, true_path = (*node.path, 2 * split.column), (*node.path, 2 * split.column + 1)
-            false_child = self._append(false_path, -1, node.totals - split.true_side)
-            self.children[i] = false_child, self._append(true_path, -1, split.true_side)
-        return i
-
-    def _append(self, path: Path, column: int, totals: IntArray) -> int:
-        self.path.append(path)
-        self.column.append(column)
-        self.children.append((-1, -1))
-        self.totals.append(totals)
-        return len(self.column) - 1
-
-
-def _raise(node: _Node, lower: int) -> None:
-    if node.splits is None and lower > node.lower:
-        node.lower = min(lower, node.upper)
-
-
-def _held(node: _Node) -> Counts:
-    assert node.counts is not None
-    return node.counts

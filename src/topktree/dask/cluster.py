@@ -105,7 +105,7 @@ class Cluster:
         without_workers = None
         while True:
             left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(deadline - time.perf_counter(), 0.001))
-            if done.wait(left):
+            if done.wait(left) or future.done():
                 return
             if deadline is not None and time.perf_counter() >= deadline:
                 raise TimeIsUp
@@ -131,9 +131,12 @@ class Cluster:
 
     def _threads(self) -> dict[str, int]:
         """Of every worker."""
+        return dict(self._ask_scheduler(self._client.nthreads))
+
+    def _ask_scheduler(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         self._check_connection()
         try:
-            return dict(self._client.nthreads())
+            return call(*arguments, **options)
         except OSError as error:
             raise RuntimeError(f"the connection to the Dask scheduler was lost during fit: {error}") from error
 
@@ -162,7 +165,7 @@ class Cluster:
 
         Lost ones, which will be somewhere, are spread over all threads.
         """
-        holders = self._client.who_has(list(shards))
+        holders = self._ask_scheduler(self._client.who_has, list(shards))
         by_worker: dict[str, list[Future]] = defaultdict(list)
         for shard in shards:
             here = [worker for worker in holders.get(shard.key, ()) if worker in threads]
@@ -177,7 +180,7 @@ class Cluster:
 
     def _worker_memory(self) -> float:
         """Of the smallest worker that has a limit."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        workers = self._ask_scheduler(self._client.scheduler_info, n_workers=-1)["workers"].values()
         return min((float(w["memory_limit"]) for w in workers if w.get("memory_limit")), default=float("inf"))
 
     def release(self, futures: Sequence[Future]) -> None:

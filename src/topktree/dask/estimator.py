@@ -47,9 +47,10 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     k, max_depth, criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds,
     categorical_features, time_limit, verbose, min_weight_fraction_leaf :
         As of `TopKTreeClassifier`; `max_depth` is at most 100. What comes before the search, and the tree of k = 1, are
-        finished whatever the time limit.
+        finished whatever the time limit; so is a last count, if rows have weights of their own.
     memory_limit : int or None, default=None
-        Bytes of counts that the client holds during a search; None: 1 GiB.
+        Bytes of counts that the client holds during a search, about: beyond it, questions are asked one at a time.
+        None: 1 GiB.
     n_jobs : int or None, default=None
         Threads of a search on the client.
     client : distributed.Client or None, default=None

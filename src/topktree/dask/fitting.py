@@ -23,7 +23,8 @@ from .._problem import IntArray, Objective, objective_of_totals
 from .._progress import ProgressLine
 from ..binarizer import Columns, redundant_hashes
 from ..classifier import TopKTreeClassifier
-from ..counted_search import Answer, CountedSearch, Limits, Path, Totals
+from ..counted_nodes import Answer, Path
+from ..counted_search import CountedSearch, Limits, Totals
 from ..table import Feature, default_names, warn_of_names
 from .cluster import Cluster, TimeIsUp
 from .features import (

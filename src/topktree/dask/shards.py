@@ -18,7 +18,7 @@ from .. import _engine
 from .._engine import PackedRows
 from .._problem import IntArray
 from ..binarizer import Columns, by_feature, hash_columns, pack
-from ..counted_search import Answer, Path
+from ..counted_nodes import Answer, Path
 from ..table import Feature, encode
 from .features import FeatureRules, read_part
 from .target import RowTarget, Weighing
