@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import machine
 import numpy as np
 from scipy.optimize import nnls
+
+from topktree.dask.cluster import FAN_IN
 
 # What is extrapolated to, and what that assumes of the network and of Dask's scheduler.
 WORKERS = 100
 ROWS = 10**10
 NETWORK_BYTES = 1.25e9  # per second: 10 Gbit/s
 TASK_SECONDS = 0.001
-FAN_IN = 8  # answers that one task adds up
+PARTITIONS = 2000
+TASKS_OF_A_PARTITION = 12  # reading, summaries, packing and merging, before the search
 STAGES = ("labels", "columns", "packing")
 
 Row = dict[str, Any]
@@ -33,7 +37,7 @@ def write(folder: Path) -> int:
     fits, rounds = (read(folder / f"{name}.csv") for name in ("fits", "rounds"))
     sections = [
         "<!-- Written by benchmarks/dask_rows.py -->",
-        f"Measured on {machine.description()}; medians of three runs, of one run for more than 10 million rows.",
+        f"Measured on {fits[0]['machine']}; medians of {n_runs(fits, min)} to {n_runs(fits, max)} runs.",
         fits_table(fits),
         rounds_table(rounds),
         model_text(fits, rounds),
@@ -43,6 +47,11 @@ def write(folder: Path) -> int:
     if differ:
         sys.stderr.write(f"trees differ at {differ} rows\n")
     return 1 if differ else 0
+
+
+def n_runs(fits: list[Row], choose: Callable[[Iterable[int]], int]) -> int:
+    """The fewest or the most runs of a fit."""
+    return choose(Counter((row["rows"], row["workers"]) for row in fits).values())
 
 
 def read(path: Path) -> list[Row]:
@@ -166,7 +175,7 @@ def extrapolate(model: Model, rounds: list[Row]) -> Extrapolation:
     return Extrapolation(
         model.stage_fixed + model.stage_per_row * rows,
         sum(model.round(row["questions"], rows) for row in rounds),
-        len(rounds) * (WORKERS + sum(levels)) * TASK_SECONDS,
+        (len(rounds) * (WORKERS + sum(levels)) + PARTITIONS * TASKS_OF_A_PARTITION) * TASK_SECONDS,
         answer_bytes * len(levels) * FAN_IN / NETWORK_BYTES,
     )
 
@@ -192,8 +201,9 @@ def model_text(fits: list[Row], rounds: list[Row]) -> str:
 
 **Extrapolated, not measured:** {ROWS / 1e9:g} billion rows of these ten features on {WORKERS} workers of one thread
 like those here, {ROWS / WORKERS / 1e6:g} million rows each. Assumed are a network of {NETWORK_BYTES * 8 / 1e9:g} Gbit/s
-to every worker, {1000 * TASK_SECONDS:g} ms of the scheduler per task, answers added up {FAN_IN} at a time, and the
-{len(own)} rounds with {n_questions:,.0f} questions that {own[0]["rows"] / 1e6:g} million rows took here.
+to every worker, {PARTITIONS:,} partitions in their memory, {1000 * TASK_SECONDS:g} ms of the scheduler per task,
+answers added up {FAN_IN} at a time, and the {len(own)} rounds with {n_questions:,.0f} questions that
+{own[0]["rows"] / 1e6:g} million rows took here.
 
 | | seconds |
 | --- | ---: |

@@ -80,7 +80,7 @@ def measure(n_rows: int, workers: list[int]) -> None:
             progress(f"{n_rows:,} rows, {n_workers or 'no'} workers, run {repeat + 1}")
             row, rounds = local_fit(n_rows) if n_workers == 0 else cluster_fit(n_rows, n_workers)
             facts = {"rows": n_rows, "workers": n_workers, "repeat": repeat}
-            append("fits", [facts | row])
+            append("fits", [facts | row | {"machine": machine.description()}])
             append("rounds", [facts | {"round": i} | entry for i, entry in enumerate(rounds)])
 
 
@@ -127,7 +127,7 @@ def tree_of(clf: TopKTreeClassifier) -> str:
 COLUMNS = {
     "fits": (
         *("rows", "workers", "repeat", "seconds", "labels", "columns", "packing", "search", "rounds"),
-        *("questions", "bytes", "waiting", "tree"),
+        *("questions", "bytes", "waiting", "tree", "machine"),
     ),
     "rounds": ("rows", "workers", "repeat", "round", "questions", "bytes", "seconds"),
 }

@@ -60,7 +60,7 @@ def rank_one_by_one(nodes: NodeCounts, k: int, objective: Objective, total_weigh
     fewest = np.full(len(nodes.totals), NO_LIMIT)
     unit = _reference.fixed_point(total_weight)
     for i, (true_side, whole) in enumerate(zip(nodes.true_weight, nodes.totals, strict=True)):
-        right = true_side.T
+        right = np.ascontiguousarray(true_side.T)  # as the engine has it: sums depend on the order in memory
         left = whole - right
         usable = np.minimum(left.sum(axis=1), right.sum(axis=1)) >= objective.min_weight_leaf
         if nodes.usable is not None:

@@ -44,10 +44,15 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    k, max_depth, criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds,
-    categorical_features, time_limit, verbose, min_weight_fraction_leaf :
-        As of `TopKTreeClassifier`; `max_depth` is at most 100. What comes before the search, and the tree of k = 1, are
-        finished whatever the time limit; so is a last count, if rows have weights of their own.
+    k, criterion, min_samples_leaf, min_weight_fraction_leaf, leaf_penalty, distinct_splits, class_weight, verbose :
+        As of `TopKTreeClassifier`.
+    max_thresholds, categorical_features :
+        Likewise.
+    max_depth : int, default=5
+        Likewise, at most 100.
+    time_limit : float or None, default=None
+        Seconds for the fit. What comes before the search, and the tree of k = 1, are finished in any case; so is a last
+        count, if rows have weights of their own.
     memory_limit : int or None, default=None
         Bytes of counts that the client holds during a search, about: beyond it, questions are asked one at a time.
         None: 1 GiB.

@@ -236,7 +236,7 @@ def start_weighing(
     if smallest.min() < largest.max():
         by_class = _range(factor * smallest, factor * largest)
         return weighing, Ranges(_range(smallest, largest), by_class, bits)
-    unit = weight_scale(smallest[:1]).weight_unit if has_row_weight else 1.0
+    unit = weight_scale(smallest[:1], exact_bits=bits).weight_unit if has_row_weight else 1.0
     scale = None if np.ptp(factor * smallest) == 0 else weight_scale(factor * smallest, exact_bits=bits)
     return replace(weighing, threshold_scale=scale, weight_unit=unit), None
 
