@@ -37,6 +37,7 @@ def write(folder: Path) -> int:
     fits, rounds = (read(folder / f"{name}.csv") for name in ("fits", "rounds"))
     sections = [
         "<!-- Written by benchmarks/dask_rows.py -->",
+        "Ten numeric features, 320 Boolean columns, two classes, k = 8, depth 4; workers are processes of one thread.",
         f"Measured on {fits[0]['machine']}; medians of {n_runs(fits, min)} to {n_runs(fits, max)} runs.",
         fits_table(fits),
         rounds_table(rounds),
