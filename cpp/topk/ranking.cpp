@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <stdexcept>
 
 #include "candidates.hpp"
+#include "require.hpp"
 #include "scoring.hpp"
 #include "scoring_keys.hpp"
 
@@ -56,33 +56,28 @@ class NodeView {
     Counts<std::int64_t> counts_;
 };
 
-void check(bool condition, const char* message) {
-    if (!condition) {
-        throw std::invalid_argument(message);
-    }
-}
-
 void check_sizes(const NodeCounts& nodes, std::size_t k, std::span<const std::int64_t> limit) {
     const std::size_t n = nodes.n_nodes;
-    check(nodes.counts.size() == n * nodes.n_classes * nodes.n_columns && nodes.totals.size() == n * nodes.n_classes &&
-              limit.size() == n && (nodes.usable.empty() || nodes.usable.size() == n * nodes.n_columns),
-          "counts, totals, usable and limit must be of the same nodes");
-    check(nodes.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
-    check(k >= 1 && k < static_cast<std::size_t>(kMaxColumns), "k must be in [1, 2^24 - 1)");
+    require(nodes.counts.size() == n * nodes.n_classes * nodes.n_columns &&
+                nodes.totals.size() == n * nodes.n_classes && limit.size() == n &&
+                (nodes.usable.empty() || nodes.usable.size() == n * nodes.n_columns),
+            "counts, totals, usable and limit must be of the same nodes");
+    require(nodes.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
+    require(k >= 1 && k < static_cast<std::size_t>(kMaxColumns), "k must be in [1, 2^24 - 1)");
 }
 
 // Terms are looked up by count: one that cannot be would be outside of the table.
 void check_counts(const NodeCounts& nodes, std::int64_t total_weight) {
-    check(total_weight >= 0 && total_weight < std::int64_t{1} << 53, "total_weight must be in [0, 2^53)");
+    require(total_weight >= 0 && total_weight < std::int64_t{1} << 53, "total_weight must be in [0, 2^53)");
     for (std::size_t i = 0; i < nodes.n_nodes; ++i) {
         std::int64_t rest = total_weight;
         for (std::size_t c = 0; c < nodes.n_classes; ++c) {
             const std::int64_t total = nodes.totals[i * nodes.n_classes + c];
-            check(total >= 0 && total <= rest, "totals must not be negative, nor be more than total_weight");
+            require(total >= 0 && total <= rest, "totals must not be negative, nor be more than total_weight");
             rest -= total;
             const auto row = nodes.counts.subspan((i * nodes.n_classes + c) * nodes.n_columns, nodes.n_columns);
             const bool possible = std::all_of(row.begin(), row.end(), [&](auto n) { return n >= 0 && n <= total; });
-            check(possible, "counts must be in [0, total] of their class");
+            require(possible, "counts must be in [0, total] of their class");
         }
     }
 }
@@ -93,7 +88,7 @@ Ranked rank_columns(const NodeCounts& nodes, const Options& options, std::size_t
                     std::int64_t total_weight, const Kernels& kernels) {
     check_sizes(nodes, k, limit);
     check_counts(nodes, total_weight);
-    check(options.min_weight >= 1, "min_weight must be at least 1");
+    require(options.min_weight >= 1, "min_weight must be at least 1");
     const Scorer scorer(options, nodes.n_columns, static_cast<std::int32_t>(nodes.n_classes), total_weight,
                         options.min_weight, kernels);
     Ranked ranked;

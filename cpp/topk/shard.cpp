@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
+#include "require.hpp"
 #include "stop.hpp"
 
 namespace topk {
@@ -20,12 +20,6 @@ constexpr std::int32_t kMinBelow = 4;
 enum Header : std::size_t { kWords, kColumns, kPlanes, kPrimary, kSpans, kHeaderSize };
 // Of a span: class, shift, rows.
 constexpr std::size_t kSpanSize = 3;
-
-void check(bool condition, const char* message) {
-    if (!condition) {
-        throw std::invalid_argument(message);
-    }
-}
 
 template <class T>
 std::span<const T> part(std::span<const T> values, std::size_t begin, std::size_t n, std::size_t width = 1) {
@@ -57,14 +51,14 @@ class Reader {
     bool has(std::size_t n, std::size_t width) const { return width == 0 || n <= rest_.size() / width; }
 
     std::span<const std::uint64_t> take(std::size_t n) {
-        check(n <= rest_.size(), kCutOff);
+        require(n <= rest_.size(), kCutOff);
         const auto taken = rest_.first(n);
         rest_ = rest_.subspan(n);
         return taken;
     }
     // n * width words.
     std::span<const std::uint64_t> take(std::size_t n, std::size_t width) {
-        check(has(n, width), kCutOff);
+        require(has(n, width), kCutOff);
         return take(n * width);
     }
 
@@ -79,10 +73,10 @@ void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all
     matrix.n_columns = header[kColumns];
     matrix.n_planes = header[kPlanes];
     matrix.has_primary = header[kPrimary] != 0;
-    check(matrix.n_columns > 0 && matrix.n_columns >= shape.n_columns && matrix.n_columns % kColumnPadding == 0 &&
-              matrix.n_planes < 63 && matrix.n_words < UINT32_MAX,
-          "shard has a block of other columns");
-    check(reader.has(matrix.n_words, matrix.n_columns), kCutOff);
+    require(matrix.n_columns > 0 && matrix.n_columns >= shape.n_columns && matrix.n_columns % kColumnPadding == 0 &&
+                matrix.n_planes < 63 && matrix.n_words < UINT32_MAX,
+            "shard has a block of other columns");
+    require(reader.has(matrix.n_words, matrix.n_columns), kCutOff);
     // Sums of unweighted rows are of 32 bits.
     const std::uint64_t max_shift = matrix.has_primary || matrix.n_planes > 0 ? 62 : 30;
     all.words.clear();
@@ -91,9 +85,9 @@ void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all
     const auto spans = reader.take(header[kSpans], kSpanSize);
     for (std::size_t s = 0; s < spans.size(); s += kSpanSize) {
         const auto begin = static_cast<std::uint32_t>(all.words.size());
-        check(spans[s] < shape.n_classes && spans[s + 1] <= max_shift &&
-                  spans[s + 2] <= 64 * (matrix.n_words - all.words.size()),
-              "shard has a span of other classes");
+        require(spans[s] < shape.n_classes && spans[s + 1] <= max_shift &&
+                    spans[s + 2] <= 64 * (matrix.n_words - all.words.size()),
+                "shard has a span of other classes");
         for (std::uint64_t left = spans[s + 2]; left > 0; left -= std::min<std::uint64_t>(left, 64)) {
             all.words.push_back(static_cast<std::uint32_t>(all.words.size()));
             all.masks.push_back(left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1);
@@ -101,7 +95,7 @@ void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all
         all.spans.push_back({static_cast<std::int32_t>(spans[s]), static_cast<int>(spans[s + 1]), begin,
                              static_cast<std::uint32_t>(all.words.size())});
     }
-    check(all.words.size() == matrix.n_words, "shard has a block whose spans are not its words");
+    require(all.words.size() == matrix.n_words, "shard has a block whose spans are not its words");
     const auto read = [&](AlignedBuffer<std::uint64_t>& to, std::size_t n, std::size_t width) {
         const auto words = reader.take(n, width);
         std::copy(words.begin(), words.end(), to.ensure(words.size()));
@@ -127,15 +121,15 @@ std::vector<std::int32_t> count_below(const Paths& paths) {
 
 void check_paths(const Paths& paths, ShardShape shape, std::size_t n_answers) {
     const std::size_t n = paths.depth.size();
-    check(paths.column.size() == n && paths.side.size() == n && paths.answers.size() == n,
-          "paths must have columns, sides and answers of one length");
+    require(paths.column.size() == n && paths.side.size() == n && paths.answers.size() == n,
+            "paths must have columns, sides and answers of one length");
     for (std::size_t i = 0; i < n; ++i) {
         const std::int32_t before = i == 0 ? -1 : paths.depth[i - 1];
-        check(paths.depth[i] >= (i == 0 ? 0 : 1) && paths.depth[i] <= before + 1, "paths must be in preorder");
-        check(paths.depth[i] == 0 ||
-                  (paths.column[i] >= 0 && static_cast<std::size_t>(paths.column[i]) < shape.n_columns),
-              "paths must split on columns in [0, n_columns)");
-        check(paths.answers[i] < static_cast<std::int64_t>(n_answers), "answers must be below n_answers");
+        require(paths.depth[i] >= (i == 0 ? 0 : 1) && paths.depth[i] <= before + 1, "paths must be in preorder");
+        require(paths.depth[i] == 0 ||
+                    (paths.column[i] >= 0 && static_cast<std::size_t>(paths.column[i]) < shape.n_columns),
+                "paths must split on columns in [0, n_columns)");
+        require(paths.answers[i] < static_cast<std::int64_t>(n_answers), "answers must be below n_answers");
     }
 }
 
@@ -252,7 +246,7 @@ std::vector<std::uint64_t> make_shard(const Data& data, std::size_t block_bytes,
 std::size_t n_counts(ShardShape shape, std::size_t n_answers) {
     std::size_t n = sizeof(std::int64_t);
     for (const std::size_t size : {n_answers, shape.n_classes, shape.n_columns}) {
-        check(size == 0 || n <= SIZE_MAX / 2 / size, "n_answers, n_classes and n_columns must be smaller");
+        require(size == 0 || n <= SIZE_MAX / 2 / size, "n_answers, n_classes and n_columns must be smaller");
         n *= size;
     }
     return n / sizeof(std::int64_t);

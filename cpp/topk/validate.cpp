@@ -2,47 +2,42 @@
 #include "validate.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "incumbent.hpp"
+#include "require.hpp"
 #include "scoring_keys.hpp"
 
 namespace topk {
 namespace {
 
-void check(bool condition, const char* message) {
-    if (!condition) {
-        throw std::invalid_argument(message);
-    }
-}
-
 void check_fields(const Data& data, const Options& options) {
     const std::size_t words_per_row = (data.n_columns + 63) / 64;
-    check(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
-    check(data.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
-    check(data.flags.empty() ? data.rows.size() == data.n_rows * words_per_row
-                             : data.flags.size() == data.n_rows * data.n_columns,
-          "rows must have n_rows * ceil(n_columns / 64) words, flags n_rows * n_columns bytes");
-    check(data.classes.size() == data.n_rows, "classes must have one entry per row");
-    check(data.n_classes > 0, "n_classes must be at least 1");
-    check(data.class_weight.size() == static_cast<std::size_t>(data.n_classes),
-          "class_weight must have one entry per class");
-    check(data.row_weight.empty() || data.row_weight.size() == data.n_rows, "row_weight must have one entry per row");
+    require(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
+    require(data.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
+    require(data.flags.empty() ? data.rows.size() == data.n_rows * words_per_row
+                               : data.flags.size() == data.n_rows * data.n_columns,
+            "rows must have n_rows * ceil(n_columns / 64) words, flags n_rows * n_columns bytes");
+    require(data.classes.size() == data.n_rows, "classes must have one entry per row");
+    require(data.n_classes > 0, "n_classes must be at least 1");
+    require(data.class_weight.size() == static_cast<std::size_t>(data.n_classes),
+            "class_weight must have one entry per class");
+    require(data.row_weight.empty() || data.row_weight.size() == data.n_rows, "row_weight must have one entry per row");
     const auto positive = [](std::int64_t w) { return w >= 1; };
-    check(std::all_of(data.row_weight.begin(), data.row_weight.end(), positive), "row_weight must be at least 1");
-    check(std::all_of(data.class_weight.begin(), data.class_weight.end(), positive), "class_weight must be at least 1");
-    check(std::all_of(data.classes.begin(), data.classes.end(),
-                      [&](std::int32_t c) { return c >= 0 && c < data.n_classes; }),
-          "classes must be in [0, n_classes)");
-    check(std::all_of(options.k.begin(), options.k.end(), [](std::int32_t k) { return k >= 1; }),
-          "k must be at least 1 at every level");
-    check(options.k.size() < 1000, "the depth must be below 1000");
-    check(options.min_rows >= 1 && options.min_weight >= 1, "min_rows and min_weight must be at least 1");
-    check(options.cost_scale >= 1 && options.leaf_penalty >= 0,
-          "cost_scale must be positive, leaf_penalty not negative");
-    check(options.threads >= 1, "threads must be at least 1");
-    check(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
+    require(std::all_of(data.row_weight.begin(), data.row_weight.end(), positive), "row_weight must be at least 1");
+    require(std::all_of(data.class_weight.begin(), data.class_weight.end(), positive),
+            "class_weight must be at least 1");
+    require(std::all_of(data.classes.begin(), data.classes.end(),
+                        [&](std::int32_t c) { return c >= 0 && c < data.n_classes; }),
+            "classes must be in [0, n_classes)");
+    require(std::all_of(options.k.begin(), options.k.end(), [](std::int32_t k) { return k >= 1; }),
+            "k must be at least 1 at every level");
+    require(options.k.size() < 1000, "the depth must be below 1000");
+    require(options.min_rows >= 1 && options.min_weight >= 1, "min_rows and min_weight must be at least 1");
+    require(options.cost_scale >= 1 && options.leaf_penalty >= 0,
+            "cost_scale must be positive, leaf_penalty not negative");
+    require(options.threads >= 1, "threads must be at least 1");
+    require(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
 }
 
 // Counts must be exact in a double, and the costs of whole trees in 64 bits.
@@ -56,10 +51,10 @@ std::int64_t total_weight(const Data& data, const Options& options) {
     for (std::size_t c = 0; c < totals.size(); ++c) {
         total += totals[c] * static_cast<double>(data.class_weight[c]);
     }
-    check(total < 0x1p53, "the total weight must be below 2^53");
+    require(total < 0x1p53, "the total weight must be below 2^53");
     // A subtree never costs more than its leaf, so no sum is larger than two leaves'.
     const double most = total * static_cast<double>(options.cost_scale) + 2 * static_cast<double>(options.leaf_penalty);
-    check(most < static_cast<double>(kInfinity), "the total weight, cost_scale or leaf_penalty is too large");
+    require(most < static_cast<double>(kInfinity), "the total weight, cost_scale or leaf_penalty is too large");
     return static_cast<std::int64_t>(total);
 }
 

@@ -193,35 +193,18 @@ def make_objective(
     classes: NDArray[np.int32],
     n_classes: int,
     *,
-    k: Sequence[int],
-    criterion: str | ScoreFunction,
-    min_samples_leaf: int,
-    min_weight_fraction_leaf: float,
-    leaf_penalty: float | str,
-    class_weight: FloatArray | str | None,
     sample_weight: FloatArray | None,
-    distinct_splits: bool = False,
+    **wishes: Any,
 ) -> Objective:
-    """Build the `Objective`; arguments are validated by the caller, and all weights are positive."""
+    """The `Objective` of rows that are here; all weights are positive. `wishes`: those of `objective_of_totals`."""
     row_weight, unit = None, 1.0
     if sample_weight is not None:
         row_weight, unit = integer_weights(sample_weight, exact_bits=exact_weight_bits(len(sample_weight)))
         if np.all(row_weight == 1):
             row_weight = None
-    return objective_of_totals(
-        _class_totals(classes, row_weight, n_classes),
-        len(classes),
-        k=k,
-        criterion=criterion,
-        min_samples_leaf=min_samples_leaf,
-        min_weight_fraction_leaf=min_weight_fraction_leaf,
-        leaf_penalty=leaf_penalty,
-        class_weight=class_weight,
-        row_weight=row_weight,
-        rows_weigh=row_weight is not None,
-        unit=unit,
-        distinct_splits=distinct_splits,
-    )
+    totals = _class_totals(classes, row_weight, n_classes)
+    rows_weigh = row_weight is not None
+    return objective_of_totals(totals, len(classes), row_weight=row_weight, rows_weigh=rows_weigh, unit=unit, **wishes)
 
 
 def objective_of_totals(
@@ -237,9 +220,12 @@ def objective_of_totals(
     row_weight: IntArray | None,
     rows_weigh: bool,
     unit: float,
-    distinct_splits: bool,
+    distinct_splits: bool = False,
 ) -> Objective:
-    """The `Objective` of rows with these integer weights per class, of `unit` each; the rows may be somewhere else."""
+    """The `Objective` of rows with these integer weights per class, of `unit` each; the rows may be somewhere else.
+
+    Arguments are validated by the caller. `row_weight`: of the rows, if they are here and differ in weight.
+    """
     n_classes = len(class_totals)
     max_leaves = min(2 ** min(len(k), 60), n_rows)
     leaf_bits = max_leaves.bit_length() if leaf_penalty == "tie" else 0

@@ -84,7 +84,7 @@ class CountedSearch:
         self._limits = limits or Limits()
         self._node_bytes = max(1, 8 * objective.n_classes * n_columns * (2 if self._track_rows else 1))
         self._total_weight = int(totals.weight @ objective.class_weight)
-        self._widest = max(objective.k, default=1)
+        self.k = max(objective.k, default=1)  # candidates per node, where they are most
         self._bounds_sides = objective.min_weight_leaf == 1 and objective.min_samples_leaf == 1
         self._nodes: dict[frozenset[int], Node] = {}
         self._batch: dict[Path, Node | None] = {}  # None: only twins are sought there
@@ -99,11 +99,6 @@ class CountedSearch:
         self.rounds: list[dict[str, Any]] = []  # questions, bytes of the answer and seconds until it came
         leaf, is_open = self._leaf_costs(totals.weight)
         self._root = self._make_node((), totals.weight, int(totals.rows.sum()), leaf, is_open)
-
-    @property
-    def k(self) -> int:
-        """Candidates per node, where they are most."""
-        return self._widest
 
     @property
     def best_cost(self) -> int:
@@ -131,7 +126,7 @@ class CountedSearch:
         def widen() -> None:
             k = 1
             visit(k)
-            while k < self._widest and len(self._batch) < self._room:
+            while k < self.k and len(self._batch) < self._room:
                 k *= 2
                 visit(k)
 
@@ -149,7 +144,7 @@ class CountedSearch:
             return False
         self._learn(paths, self._put(paths, self._track_rows, may_stop))
         if not self._trace or self._root.upper < self._trace[-1][2]:
-            self._trace.append((time.perf_counter() - self._start, self._widest, self._root.upper))
+            self._trace.append((time.perf_counter() - self._start, self.k, self._root.upper))
         return True
 
     def _put(self, paths: Sequence[Path], with_rows: bool, may_stop: bool) -> Answer:
@@ -494,7 +489,7 @@ class CountedSearch:
             "pruned": sum(node.splits is None and not node.is_solved for node in self._nodes.values()),
             "cache_hits": self._n_shared,
             "cache_bytes": self._most_held,
-            "k_reached": self._widest if complete else 1,
+            "k_reached": self.k if complete else 1,
             "n_threads": 1,
             "kernel": "",
             "trace": self._trace,

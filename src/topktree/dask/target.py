@@ -65,7 +65,8 @@ def merge_targets(parts: Sequence[TargetSummary | None]) -> TargetSummary | None
     present = [part for part in parts if part is not None]
     if not present:
         return None
-    labels, indices = number_labels(np.concatenate([part.labels for part in present]), sum(map(_n_labels, present)))
+    every = np.concatenate([part.labels for part in present])
+    labels, indices = number_labels(every, len(every))
 
     def combine(name: str, combine_two: np.ufunc, start: float) -> NDArray[Any]:
         values = np.concatenate([getattr(part, name) for part in present])
@@ -81,10 +82,6 @@ def merge_targets(parts: Sequence[TargetSummary | None]) -> TargetSummary | None
         combine("smallest", np.minimum, np.inf),
         combine("largest", np.maximum, 0),
     )
-
-
-def _n_labels(part: TargetSummary) -> int:
-    return len(part.labels)
 
 
 def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int32], FloatArray | None]:
@@ -133,9 +130,7 @@ class Weighing:
 
     def read(self, y: Any, sample_weight: ArrayLike | None) -> RowTarget:
         """The target of one part that has rows."""
-        labels, indices, weights = _read(y, sample_weight)
-        classes = np.searchsorted(self.classes, labels).astype(np.int32)[indices]
-        keeps = self.present[classes] & (True if weights is None else weights > 0)
+        classes, weights, keeps = self.number(y, sample_weight)
         kept = None if keeps.all() else keeps
         left_out = classes[~keeps]
         if kept is not None:
@@ -147,6 +142,14 @@ class Weighing:
             kept,
             left_out,
         )
+
+    def number(
+        self, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray[np.int32], FloatArray | None, NDArray[np.bool_]]:
+        """Of the rows of one part: classes, weights, and which rows have weight."""
+        labels, indices, weights = _read(y, sample_weight)
+        classes = np.searchsorted(self.classes, labels).astype(np.int32)[indices]
+        return classes, weights, self.present[classes] & (True if weights is None else weights > 0)
 
     def _threshold_weight(self, classes: NDArray[np.int32], weights: FloatArray | None) -> FloatArray | None:
         if self.threshold_scale is None:
@@ -172,10 +175,8 @@ class Ranges:
         n_units = len(self._units(self.row)) + len(self._units(self.threshold))
         if len(y) == 0:
             return np.full(n_units, NO_ROWS)
-        labels, indices, weights = _read(y, sample_weight)
+        classes, weights, kept = weighing.number(y, sample_weight)
         assert weights is not None
-        classes = np.searchsorted(weighing.classes, labels).astype(np.int32)[indices]
-        kept = weighing.present[classes] & (weights > 0)
         both = (
             (self.row, weights[kept]),
             (self.threshold, weighing.threshold_weights(classes[kept], weights[kept])),
