@@ -155,6 +155,7 @@ using Rows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 void set_rows(const Rows& rows, std::size_t n_columns, topk::Data& data) {
     data.n_rows = rows.shape(0);
     data.n_columns = n_columns;
+    data.n_stored = n_columns;
     if (rows.dtype() == nb::dtype<std::uint8_t>()) {
         if (rows.shape(1) != n_columns) {
             throw std::invalid_argument("rows of bytes must have n_columns columns");
@@ -168,15 +169,22 @@ void set_rows(const Rows& rows, std::size_t n_columns, topk::Data& data) {
 }
 
 nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
+               const std::optional<Array<std::int32_t, 1>>& columns,
                const std::optional<Array<std::int64_t, 1>>& row_weight, const Array<std::int64_t, 1>& class_weight,
                std::vector<std::int32_t> k, const std::string& criterion, const nb::object& user_score,
-               double weight_unit, std::int64_t min_rows, std::int64_t min_weight, bool distinct_splits,
-               std::int64_t cost_scale, std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds,
-               std::size_t cache_bytes, const std::string& arrange, std::size_t max_keyed_rows,
-               std::size_t large_node_bytes, double threads_after, std::string kernel, double time_limit,
-               std::int64_t known_cost, bool exact_root, const nb::object& progress, const nb::object& on_tree) {
+               double weight_unit, const std::optional<Array<std::int32_t, 1>>& feature_of_column,
+               std::size_t n_features, std::size_t features_per_node, std::uint64_t draw_seed, std::int64_t min_rows,
+               std::int64_t min_weight, bool distinct_splits, std::int64_t cost_scale, std::int64_t leaf_penalty,
+               int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes, const std::string& arrange,
+               std::size_t max_keyed_rows, std::size_t large_node_bytes, double threads_after, std::string kernel,
+               double time_limit, std::int64_t known_cost, bool exact_root, const nb::object& progress,
+               const nb::object& on_tree) {
     topk::Data data;
     set_rows(rows, n_columns, data);
+    if (columns) {
+        data.columns = view(*columns);
+        data.n_columns = columns->size();
+    }
     data.classes = view(classes);
     data.n_classes = static_cast<std::int32_t>(class_weight.size());
     if (row_weight) {
@@ -187,12 +195,18 @@ nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t
     options.k = std::move(k);
     options.criterion = parse_criterion(criterion);
     if (options.criterion == topk::Criterion::user) {
-        options.user_score = wrap_score(user_score, n_columns, class_weight.size());
+        options.user_score = wrap_score(user_score, data.n_columns, class_weight.size());
     }
     options.user_weight_unit = weight_unit;
     options.min_rows = min_rows;
     options.min_weight = min_weight;
     options.distinct_splits = distinct_splits;
+    if (feature_of_column) {
+        options.draw.of_column.assign(feature_of_column->data(), feature_of_column->data() + feature_of_column->size());
+        options.draw.n_features = features_per_node;
+        options.draw.n_all = n_features;
+        options.draw.seed = draw_seed;
+    }
     options.cost_scale = cost_scale;
     options.leaf_penalty = leaf_penalty;
     options.threads = threads;
@@ -383,11 +397,12 @@ std::vector<std::string> kernels() {
 
 NB_MODULE(_core, m) {
     using namespace nb::literals;
-    m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "row_weight"_a.none(), "class_weight"_a,
-          "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a, "min_rows"_a, "min_weight"_a,
-          "distinct_splits"_a, "cost_scale"_a, "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a,
-          "cache_bytes"_a, "arrange"_a, "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a, "kernel"_a,
-          "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(), "on_tree"_a.none());
+    m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(),
+          "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
+          "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
+          "min_weight"_a, "distinct_splits"_a, "cost_scale"_a, "leaf_penalty"_a, "threads"_a, "use_cache"_a,
+          "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a,
+          "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(), "on_tree"_a.none());
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);

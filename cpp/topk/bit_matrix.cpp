@@ -47,7 +47,7 @@ struct RowFacts {
     // Rows are there once for every bit of this.
     std::uint64_t copies(std::size_t row) const {
         if (in_planes) {
-            return 1;
+            return data.row_weight[row] > 0 ? 1 : 0;
         }
         if (!data.row_weight.empty()) {
             return static_cast<std::uint64_t>(data.row_weight[row]);
@@ -59,10 +59,12 @@ struct RowFacts {
 
 bool needs_planes(const Data& data) {
     std::size_t n_copies = 0;
+    std::size_t n_rows = 0;
     for (const std::int64_t weight : data.row_weight) {
         n_copies += static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(weight)));
+        n_rows += weight > 0 ? 1 : 0;
     }
-    return n_copies > kMaxCopies * data.n_rows;
+    return n_copies > kMaxCopies * n_rows;
 }
 
 // A counting sort.
@@ -105,8 +107,8 @@ RowOrder sort_rows(const RowFacts& facts) {
     return order;
 }
 
-void fill_bits(const RowSource& source, const RowOrder& order, const Kernels& kernels, Ticker& ticker,
-               BitMatrix& matrix) {
+void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& order, const Kernels& kernels,
+               Ticker& ticker, BitMatrix& matrix) {
     const std::size_t words_per_row = source.words_per_row();
     matrix.bits.ensure(matrix.n_words * matrix.n_columns);
     AlignedBuffer<std::uint64_t> blocks;  // per 64 columns: a word per row, then a word per column
@@ -134,7 +136,14 @@ void fill_bits(const RowSource& source, const RowOrder& order, const Kernels& ke
         for (std::size_t g = 0; g < words_per_row; ++g) {
             kernels.transpose(blocks.data() + g * kWordBits);
         }
-        std::copy_n(blocks.data(), std::min(words_per_row * kWordBits, matrix.n_columns), out);
+        if (n_columns == source.n_stored()) {  // what is between them and the padding is zero
+            std::copy_n(blocks.data(), std::min(words_per_row * kWordBits, matrix.n_columns), out);
+        } else {
+            for (std::size_t j = 0; j < n_columns; ++j) {
+                out[j] = blocks[source.position(j)];
+            }
+            std::fill(out + n_columns, out + matrix.n_columns, 0);
+        }
         if (words_per_row == 0) {
             std::fill_n(out, matrix.n_columns, 0);
         }
@@ -212,7 +221,7 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     RowOrder order = sort_rows(facts);
     matrix.n_columns = padded(data.n_columns);
     matrix.n_words = order.n_words;
-    fill_bits(source, order, kernels, ticker, matrix);
+    fill_bits(source, data.n_columns, order, kernels, ticker, matrix);
     matrix.n_planes = 0;
     if (facts.in_planes) {
         fill_planes(data, order, matrix);

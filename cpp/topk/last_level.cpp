@@ -208,7 +208,7 @@ Count LastLevel<Count>::best_of_k(const Node<Count>& node, const Split<Count>& s
     const Count* errors = errors_[i].data();
     int tests = 0;
     for (std::size_t j = 0; j < n_columns_ && tests < kRankTests; ++j) {
-        if (errors[j] == fewest) {
+        if (errors[j] == fewest && keys[j] != kNoKey) {
             if (kernels_.count_greater(keys, n_padded, keys[j]) < k) {
                 return fewest;
             }

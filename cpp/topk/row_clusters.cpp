@@ -139,6 +139,8 @@ Clusters find_clusters(const Data& data, const RowSource& source, Arrange arrang
     sample.rows = rows;
     sample.n_rows = classes.size();
     sample.n_columns = data.n_columns;
+    sample.columns = data.columns;
+    sample.n_stored = data.n_stored;
     sample.classes = classes;
     sample.n_classes = data.n_classes;
     sample.class_weight = data.class_weight;

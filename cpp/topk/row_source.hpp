@@ -17,16 +17,26 @@ class RowSource {
     RowSource(const Data& data, const Kernels& kernels)
         : data_(data),
           kernels_(kernels),
-          words_per_row_((data.n_columns + 63) / 64),
-          masks_(words_per_row_, ~std::uint64_t{0}) {
+          n_stored_(data.n_stored_columns()),
+          words_per_row_((n_stored_ + 63) / 64),
+          masks_(words_per_row_, data.n_columns == n_stored_ ? ~std::uint64_t{0} : 0) {
         if (words_per_row_ > 0) {
-            masks_.back() >>= 64 * words_per_row_ - data.n_columns;
+            masks_.back() >>= 64 * words_per_row_ - n_stored_;
+        }
+        for (const std::int32_t column : data.columns) {
+            masks_[static_cast<std::size_t>(column) / 64] |= std::uint64_t{1} << (column % 64);
         }
     }
 
+    std::size_t n_stored() const { return n_stored_; }
     std::size_t words_per_row() const { return words_per_row_; }
 
-    // The row's columns as words_per_row() words; bits beyond the last column are zero.
+    // Where a column is in a row.
+    std::size_t position(std::size_t column) const {
+        return data_.columns.empty() ? column : static_cast<std::size_t>(data_.columns[column]);
+    }
+
+    // The row's columns as words_per_row() words; bits of no column, or of one that takes no part, are zero.
     void read(std::size_t row, std::uint64_t* out) const {
         if (is_packed()) {
             const std::uint64_t* words = data_.rows.data() + row * words_per_row_;
@@ -34,7 +44,10 @@ class RowSource {
                 out[g] = words[g] & masks_[g];
             }
         } else {
-            kernels_.pack_flags(data_.flags.data() + row * data_.n_columns, data_.n_columns, out);
+            kernels_.pack_flags(data_.flags.data() + row * n_stored_, n_stored_, out);
+            for (std::size_t g = 0; g < words_per_row_; ++g) {
+                out[g] &= masks_[g];
+            }
         }
     }
 
@@ -43,17 +56,18 @@ class RowSource {
         if (is_packed()) {
             topk::prefetch(data_.rows.data() + row * words_per_row_);
         } else {
-            const std::uint8_t* flags = data_.flags.data() + row * data_.n_columns;
+            const std::uint8_t* flags = data_.flags.data() + row * n_stored_;
             topk::prefetch(flags);
-            topk::prefetch(flags + std::min<std::size_t>(64, data_.n_columns - 1));
+            topk::prefetch(flags + std::min<std::size_t>(64, n_stored_ - 1));
         }
     }
 
     bool test(std::size_t row, std::size_t column) const {
+        const std::size_t at = position(column);
         if (is_packed()) {
-            return (data_.rows[row * words_per_row_ + column / 64] >> (column % 64) & 1) != 0;
+            return (data_.rows[row * words_per_row_ + at / 64] >> (at % 64) & 1) != 0;
         }
-        return data_.flags[row * data_.n_columns + column] != 0;
+        return data_.flags[row * n_stored_ + at] != 0;
     }
 
   private:
@@ -61,8 +75,9 @@ class RowSource {
 
     const Data& data_;
     const Kernels& kernels_;
+    std::size_t n_stored_;
     std::size_t words_per_row_;
-    std::vector<std::uint64_t> masks_;  // of the columns in each word
+    std::vector<std::uint64_t> masks_;  // of the columns in each word that take part
 };
 
 }  // namespace topk

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "feature_draw.hpp"
 #include "stop.hpp"
 #include "xlog2x.hpp"
 
@@ -46,7 +47,19 @@ std::int64_t Scorer::term(std::int64_t n) const {
     return n < static_cast<std::int64_t>(table_.size()) ? table_[static_cast<std::size_t>(n)] : xlog2x(n, unit_);
 }
 
+template <class Count>
+void Scorer::draw(const Counts<Count>& counts, std::int64_t* keys) const {
+    if (options_.draw.n_features > 0) {
+        draw_features(options_.draw, draw_hash(options_.draw.seed, counts.class_index, counts.totals), keys);
+    }
+}
+
 void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
+    all_keys(counts, padded_columns, keys);
+    draw(counts, keys);
+}
+
+void Scorer::all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
     const std::int64_t total = std::accumulate(counts.totals.begin(), counts.totals.end(), std::int64_t{0});
     const bool by_table = total < static_cast<std::int64_t>(table_.size());
     if (options_.criterion != Criterion::entropy || !by_table || counts.n_true != nullptr) {
@@ -65,6 +78,7 @@ void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns
 
 void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
     slow_keys(counts, padded_columns, keys);
+    draw(counts, keys);
 }
 
 template <class Count>

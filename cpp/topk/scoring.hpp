@@ -38,11 +38,14 @@ class Scorer {
     // Whether columns that split the rows alike score alike.
     bool is_symmetric() const { return options_.criterion != Criterion::user; }
 
-    // Fills keys[0 .. padded columns): kNoKey for columns that cannot be candidates.
+    // Fills keys[0 .. padded columns): kNoKey for columns that cannot be candidates, or whose features are not drawn.
     void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
     void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
 
   private:
+    void all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
+    template <class Count>
+    void draw(const Counts<Count>& counts, std::int64_t* keys) const;
     template <class Count>
     void slow_keys(const Counts<Count>& counts, std::size_t padded_columns, std::int64_t* keys) const;
     template <class Count>

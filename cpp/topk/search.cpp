@@ -96,7 +96,8 @@ class Search {
     }
     std::int64_t budget_or_none(std::int64_t budget) const { return options_.use_bounds ? budget : kInfinity; }
     bool all_columns(int level) const {
-        return static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]) >= data_.n_columns;
+        return static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]) >= data_.n_columns &&
+               options_.draw.n_features == 0;
     }
 
     bool is_long_search() const;

@@ -16,16 +16,30 @@ namespace topk {
 enum class Criterion { entropy, gini, sqrt, gain_ratio, user };
 
 // Rows packed row by row: bit j % 64 of word j / 64 of a row is column j; bits beyond the last column do not matter.
-// Or as flags, a byte for every row and column. The caller keeps the arrays alive.
+// Or as flags, a byte for every row and column. The caller keeps the arrays alive. Rows that weigh 0 are as if they
+// were not there: searches of different rows and columns share the same arrays.
 struct Data {
     std::span<const std::uint64_t> rows;  // n_rows * words_per_row; not used if there are flags
     std::size_t n_rows = 0;
-    std::size_t n_columns = 0;
+    std::size_t n_columns = 0;              // that take part
+    std::size_t n_stored = 0;               // that the rows have; 0: these
+    std::span<const std::int32_t> columns;  // if only some take part: which, rising
     std::span<const std::int32_t> classes;  // n_rows, in [0, n_classes)
     std::int32_t n_classes = 0;
-    std::span<const std::int64_t> row_weight;    // n_rows, all >= 1; empty: every row weighs 1
+    std::span<const std::int64_t> row_weight;    // n_rows, all >= 0; empty: every row weighs 1
     std::span<const std::int64_t> class_weight;  // n_classes, all >= 1
-    std::span<const std::uint8_t> flags;         // n_rows * n_columns, row-major, 0 or 1
+    std::span<const std::uint8_t> flags;         // n_rows * n_stored_columns(), row-major, 0 or 1
+
+    std::size_t n_stored_columns() const { return n_stored == 0 ? n_columns : n_stored; }
+};
+
+// A draw of features at every node: only their columns are candidates. It depends on the seed and the class weights of
+// the node, so that equal subsets draw alike, whatever splits lead to them.
+struct FeatureDraw {
+    std::size_t n_features = 0;           // of those that can split the node; 0: all of them
+    std::size_t n_all = 0;                // features that there are
+    std::vector<std::int32_t> of_column;  // the feature of every column, in [0, n_all)
+    std::uint64_t seed = 0;
 };
 
 // Scores of all columns of one node from its weighted class counts, both (n_columns, n_classes) in row-major order.
@@ -53,7 +67,8 @@ struct Options {
     std::int64_t min_rows = 1;     // on each side of a split
     std::int64_t min_weight = 1;   // likewise
     bool distinct_splits = false;  // columns that split a node's rows alike count as one candidate
-    std::int64_t cost_scale = 1;   // cost of a unit of misclassified weight
+    FeatureDraw draw;
+    std::int64_t cost_scale = 1;  // cost of a unit of misclassified weight
     std::int64_t leaf_penalty = 0;
     int threads = 1;
     double threads_after = 0.002;  // seconds: starting them takes as long as a short search

@@ -2,6 +2,7 @@
 #include "validate.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "incumbent.hpp"
@@ -12,11 +13,19 @@ namespace topk {
 namespace {
 
 void check_fields(const Data& data, const Options& options) {
-    const std::size_t words_per_row = (data.n_columns + 63) / 64;
+    const std::size_t n_stored = data.n_stored_columns();
+    const std::size_t words_per_row = (n_stored + 63) / 64;
     require(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
-    require(data.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
+    require(n_stored < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
+    require(data.columns.size() == data.n_columns || (data.columns.empty() && data.n_columns == n_stored),
+            "columns must have n_columns entries");
+    require(std::adjacent_find(data.columns.begin(), data.columns.end(), std::greater_equal<>()) == data.columns.end(),
+            "columns must rise");
+    require(
+        data.columns.empty() || (data.columns.front() >= 0 && static_cast<std::size_t>(data.columns.back()) < n_stored),
+        "columns must be in [0, n_stored)");
     require(data.flags.empty() ? data.rows.size() == data.n_rows * words_per_row
-                               : data.flags.size() == data.n_rows * data.n_columns,
+                               : data.flags.size() == data.n_rows * n_stored,
             "rows must have n_rows * ceil(n_columns / 64) words, flags n_rows * n_columns bytes");
     require(data.classes.size() == data.n_rows, "classes must have one entry per row");
     require(data.n_classes > 0, "n_classes must be at least 1");
@@ -24,7 +33,8 @@ void check_fields(const Data& data, const Options& options) {
             "class_weight must have one entry per class");
     require(data.row_weight.empty() || data.row_weight.size() == data.n_rows, "row_weight must have one entry per row");
     const auto positive = [](std::int64_t w) { return w >= 1; };
-    require(std::all_of(data.row_weight.begin(), data.row_weight.end(), positive), "row_weight must be at least 1");
+    require(std::all_of(data.row_weight.begin(), data.row_weight.end(), [](std::int64_t w) { return w >= 0; }),
+            "row_weight must not be negative");
     require(std::all_of(data.class_weight.begin(), data.class_weight.end(), positive),
             "class_weight must be at least 1");
     require(std::all_of(data.classes.begin(), data.classes.end(),
@@ -37,6 +47,11 @@ void check_fields(const Data& data, const Options& options) {
     require(options.cost_scale >= 1 && options.leaf_penalty >= 0,
             "cost_scale must be positive, leaf_penalty not negative");
     require(options.threads >= 1, "threads must be at least 1");
+    const FeatureDraw& draw = options.draw;
+    require(draw.n_features == 0 || draw.of_column.size() == data.n_columns, "a draw must name a feature per column");
+    require(std::all_of(draw.of_column.begin(), draw.of_column.end(),
+                        [&](std::int32_t f) { return f >= 0 && static_cast<std::size_t>(f) < draw.n_all; }),
+            "features must be in [0, n_all)");
     require(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
 }
 
@@ -51,6 +66,7 @@ std::int64_t total_weight(const Data& data, const Options& options) {
     for (std::size_t c = 0; c < totals.size(); ++c) {
         total += totals[c] * static_cast<double>(data.class_weight[c]);
     }
+    require(total > 0, "some row must have weight");
     require(total < 0x1p53, "the total weight must be below 2^53");
     // A subtree never costs more than its leaf, so no sum is larger than two leaves'.
     const double most = total * static_cast<double>(options.cost_scale) + 2 * static_cast<double>(options.leaf_penalty);

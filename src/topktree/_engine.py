@@ -77,20 +77,30 @@ def solve(
     classes: NDArray[np.int32],
     objective: Objective,
     options: SearchOptions | None = None,
+    columns: NDArray[np.int32] | None = None,
 ) -> Solution:
-    """The Top-k tree of the rows: packed (n, ceil(n_columns / 64)) or bytes (n, n_columns)."""
+    """The Top-k tree of the rows: packed (n, ceil(n_columns / 64)) or bytes (n, n_columns).
+
+    `columns`: those that take part, rising, if not all do; the solution numbers them from 0 on.
+    """
     options = options or SearchOptions()
+    draw = objective.draw
     criterion, on_tree = objective.criterion, options.on_tree
     result = _core.solve(
         rows=rows,
         n_columns=n_columns,
         classes=np.ascontiguousarray(classes, dtype=np.int32),
+        columns=columns,
         row_weight=objective.row_weight,
         class_weight=objective.class_weight,
         k=objective.k,
         criterion="user" if callable(criterion) else criterion,
         user_score=checked_criterion(criterion) if callable(criterion) else None,
         weight_unit=objective.weight_unit,
+        feature_of_column=draw.of_column if draw else None,
+        n_features=int(draw.of_column.max(initial=-1)) + 1 if draw else 0,
+        features_per_node=draw.n_features if draw else 0,
+        draw_seed=draw.seed if draw else 0,
         min_rows=objective.min_samples_leaf,
         min_weight=objective.min_weight_leaf,
         distinct_splits=objective.distinct_splits,

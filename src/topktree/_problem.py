@@ -36,6 +36,15 @@ COST_BITS = 59
 
 
 @dataclass(frozen=True, eq=False)
+class FeatureDraw:
+    """A draw of features at every node, of those that can split it: the columns of the others are no candidates."""
+
+    n_features: int  # drawn at a node, at least 1
+    of_column: NDArray[np.int32]  # (n_columns,), the feature of each
+    seed: int  # below 2**64
+
+
+@dataclass(frozen=True, eq=False)
 class Objective:
     """What is to be minimised, and over which candidates.
 
@@ -48,13 +57,14 @@ class Objective:
     min_samples_leaf: int
     min_weight_leaf: int  # integer weight, >= 1
     class_weight: IntArray  # (n_classes,), all >= 1
-    row_weight: IntArray | None  # (n,), all >= 1; None: every row weighs 1
+    row_weight: IntArray | None  # (n,), rows that weigh 0 take no part; None: every row weighs 1
     weight_unit: float  # what an integer weight of 1 is in the user's weights
     cost_scale: int
     leaf_penalty: int
     distinct_splits: bool = False  # columns that split a node's rows alike count as one candidate
     leaves_break_ties: bool = False  # the penalty only decides between trees of equal errors
     weighted: bool = False  # costs are sums of weights rather than numbers of rows
+    draw: FeatureDraw | None = None
 
     def user_cost(self, cost: int) -> int | float:
         """An integer cost in the user's weights: an int if there are neither weights nor penalties."""

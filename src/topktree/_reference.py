@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._problem import FloatArray, IntArray, Objective
+from ._problem import FeatureDraw, FloatArray, IntArray, Objective
 
 # Gains are rounded to 2**ROUND_BITS units of fixed point before they are compared, so that scores that are equal in
 # mathematics but not in their last bits tie, and the lower column index decides.
@@ -44,7 +44,10 @@ def solve(columns: NDArray[np.bool_], classes: NDArray[np.int32], objective: Obj
         weights = weights * objective.row_weight
     class_weights = np.zeros((len(classes), objective.n_classes), dtype=np.int64)
     class_weights[np.arange(len(classes)), classes] = weights
-    return _flatten(_best(columns, class_weights, 0, objective, fixed_point(int(weights.sum()))))
+    has_weight = weights > 0
+    return _flatten(
+        _best(columns[has_weight], class_weights[has_weight], 0, objective, fixed_point(int(weights.sum())))
+    )
 
 
 def _best(columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float) -> _Node:
@@ -78,11 +81,34 @@ def candidates(
     admissible = np.flatnonzero(
         (smaller_side >= objective.min_samples_leaf) & (smaller_weight >= objective.min_weight_leaf)
     )
+    if objective.draw is not None:
+        admissible = drawn_columns(objective.draw, admissible, class_weights.sum(axis=0))
     scores = np.asarray(column_scores(left, right, objective, unit))[admissible]
     ranked = admissible[np.lexsort((admissible, -scores))]
     if objective.distinct_splits:
         ranked = first_of_each_kind(columns, ranked)
     return ranked[: objective.k[level]]
+
+
+def drawn_columns(draw: FeatureDraw, admissible: IntArray, totals: IntArray) -> IntArray:
+    """The admissible columns of the features that a node with these class weights draws.
+
+    The features that have such columns come in the order of random numbers, which depend on the seed and the weights.
+    """
+    hash_ = _mix(draw.seed)
+    for index in np.flatnonzero(totals).tolist():
+        hash_ = _mix(_mix(hash_ ^ index) ^ int(totals[index]))
+    features = np.unique(draw.of_column[admissible]).tolist()
+    drawn = sorted(features, key=lambda feature: _mix(hash_ ^ feature) | 1)[: draw.n_features]
+    return admissible[np.isin(draw.of_column[admissible], drawn)]
+
+
+def _mix(x: int) -> int:
+    """Splitmix64."""
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
 
 
 def first_of_each_kind(columns: NDArray[np.bool_], ranked: IntArray) -> IntArray:
