@@ -14,6 +14,7 @@ import joblib
 from joblib.parallel import get_active_backend
 
 from . import _dask_tasks
+from ._interruptible import Stop
 
 
 def results_of(
@@ -28,6 +29,23 @@ def results_of(
     else:
         pairs: Iterable[tuple[int, Any]] = _dask_tasks.results_of(backend, calls, _wanted_jobs(n_jobs))
         yield from (result for _, result in (sorted(pairs, key=itemgetter(0)) if in_order else pairs))
+
+
+def in_parallel(calls: Iterable[Any], n_jobs: int | None, stop: Stop, in_order: bool = False) -> Iterator[Any]:
+    """Results of calls that run in threads if joblib has no other wish. What ends this early ends the calls as well."""
+    try:
+        yield from results_of(calls, n_jobs, prefer="threads", in_order=in_order)
+    except BaseException:
+        stop.cancel()
+        raise
+
+
+def threads_per_call(n_jobs: int | None, n_calls: int) -> int:
+    """Threads that are left for each call when as many as possible run at once, on this machine."""
+    backend, _ = get_active_backend(prefer="threads")
+    if not getattr(backend, "supports_sharedmem", False):  # other processes, or other machines
+        return 1
+    return max(1, int(joblib.effective_n_jobs(n_jobs)) // max(n_calls, 1))
 
 
 def share(values: Sequence[Any], n_jobs: int | None) -> Sequence[Any]:

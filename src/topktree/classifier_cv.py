@@ -24,13 +24,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _parameters
 from ._files import PathLike
-from ._parallel import share
+from ._parallel import in_parallel, share
 from ._problem import FloatArray, ScoreFunction
 from ._progress import GridLine
 from .charts import plot_choice
 from .choice import ONE_SE, RULES, Candidate, best, choose, threshold
 from .classifier import TopKTreeClassifier, restored_on_error
-from .cross_validation import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate, in_parallel
+from .cross_validation import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate
 from .cv_table import Results, tabulate
 from .fitted_tree import FittedTree
 from .folds import Fold, fold_parameters, make_fold, read_splits

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -19,11 +19,10 @@ from statistics import fmean
 from typing import Any
 
 import joblib
-from joblib.parallel import get_active_backend
 
 from . import _dask_tasks
 from ._interruptible import Cancelled, Stop
-from ._parallel import results_of, share
+from ._parallel import in_parallel, share, threads_per_call
 from .choice import Candidate
 from .folds import Fold
 from .scorers import Scoring
@@ -106,7 +105,7 @@ def evaluate(
     shared = share(folds, n_jobs)
     for wave in order:
         tasks = [(c, f) for c in wave for f in usable]
-        threads = _threads_per_fit(n_jobs, len(tasks))
+        threads = threads_per_call(n_jobs, len(tasks))
         calls = (
             joblib.delayed(fit_and_score)(
                 (c, f),
@@ -191,20 +190,3 @@ def fit_and_score(
         return Outcome(*place, FAILED, error=f"{type(error).__name__}: {error}")
     seconds = (fitted - start, time.perf_counter() - fitted)
     return Outcome(*place, COMPLETE, score, tree.get_n_leaves(), tree.get_depth(), *seconds, cost=cost)
-
-
-def in_parallel(calls: Iterable[Any], n_jobs: int | None, limits: Limits, in_order: bool = False) -> Iterator[Any]:
-    """Results as they come. Whatever ends this early ends the work that is still going on."""
-    try:
-        yield from results_of(calls, n_jobs, prefer="threads", in_order=in_order)
-    except BaseException:
-        limits.cancel()
-        raise
-
-
-def _threads_per_fit(n_jobs: int | None, n_fits: int) -> int:
-    """Threads that are left for each fit when as many as possible run at once, on this machine."""
-    backend, _ = get_active_backend(prefer="threads")
-    if not getattr(backend, "supports_sharedmem", False):  # other processes, or other machines
-        return 1
-    return max(1, int(joblib.effective_n_jobs(n_jobs)) // max(n_fits, 1))

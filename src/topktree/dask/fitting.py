@@ -23,6 +23,7 @@ from .._problem import IntArray, Objective, objective_of_totals
 from .._progress import ProgressLine
 from ..binarizer import Columns, redundant_hashes
 from ..classifier import TopKTreeClassifier
+from ..column_tree import ColumnTree, column_tree
 from ..counted_nodes import Answer, Path
 from ..counted_search import CountedSearch, Limits, Totals
 from ..table import Feature, default_names, warn_of_names
@@ -37,7 +38,7 @@ from .features import (
     threshold_error,
 )
 from .partitions import Parts
-from .rows_in_tree import ColumnTree, add_wrong, column_tree, count_wrong, take_columns, with_row_numbers
+from .rows_in_tree import add_wrong, count_wrong, take_columns, with_row_numbers
 from .shards import DistinctRows, Packing, add_counts, count_shards, make_question, merge_facts, pack_part
 from .target import (
     Ranges,
@@ -258,7 +259,7 @@ def _search_here(
     rows = take_columns(distinct.rows, len(packed.columns), packed.kept)
     options = replace(local._search_options(limits.start), progress=line)
     solution = _engine.solve(rows, len(packed.kept), distinct.classes, merged, options)
-    tree = column_tree(solution, np.arange(len(packed.kept)))
+    tree = column_tree(solution)
     solution = with_row_numbers(solution, tree, replace(distinct, rows=rows))
     return solution, {"where": "client", "distinct_rows": len(rows)}
 
