@@ -19,6 +19,7 @@
 #include "topk/search.hpp"
 #include "topk/shard.hpp"
 #include "topk/validate.hpp"
+#include "topk/walk.hpp"
 
 namespace nb = nanobind;
 
@@ -385,6 +386,18 @@ nb::tuple rank_columns(const Array<std::int64_t, 3>& counts, const Array<std::in
                           to_numpy(std::move(ranked.errors), {nodes.n_nodes, k}));
 }
 
+NewArray<std::int32_t> walk(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& column,
+                            const Array<std::int32_t, 1>& false_child, const Array<std::int32_t, 1>& true_child) {
+    topk::Data data;
+    set_rows(rows, n_columns, data);
+    std::vector<std::int32_t> leaves(data.n_rows);
+    {
+        const nb::gil_scoped_release no_gil;
+        topk::walk(data, {view(column), view(false_child), view(true_child)}, leaves.data());
+    }
+    return to_numpy(std::move(leaves));
+}
+
 std::vector<std::string> kernels() {
     std::vector<std::string> names;
     for (const topk::Kernels* kernel : topk::available_kernels()) {
@@ -417,5 +430,6 @@ NB_MODULE(_core, m) {
           "side"_a, "answers"_a, "n_answers"_a, "count_rows"_a);
     m.def("rank_columns", &rank_columns, nb::kw_only(), "counts"_a, "totals"_a, "usable"_a.none(), "limit"_a, "k"_a,
           "criterion"_a, "min_weight"_a, "total_weight"_a);
+    m.def("walk", &walk, nb::kw_only(), "rows"_a, "n_columns"_a, "column"_a, "false_child"_a, "true_child"_a);
     m.def("kernels", &kernels);
 }

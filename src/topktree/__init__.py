@@ -6,7 +6,18 @@ from . import datasets, hard
 from .binarizer import Binarizer
 from .classifier import TopKTreeClassifier, load
 from .classifier_cv import TopKTreeClassifierCV
+from .ensemble import TopKBoostingClassifier, TopKForestClassifier
 
 __version__ = version("topktree")
 
-__all__ = ["Binarizer", "TopKTreeClassifier", "TopKTreeClassifierCV", "__version__", "datasets", "hard", "load"]
+__all__ = [
+    "Binarizer",
+    "TopKBoostingClassifier",
+    "TopKForestClassifier",
+    "TopKTreeClassifier",
+    "TopKTreeClassifierCV",
+    "__version__",
+    "datasets",
+    "hard",
+    "load",
+]

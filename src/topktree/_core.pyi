@@ -130,4 +130,12 @@ def rank_columns(
     min_weight: int,
     total_weight: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...  # fewest errors, columns, their errors
+def walk(
+    *,
+    rows: NDArray[np.uint64] | NDArray[np.uint8],
+    n_columns: int,
+    column: NDArray[np.int32],
+    false_child: NDArray[np.int32],
+    true_child: NDArray[np.int32],
+) -> NDArray[np.int32]: ...
 def kernels() -> list[str]: ...

@@ -32,6 +32,7 @@ hash_columns = _core.hash_columns
 make_shard = _core.make_shard
 count_shard = _core.count_shard
 rank_columns = _core.rank_columns
+walk = _core.walk
 class_cells = _core.class_cells
 split_order = _core.split_order
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import sklearn.utils
 
 from ._problem import CRITERIA
 
@@ -121,6 +122,43 @@ def check_n_jobs(n_jobs: Any) -> None:
     """None or a non-zero int, as joblib counts."""
     if n_jobs is not None and (not is_int(n_jobs) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a non-zero int or None, got {n_jobs!r}")
+
+
+def check_random_state(random_state: Any) -> None:
+    """What scikit-learn makes a random number generator of."""
+    try:
+        sklearn.utils.check_random_state(random_state)
+    except ValueError:
+        allowed = "an int in [0, 2**32 - 1], a RandomState or None"
+        raise ValueError(f"random_state must be {allowed}, got {random_state!r}") from None
+
+
+def check_samples(name: str, value: Any) -> None:
+    """An int >= 1, a fraction in (0, 1], or None."""
+    if value is None or (is_int(value) and value >= 1):
+        return
+    if is_int(value) or not is_number(value) or not 0 < value <= 1:
+        raise ValueError(f"{name} must be an int >= 1, a fraction in (0, 1] or None, got {value!r}")
+
+
+def check_max_features(name: str, value: Any, n_features: int | None = None) -> None:
+    """An int >= 1, a fraction, "sqrt", "log2" or None; at most the number of features if that is known."""
+    most = "" if n_features is None else f" and at most the number of features, {n_features}"
+    if isinstance(value, str):
+        good = value in ("sqrt", "log2")
+    elif is_int(value):
+        good = value >= 1 and (n_features is None or value <= n_features)
+    else:
+        good = value is None or (is_number(value) and 0 < value <= 1)
+    if not good:
+        allowed = f'"sqrt", "log2", an int >= 1{most}, a fraction in (0, 1] or None'
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+
+
+def check_positive(name: str, value: Any) -> None:
+    """A finite number > 0."""
+    if not is_number(value) or value <= 0:
+        raise ValueError(f"{name} must be a number > 0, got {value!r}")
 
 
 def k_per_level(k: Any, depth: int) -> list[Any]:

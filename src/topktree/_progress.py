@@ -54,6 +54,21 @@ class GridLine(_Line):
         self.show(time.monotonic() - self._start, text, always=self._n_done == self._n_fits)
 
 
+class CountLine(_Line):
+    """For work of so many parts: how many are done."""
+
+    def __init__(self, n_parts: int, what: str, stream: TextIO | None = None, seconds_between: float = 0.2) -> None:
+        super().__init__(stream, seconds_between)
+        self._n_parts = n_parts
+        self._what = what
+        self._start = time.monotonic()
+
+    def __call__(self, n_done: int, more: str = "") -> None:
+        """So many are done."""
+        text = f"{n_done} of {self._n_parts} {self._what}{more}"
+        self.show(time.monotonic() - self._start, text, always=n_done == self._n_parts)
+
+
 class ProgressLine(_Line):
     """A callback for the engine."""
 

@@ -49,8 +49,8 @@ class Columns:
     def __len__(self) -> int:
         return len(self.feature)
 
-    def take(self, kept: NDArray[np.bool_] | slice) -> Columns:
-        """The columns of a slice, or where `kept` is true."""
+    def take(self, kept: NDArray[np.bool_] | NDArray[np.int32] | slice) -> Columns:
+        """The columns of a slice or of indices, or where `kept` is true."""
         return Columns(self.feature[kept], self.test[kept], self.value[kept])
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _engine
 from ._engine import Rows, Solution
 from ._problem import IntArray
 
@@ -18,25 +19,20 @@ from ._problem import IntArray
 class ColumnTree:
     """A tree over stored columns, and the class that each leaf predicts."""
 
-    column: NDArray[np.int64]
+    column: NDArray[np.int32]
     false_child: NDArray[np.int32]
     true_child: NDArray[np.int32]
     predicted: NDArray[np.int64]
 
-    def apply(self, rows: Rows) -> IntArray:
+    def apply(self, rows: Rows) -> NDArray[np.int32]:
         """The leaf of each row, packed or in bytes."""
-        leaves = np.zeros(len(rows), dtype=np.int64)
-        todo = [(0, np.arange(len(rows)))]
-        while todo:
-            node, here = todo.pop()
-            column = int(self.column[node])
-            if column < 0:
-                leaves[here] = node
-                continue
-            is_true = _bits(rows, here, column)
-            todo.append((int(self.true_child[node]), here[is_true]))
-            todo.append((int(self.false_child[node]), here[~is_true]))
-        return leaves
+        return _engine.walk(
+            rows=rows,
+            n_columns=rows.shape[1] * (64 if rows.dtype == np.uint64 else 1),
+            column=self.column,
+            false_child=self.false_child,
+            true_child=self.true_child,
+        )
 
     def predict(self, rows: Rows) -> IntArray:
         """The class of each row's leaf."""
@@ -45,13 +41,7 @@ class ColumnTree:
 
 def column_tree(solution: Solution, columns: IntArray | NDArray[np.int32] | None = None) -> ColumnTree:
     """The tree of a solution over some of the stored columns, which are numbered by `columns`; None: over all."""
-    column = solution.column.astype(np.int64)
+    column = solution.column
     if columns is not None and len(columns):
-        column = np.where(column >= 0, columns[np.maximum(column, 0)], -1)
+        column = np.where(column >= 0, columns[np.maximum(column, 0)], -1).astype(np.int32)
     return ColumnTree(column, solution.false_child, solution.true_child, np.argmax(solution.class_weight, axis=1))
-
-
-def _bits(rows: Rows, here: IntArray, column: int) -> NDArray[np.bool_]:
-    if rows.dtype == np.uint8:
-        return np.asarray(rows[here, column] != 0)
-    return np.asarray((rows[here, column // 64] >> np.uint64(column % 64)) & np.uint64(1)).astype(bool)

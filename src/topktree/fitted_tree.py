@@ -6,25 +6,23 @@ In: an estimator with `tree_`, `features_` and `classes_`. Out: predictions, tex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from . import export
 from ._files import PathLike
 from ._problem import FloatArray, IntArray, ScoreFunction
-from .labels import read_labels, read_weights
+from .fitted_classifier import FittedClassifier
 from .report import write_report
 from .report.content import Rows
 from .sklearn_tree import to_sklearn
-from .table import Feature, encode, read_table
+from .table import encode, read_table
 from .tree import Tree
 
 if TYPE_CHECKING:
@@ -32,13 +30,10 @@ if TYPE_CHECKING:
     from .classifier_cv import TopKTreeClassifierCV
 
 
-class FittedTree(ClassifierMixin, BaseEstimator):
+class FittedTree(FittedClassifier):
     """Base of the classifiers that are one tree."""
 
     tree_: Tree
-    features_: tuple[Feature, ...]
-    classes_: NDArray[Any]
-    n_features_in_: int
     criterion: str | ScoreFunction
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -72,23 +67,6 @@ class FittedTree(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return np.asarray(self.tree_.shares()[self.apply(X)])
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy. All labels that `fit` takes can be scored, which scikit-learn's own function does not allow.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
-        >>> clf.score(X, y)
-        0.96
-        """
-        predicted = self.predict(X)
-        labels = read_labels(copy(self), y)  # a copy: scikit-learn's check of y makes it forget the feature names
-        check_consistent_length(predicted, labels)
-        return float(np.average(predicted == labels, weights=read_weights(sample_weight, len(labels))))
 
     def apply(self, X: ArrayLike) -> IntArray:
         """Index of the leaf that each row ends up in.
@@ -320,8 +298,3 @@ class FittedTree(ClassifierMixin, BaseEstimator):
     def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> export.Model:
         check_is_fitted(self)
         return export.make_model(self.tree_, self.features_, self.classes_, feature_names, class_names)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

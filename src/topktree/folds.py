@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import check_random_state
 
 from . import _parameters
 from ._interruptible import Stop
@@ -68,11 +67,7 @@ def _is_listing(cv: Any) -> bool:
 
 def _stratified(n_folds: int, y: NDArray[Any], random_state: Any) -> list[Rows]:
     _parameters.check_int("cv", n_folds, 2)
-    try:
-        check_random_state(random_state)
-    except ValueError:
-        allowed = "an int in [0, 2**32 - 1], a RandomState or None"
-        raise ValueError(f"random_state must be {allowed}, got {random_state!r}") from None
+    _parameters.check_random_state(random_state)
     classes = number_labels(y, len(y))[1]  # scikit-learn does not take every label that we do
     most = int(np.bincount(classes).max())
     if n_folds > most:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from . import _engine
 from ._problem import COST_BITS, FloatArray, IntArray, Objective
 from .charts import plot_frontier
+from .root_choices import without_choices
 
 if TYPE_CHECKING:
     from .classifier import TopKTreeClassifier
@@ -277,11 +278,5 @@ def _recosted(tree: _Tree, objective: Objective) -> _engine.Solution:
     cost = tree.cost(objective)
     statistics = copy(tree.solution.statistics)
     statistics["trace"] = [(seconds, k, cost) for seconds, k, _ in statistics["trace"]]
-    root = statistics["root"]  # its costs are for another penalty
-    statistics["root"] = {
-        "column": root["column"][:0],
-        "cost": root["cost"][:0],
-        "exact": root["exact"][:0],
-        "true_weight": root["true_weight"][:0],
-    }
-    return replace(tree.solution, cost=cost, statistics=statistics)
+    # The costs of its choices are for another penalty.
+    return without_choices(replace(tree.solution, cost=cost, statistics=statistics))

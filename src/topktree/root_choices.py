@@ -7,7 +7,8 @@ In: the candidates of the root, as the engine lists them. Out: a dict per candid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,21 @@ from ._problem import FloatArray, Objective
 from .binarizer import EQUALS, IS_MISSING, Columns
 from .table import BOOLEAN, Feature
 from .tree import node_impurity
+
+if TYPE_CHECKING:
+    from ._core import RootChoices
+
+
+def without_choices(solution: _engine.Solution) -> _engine.Solution:
+    """The solution as if nothing were known of the candidates of its root."""
+    root = solution.statistics["root"]
+    none: RootChoices = {
+        "column": root["column"][:0],
+        "cost": root["cost"][:0],
+        "exact": root["exact"][:0],
+        "true_weight": root["true_weight"][:0],
+    }
+    return replace(solution, statistics={**solution.statistics, "root": none})
 
 
 def list_choices(

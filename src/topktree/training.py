@@ -37,6 +37,15 @@ class Training:
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None
     left_out: tuple[Table, NDArray[np.int32]] | None  # rows without weight, and their classes
+    has_weight: NDArray[np.bool_] | None  # which of all rows these are; None: they are all
+
+    def for_all_rows(self, values: FloatArray) -> FloatArray:
+        """Values of the rows with weight among those of all rows, NaN for the others."""
+        if self.has_weight is None:
+            return values
+        everywhere = np.full((len(self.has_weight), *values.shape[1:]), np.nan)
+        everywhere[self.has_weight] = values
+        return everywhere
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,9 @@ def _validate(
         present = np.flatnonzero(np.bincount(indices if has_weight is None else indices[has_weight]))
     check_classes(classes[present])
     left_out = None
-    if has_weight is not None and not has_weight.all():
+    if has_weight is not None and has_weight.all():
+        has_weight = None
+    if has_weight is not None:
         left_out = table.take(~has_weight), indices[~has_weight]
         table, indices = table.take(has_weight), indices[has_weight]
         row_weights = None if row_weights is None else row_weights[has_weight]
@@ -120,7 +131,7 @@ def _validate(
     features = learn_features(table, estimator.categorical_features, names)
     if known is None:
         warn_of_names(features, table.n_rows)
-    return Training(table, features, indices, classes, row_weights, class_weight, left_out)
+    return Training(table, features, indices, classes, row_weights, class_weight, left_out, has_weight)
 
 
 def _binarize(

@@ -38,7 +38,7 @@ from .features import (
     threshold_error,
 )
 from .partitions import Parts
-from .rows_in_tree import add_wrong, count_wrong, take_columns, with_row_numbers
+from .rows_in_tree import add_wrong, count_wrong, with_row_numbers
 from .shards import DistinctRows, Packing, add_counts, count_shards, make_question, merge_facts, pack_part
 from .target import (
     Ranges,
@@ -256,12 +256,11 @@ def _search_here(
     if not objective.weighted:
         min_weight = max(min_weight, objective.min_samples_leaf)
     merged = replace(objective, row_weight=distinct.weight, min_samples_leaf=1, min_weight_leaf=min_weight)
-    rows = take_columns(distinct.rows, len(packed.columns), packed.kept)
     options = replace(local._search_options(limits.start), progress=line)
-    solution = _engine.solve(rows, len(packed.kept), distinct.classes, merged, options)
-    tree = column_tree(solution)
-    solution = with_row_numbers(solution, tree, replace(distinct, rows=rows))
-    return solution, {"where": "client", "distinct_rows": len(rows)}
+    kept = packed.kept.astype(np.int32)
+    solution = _engine.solve(distinct.rows, len(packed.columns), distinct.classes, merged, options, kept)
+    solution = with_row_numbers(solution, column_tree(solution, kept), distinct)
+    return solution, {"where": "client", "distinct_rows": len(distinct.rows)}
 
 
 def _search_there(

@@ -1,0 +1,6 @@
+"""Forests and boosting of Top-k trees, all trees of an ensemble over one packed matrix."""
+
+from .boosting import TopKBoostingClassifier
+from .forest import TopKForestClassifier
+
+__all__ = ["TopKBoostingClassifier", "TopKForestClassifier"]

@@ -1,0 +1,372 @@
+"""`TopKBoostingClassifier`: Top-k trees one after the other, each on the rows that those before it get wrong.
+
+In: a table and class labels, as for one tree. Out: trees with votes of different weight. The algorithm is SAMME
+(Zhu et al., 2009), which for two classes is AdaBoost. The one idea: the table is binarized and packed once, and a round
+is one search of the same rows with other weights.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _parameters
+from .._parallel import count_threads
+from .._problem import FloatArray, ScoreFunction, inverse_totals
+from .._progress import CountLine
+from ..classifier import MAX_THREADS, TopKTreeClassifier, restored_on_error
+from ..cross_validation import COMPLETE, TIME_LIMIT
+from ..training import Training, TrainingData
+from .fitted_ensemble import FittedEnsemble, copy_names
+from .growing import Grown, TimeBudget, View, grow
+from .rounds import Weights, add_vote, chance, error_rate, few_digits, shares_of, vote_of
+from .validation import Validation, hold_out
+
+# Why boosting ended, beside the time limit.
+ALL_TREES, PERFECT, USELESS, EARLY = "n_estimators", "perfect_tree", "useless_tree", "early_stopping"
+
+
+class TopKBoostingClassifier(FittedEnsemble):
+    """AdaBoost (SAMME) of Top-k trees: every tree is the best of its search on rows weighted by earlier errors.
+
+    Parameters
+    ----------
+    n_estimators : int, default=10
+        Most trees there can be. Boosting ends before if a tree is perfect, useless, or by early stopping.
+    k : int, "all" or sequence, default=8
+        Candidate splits per node, as in `TopKTreeClassifier`.
+    max_depth : int, default=3
+        Levels of splits of every tree.
+    learning_rate : float, default=1.0
+        Factor of every tree's vote.
+    n_iter_no_change : int or None, default=None
+        With a number, a part of the rows is kept for validation, and boosting ends when its accuracy has not risen by
+        more than `tol` in so many rounds. The trees up to the best round stay.
+    validation_fraction : float, default=0.1
+        Of the rows, if there is validation; they are not trained on.
+    tol : float, default=0.0
+        By how much the accuracy must rise.
+    random_state : int, RandomState instance or None, default=None
+        Of the rows for validation. Nothing else is random.
+    n_jobs : int or None, default=None
+        Threads of every search; None means 1, -1 all cores.
+    time_limit : float or None, default=None
+        Seconds for the whole of `fit`. Each search has its share of what is left; when nothing is left, boosting ends.
+    verbose : int, default=0
+        1 shows a line of progress on stderr.
+    criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds, categorical_features, \
+memory_limit, min_weight_fraction_leaf
+        As in `TopKTreeClassifier`, for every tree. `class_weight` is part of the weights that boosting begins with.
+
+    Attributes
+    ----------
+    estimators_ : list of TopKTreeClassifier
+        The trees; also what the classifier itself yields by index.
+    estimator_weights_ : ndarray of shape (n_trees,)
+        Weights of their votes.
+    estimator_errors_ : ndarray of shape (n_trees,)
+        Share of the weight that each gets wrong, at the weights it was searched with.
+    stopped_ : str
+        Why boosting ended: "n_estimators", "perfect_tree", "useless_tree", "early_stopping" or "time_limit".
+    validation_scores_ : ndarray
+        With validation: accuracy after every round, also of rounds whose trees did not stay.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Only if `X` had string column names.
+    features_ : tuple of Feature
+        Name, kind, categories and missing values of each feature.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        Mean of the trees' own, by the weights of their votes.
+    status_ : str
+        "complete", or "time_limit" if that ended a search or boosting.
+
+    Notes
+    -----
+    A perfect tree gets the vote 1 and ends boosting; a tree that is no better than chance, weighted, is left out and
+    ends it, but stays with the vote 1 if it is the first. The weights of a search are rounded to 3 binary digits each,
+    those of the first round are as they are: rounding changes a weight by a sixteenth at most and makes the search some
+    times faster. Errors and votes are those of the weights themselves.
+
+    Examples
+    --------
+    >>> from topktree import TopKBoostingClassifier, datasets
+    >>> X, y = datasets.load_tic_tac_toe(return_X_y=True)
+    >>> boosting = TopKBoostingClassifier(n_estimators=5, max_depth=3).fit(X, y)
+    >>> len(boosting), boosting.stopped_
+    (5, 'n_estimators')
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        k: int | str | Sequence[int | str] = 8,
+        max_depth: int = 3,
+        learning_rate: float = 1.0,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        tol: float = 0.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        verbose: int = 0,
+        criterion: str | ScoreFunction = "entropy",
+        min_samples_leaf: int = 1,
+        leaf_penalty: float | str = 0.0,
+        distinct_splits: bool = False,
+        class_weight: str | dict[Any, float] | None = None,
+        max_thresholds: int | None = 32,
+        categorical_features: Any = "from_dtype",
+        memory_limit: int | None = None,
+        min_weight_fraction_leaf: float = 0.0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.k = k
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_penalty = leaf_penalty
+        self.distinct_splits = distinct_splits
+        self.class_weight = class_weight
+        self.max_thresholds = max_thresholds
+        self.categorical_features = categorical_features
+        self.memory_limit = memory_limit
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Search round after round. An error or Ctrl-C leaves an earlier fit as it was.
+
+        Examples
+        --------
+        >>> from topktree import TopKBoostingClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(k=8, max_depth=4).fit(X, y)
+        >>> boosting.score(X, y), len(boosting)
+        (1.0, 5)
+        """
+        start = time.monotonic()
+        self._check_parameters()
+        template = self._template()
+        with restored_on_error(self):
+            fraction = None if self.n_iter_no_change is None else self.validation_fraction
+            data, validation = hold_out(self, X, y, sample_weight, fraction)
+            copy_names(self, template)
+            self.classes_, self.features_ = data.training.classes, data.training.features
+            self._collect(self._boost(template, data, validation, TimeBudget(self.time_limit, start)), validation)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """What the trees vote, over the sum of their votes: (n_rows, n_classes), or (n_rows,) of two classes.
+
+        Examples
+        --------
+        >>> from topktree import TopKBoostingClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(n_estimators=3).fit(X, y)
+        >>> boosting.decision_function(X[:2]).shape
+        (2,)
+        """
+        *_, decision = self.staged_decision_function(X)
+        return decision
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class of the highest vote; ties go to the first class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKBoostingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> TopKBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y).predict(X[[0, 60, 120]])
+        array([0, 1, 2])
+        """
+        *_, predicted = self.staged_predict(X)
+        return predicted
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Class probabilities that follow from the votes, as SAMME has it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKBoostingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y)
+        >>> boosting.predict_proba(X[:2]).shape
+        (2, 3)
+        """
+        *_, shares = self.staged_predict_proba(X)
+        return shares
+
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
+        """The decision function of the first tree, of the first two trees, and so on.
+
+        Examples
+        --------
+        >>> from topktree import TopKBoostingClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(n_estimators=3).fit(X, y)
+        >>> len(list(boosting.staged_decision_function(X)))
+        3
+        """
+        for decision in self._stages(X):
+            yield self._as_user_sees(decision)
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
+        """Predictions of the first tree, of the first two trees, and so on.
+
+        Examples
+        --------
+        >>> from topktree import TopKBoostingClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(n_estimators=5, max_depth=4).fit(X, y)
+        >>> [int((predicted != y).sum()) for predicted in boosting.staged_predict(X)]
+        [12, 12, 12, 12, 0]
+        """
+        for decision in self._stages(X):
+            yield np.asarray(self.classes_[np.argmax(decision, axis=1)])
+
+    def staged_predict_proba(self, X: ArrayLike) -> Iterator[FloatArray]:
+        """Class probabilities of the first tree, of the first two trees, and so on.
+
+        Examples
+        --------
+        >>> from topktree import TopKBoostingClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(n_estimators=3).fit(X, y)
+        >>> [shares.shape for shares in boosting.staged_predict_proba(X[:2])]
+        [(2, 2), (2, 2), (2, 2)]
+        """
+        for decision in self._stages(X):
+            yield shares_of(decision)
+
+    def staged_score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Iterator[float]:
+        """Accuracy of the first tree, of the first two trees, and so on.
+
+        Examples
+        --------
+        >>> from topktree import TopKBoostingClassifier, datasets
+        >>> X, y = datasets.load_tic_tac_toe(return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(n_estimators=3).fit(X, y)
+        >>> scores = list(boosting.staged_score(X, y))
+        >>> scores[0] < scores[-1]
+        True
+        """
+        for predicted in self.staged_predict(X):
+            yield self._accuracy(predicted, y, sample_weight)
+
+    def _stages(self, X: ArrayLike) -> Iterator[FloatArray]:
+        """Votes (n_rows, n_classes) after every tree, over their sum so far."""
+        encoded = self._encode(X)
+        decision, total = np.zeros((len(encoded), len(self.classes_))), 0.0
+        for tree, vote in zip(self.estimators_, self.estimator_weights_.tolist(), strict=True):
+            add_vote(decision, np.argmax(tree.tree_.value, axis=1)[tree.tree_.apply(encoded)], vote)
+            total += vote
+            yield decision / total
+
+    def _as_user_sees(self, decision: FloatArray) -> FloatArray:
+        return np.asarray(decision[:, 1] - decision[:, 0]) if len(self.classes_) == 2 else decision
+
+    def _check_parameters(self) -> None:
+        self._check_shared_parameters()
+        _parameters.check_positive("learning_rate", self.learning_rate)
+        _parameters.check_int("n_iter_no_change", self.n_iter_no_change, 1, or_none=True)
+        if not _parameters.is_number(self.validation_fraction) or not 0 < self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction must be a number in (0, 1), got {self.validation_fraction!r}")
+        if not _parameters.is_number(self.tol) or self.tol < 0:
+            raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
+
+    def _boost(
+        self, template: TopKTreeClassifier, data: TrainingData, validation: Validation | None, budget: TimeBudget
+    ) -> Iterator[tuple[Grown, float, float, str]]:
+        """Round after round a tree, its vote and its error, and why it is the last one, if it is."""
+        weights, n_classes = Weights(initial_weights(data.training)), len(data.training.classes)
+        for i in range(self.n_estimators):
+            values = weights.values()
+            grown = self._round(template, data, None if i == 0 else values, budget.share(1 / (self.n_estimators - i)))
+            wrong = grown.predicted() != data.training.y
+            error = error_rate(values, wrong)
+            if error == 0 or error >= chance(n_classes):
+                yield grown, 1.0, error, PERFECT if error == 0 else USELESS
+                return
+            vote = vote_of(error, n_classes, self.learning_rate)
+            weights.raise_where(wrong, vote)
+            reason = ""
+            if validation is not None and validation.is_enough(grown.tree, vote):
+                reason = EARLY
+            elif budget.is_over():
+                reason = TIME_LIMIT
+            elif i == self.n_estimators - 1:
+                reason = ALL_TREES
+            yield grown, vote, error, reason
+            if reason:
+                return
+
+    def _round(
+        self, template: TopKTreeClassifier, data: TrainingData, weights: FloatArray | None, budget: TimeBudget
+    ) -> Grown:
+        """One search: in the first round of the data as they are, then with these weights."""
+        options = template._search_options(time.perf_counter())
+        threads = min(count_threads(self.n_jobs), MAX_THREADS)
+        options = replace(options, threads=threads, time_limit=budget.seconds())
+        if weights is None:
+            return grow(template, data, View(data.training.sample_weight), options)
+        data = replace(data, training=replace(data.training, class_weight=None))  # it is part of the weights
+        return grow(template, data, View(few_digits(weights)), options)
+
+    def _collect(self, rounds: Iterator[tuple[Grown, float, float, str]], validation: Validation | None) -> None:
+        """The trees that stay."""
+        trees: list[TopKTreeClassifier] = []
+        votes: list[float] = []
+        errors: list[float] = []
+        line = CountLine(self.n_estimators, "trees") if self.verbose else None
+        try:
+            for grown, vote, error, reason in rounds:
+                self.stopped_ = reason
+                if reason == USELESS and trees:
+                    break
+                trees.append(grown.tree)
+                votes.append(vote)
+                errors.append(error)
+                if line:
+                    line(len(trees), f", weighted error {error:.4f}")
+        finally:
+            if line:
+                line.close()
+        n = len(trees) if validation is None else validation.n_best(len(trees))
+        self.estimators_ = trees[:n]
+        self.estimator_weights_ = np.array(votes[:n])
+        self.estimator_errors_ = np.array(errors[:n])
+        is_late = self.stopped_ == TIME_LIMIT or any(tree.status_ == TIME_LIMIT for tree in trees)
+        self.status_ = TIME_LIMIT if is_late else COMPLETE
+        self.__dict__.pop("validation_scores_", None)  # of an earlier fit
+        if validation is not None:
+            self.validation_scores_ = np.array(validation.scores)
+
+    def _votes(self) -> FloatArray:
+        return np.asarray(self.estimator_weights_ / self.estimator_weights_.sum())
+
+
+def initial_weights(training: Training) -> FloatArray:
+    """What the user says that rows weigh, in any unit."""
+    weights = np.ones(len(training.y)) if training.sample_weight is None else training.sample_weight
+    if training.class_weight is None:
+        return weights
+    if isinstance(training.class_weight, str):
+        by_class = inverse_totals(np.bincount(training.y, weights, len(training.classes)).astype(np.float64))
+    else:
+        by_class = training.class_weight
+    return np.asarray(weights * by_class[training.y])

@@ -1,0 +1,123 @@
+"""What the trees of a forest draw: rows, with replacement, and features.
+
+In: training data, the user's wishes and a seed. Out: a `View` per tree. The one idea: rows are drawn in the order of
+hashes of their content, each as often as it weighs, so that neither the order of the rows nor whether a row is there
+twice or weighs 2 makes a difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine, _parameters
+from .._problem import FloatArray, IntArray, integer_weights
+from ..training import TrainingData
+from .growing import View
+
+# Rows that whole-numbered weights may stand for; weights that are larger are no numbers of rows.
+MAX_REPEATED = 2**24
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@dataclass(frozen=True, eq=False)
+class RowDraw:
+    """How the rows of a bootstrap sample are drawn."""
+
+    order: IntArray  # (n,), rows by the hash of their content
+    ends: IntArray  # (n,), of each row's range of the numbers that are drawn, in that order
+    n_draws: int
+
+    def counts(self, random: np.random.RandomState) -> FloatArray:
+        """How often each row is drawn, (n,)."""
+        numbers = random.randint(0, int(self.ends[-1]), size=self.n_draws, dtype=np.int64)
+        rows = self.order[np.searchsorted(self.ends, numbers, side="right")]
+        return np.bincount(rows, minlength=len(self.order)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """What every tree of a forest draws. Tree i always draws the same, however many trees there are."""
+
+    seed: int
+    rows: RowDraw | None  # None: every tree sees all rows
+    weight: FloatArray | None  # of the rows if none are drawn
+    n_tree_features: int | None
+    n_node_features: int | None
+    column_feature: IntArray
+
+    def view(self, i: int) -> View:
+        """What tree i sees."""
+        _, feature_seed, high, low = self._seeds(i)
+        weight = self.weight if self.rows is None else self.sample(i)
+        columns = self._columns(np.random.RandomState(feature_seed))
+        return View(weight, columns, self.n_node_features, high << 32 | low)
+
+    def sample(self, i: int) -> FloatArray:
+        """How often tree i has each row, if rows are drawn."""
+        assert self.rows is not None
+        return self.rows.counts(np.random.RandomState(self._seeds(i)[0]))
+
+    def _seeds(self, i: int) -> list[int]:
+        return [int(seed) for seed in np.random.SeedSequence([self.seed, i]).generate_state(4)]
+
+    def _columns(self, random: np.random.RandomState) -> NDArray[np.int32] | None:
+        """Those of the features that the tree draws, of the ones that have any."""
+        features = np.unique(self.column_feature)
+        if self.n_tree_features is None or len(features) <= self.n_tree_features:
+            return None
+        drawn = random.choice(features, self.n_tree_features, replace=False)
+        return np.flatnonzero(np.isin(self.column_feature, drawn)).astype(np.int32)
+
+
+def draw_rows(data: TrainingData, max_samples: int | float | None) -> RowDraw:
+    """Rows are drawn by weight: as many as there are, or as whole-numbered weights sum up to."""
+    n, weights = len(data.training.y), data.training.sample_weight
+    numbers, n_rows = np.ones(n, dtype=np.int64), n
+    if weights is not None and np.all(weights == np.rint(weights)) and weights.sum() <= MAX_REPEATED:
+        numbers, n_rows = weights.astype(np.int64), int(weights.sum())
+    elif weights is not None:
+        numbers = integer_weights(weights)[0]
+    order = np.argsort(content_hashes(data), kind="stable")
+    return RowDraw(order, np.cumsum(numbers[order]), n_draws(max_samples, n_rows))
+
+
+def content_hashes(data: TrainingData) -> NDArray[np.uint64]:
+    """A number per row that depends on its columns and its class alone."""
+    rows = data.rows if data.rows.dtype == np.uint64 else _engine.pack_booleans(data.rows)  # type: ignore[arg-type]
+    assert rows is not None
+    hashes = _mix(data.training.y.astype(np.uint64))
+    for word in range(rows.shape[1]):
+        hashes = _mix(hashes ^ rows[:, word])
+    return hashes
+
+
+def n_draws(max_samples: int | float | None, n_rows: int) -> int:
+    """Rows of a sample."""
+    if max_samples is None:
+        return n_rows
+    return int(max_samples) if _parameters.is_int(max_samples) else max(1, round(n_rows * max_samples))
+
+
+def n_features(max_features: Any, n_all: int) -> int | None:
+    """Features of a draw; None: all of them, which is no draw."""
+    if max_features is None:
+        return None
+    if isinstance(max_features, str):
+        n = int(np.sqrt(n_all)) if max_features == "sqrt" else int(np.log2(n_all))
+    else:
+        n = int(max_features) if _parameters.is_int(max_features) else int(max_features * n_all)
+    return None if n >= n_all else max(1, n)
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Splitmix64."""
+    x = x + _GOLDEN
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return np.asarray(x ^ (x >> np.uint64(31)))

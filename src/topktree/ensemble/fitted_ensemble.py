@@ -1,0 +1,142 @@
+"""What a fitted ensemble can do, whichever way its trees vote.
+
+In: an estimator with `estimators_`, `features_` and `classes_`. Out: leaves, importances, texts.
+The one idea: a table is encoded once, and then walked down every tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _parameters
+from .._problem import FloatArray, IntArray
+from ..classifier import TopKTreeClassifier
+from ..fitted_classifier import FittedClassifier
+from ..table import encode, read_table
+
+
+class FittedEnsemble(FittedClassifier):
+    """Base of forests and boosting."""
+
+    estimators_: list[TopKTreeClassifier]
+    n_estimators: int
+
+    def apply(self, X: ArrayLike) -> IntArray:
+        """Index of the leaf that each row ends up in, (n_rows, n_trees).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = TopKForestClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
+        >>> forest.apply(X[[0, 60, 120]]).shape
+        (3, 3)
+        """
+        encoded = self._encode(X)
+        return np.stack([tree.tree_.apply(encoded) for tree in self.estimators_], axis=1)
+
+    def get_n_leaves(self) -> int:
+        """Leaves of all trees together: what a reader has to read.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKBoostingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> TopKBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y).get_n_leaves()
+        6
+        """
+        check_is_fitted(self)
+        return sum(tree.get_n_leaves() for tree in self.estimators_)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Mean of the trees' own importances, by the weight of their votes. Their sum is 1, or 0 if no tree splits.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = TopKForestClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X, y)
+        >>> bool(forest.feature_importances_[2:].sum() > 0.5)  # the petals
+        True
+        """
+        check_is_fitted(self)
+        importances = np.array([tree.feature_importances_ for tree in self.estimators_])
+        weighted = np.average(importances, axis=0, weights=self._votes())
+        total = weighted.sum()
+        return np.asarray(weighted / total if total > 0 else weighted)
+
+    def export_text(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
+        """The trees as indented text, one after the other, each with the weight of its vote.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKBoostingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(n_estimators=2, max_depth=1).fit(X, y)
+        >>> print(boosting.export_text(class_names=["setosa", "versicolor", "virginica"]))
+        """
+        check_is_fitted(self)
+        parts = []
+        for i, (tree, vote) in enumerate(zip(self.estimators_, self._votes(), strict=True)):
+            share = f"{100 * vote:.1f}% of the votes"
+            parts.append(
+                f"tree {i + 1} of {len(self.estimators_)}, {share}\n{tree.export_text(feature_names, class_names)}"
+            )
+        return "\n\n".join(parts)
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]
+
+    def _encode(self, X: ArrayLike) -> NDArray[Any]:
+        check_is_fitted(self)
+        return encode(read_table(self, X, reset=False), self.features_)
+
+    def _votes(self) -> FloatArray:
+        """The share of each tree in the vote."""
+        raise NotImplementedError
+
+    def _template(self) -> TopKTreeClassifier:
+        """A tree with the parameters that it has in common with the ensemble; limits and threads are not its own."""
+        own = self.get_params(deep=False)
+        shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
+        tree = TopKTreeClassifier(**shared | {"time_limit": None, "n_jobs": None, "verbose": 0})
+        tree._check_parameters()
+        return tree
+
+    def _check_shared_parameters(self) -> None:
+        _parameters.check_int("n_estimators", self.n_estimators, 1)
+        for name, check in (
+            ("time_limit", _parameters.check_time_limit),
+            ("n_jobs", _parameters.check_n_jobs),
+            ("verbose", _parameters.check_verbose),
+            ("random_state", _parameters.check_random_state),
+        ):
+            check(getattr(self, name))
+
+
+def copy_names(source: FittedClassifier, target: FittedClassifier) -> None:
+    """What `prepare` has set of the table's features."""
+    target.n_features_in_ = source.n_features_in_
+    if hasattr(source, "feature_names_in_"):
+        target.feature_names_in_ = source.feature_names_in_
+
+
+def sum_of_shares(trees: Sequence[TopKTreeClassifier], encoded: NDArray[Any], n_classes: int) -> FloatArray:
+    """Sum over the trees, one after the other, of the class shares of each row's leaf."""
+    total = np.zeros((len(encoded), n_classes))
+    for tree in trees:
+        total += tree.tree_.shares()[tree.tree_.apply(encoded)]
+    return total

@@ -1,0 +1,368 @@
+"""`TopKForestClassifier`: Top-k trees of bootstrap samples, whose mean decides.
+
+In: a table and class labels, as for one tree. Out: trees that a person can read one by one, and their mean vote.
+The one idea: the table is binarized and packed once; a bootstrap sample is a vector of integer weights for the search.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+
+from .. import _parameters
+from .._interruptible import Cancelled
+from .._parallel import in_parallel, share, threads_per_call
+from .._problem import FloatArray, ScoreFunction
+from .._progress import CountLine
+from ..classifier import TopKTreeClassifier, restored_on_error
+from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
+from ..table import Feature, encode
+from ..training import TrainingData, prepare
+from .drawing import Drawing, draw_rows, n_features
+from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares
+from .growing import Grown, TimeBudget, grow
+from .out_of_bag import OutOfBag
+
+# Of the seeds that the trees' own seeds come from.
+_SEEDS = 2**32
+
+
+class TopKForestClassifier(FittedEnsemble):
+    """Forest of Top-k trees: each is the best of its search on a sample of the rows; their mean shares decide.
+
+    Small forests are the point: a few trees of a few levels that can still be read. With `n_estimators=1`,
+    `bootstrap=False` and `max_features=None` it is the tree of `TopKTreeClassifier`.
+
+    Parameters
+    ----------
+    n_estimators : int, default=10
+        Number of trees.
+    k : int, "all" or sequence, default=8
+        Candidate splits per node, as in `TopKTreeClassifier`.
+    max_depth : int, default=5
+        Levels of splits of every tree.
+    bootstrap : bool, default=True
+        Whether every tree has a sample of the rows, drawn with replacement and with `sample_weight` as their chances;
+        if not, all trees have all rows.
+    max_samples : int, float or None, default=None
+        Rows of a sample: a number, or a fraction of all. None: as many as there are; where `sample_weight` has whole
+        numbers (which sum up to at most 2**24), as many as they sum up to, as if rows were there that often.
+    max_features : {"sqrt", "log2"}, int, float or None, default=None
+        Features that are drawn at every node, out of those that can split it: only their columns are candidates. A
+        number, a fraction of all, or the square root or logarithm of their number. None: all.
+    max_features_per_tree : {"sqrt", "log2"}, int, float or None, default=None
+        Likewise, features that are drawn for each tree as a whole. Searches of fewer columns take less time.
+    oob_score : bool or callable, default=False
+        Judge the forest by the rows that a tree's sample does not have: accuracy, or a callable of the labels and the
+        predictions.
+    random_state : int, RandomState instance or None, default=None
+        Of the draws. The same number gives the same forest, whatever `n_jobs` is and in whatever order the rows are.
+    warm_start : bool, default=False
+        Let `fit` add trees to those that are there, up to `n_estimators`. The same as if all were fitted at once.
+    n_jobs : int or None, default=None
+        Trees that are searched for at the same time, in threads (or as joblib's active backend has it); None means 1,
+        -1 all cores. Threads that are left over help within the searches.
+    time_limit : float or None, default=None
+        Seconds for the whole of `fit`. Each tree has its share of what is left, and is the best one found in it.
+    verbose : int, default=0
+        1 shows a line of progress on stderr.
+    criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds, categorical_features, \
+memory_limit, min_weight_fraction_leaf
+        As in `TopKTreeClassifier`, for every tree and the rows of its sample. `min_samples_leaf` counts a row once
+        however often it was drawn; "balanced" makes all classes of a sample weigh the same.
+
+    Attributes
+    ----------
+    estimators_ : list of TopKTreeClassifier
+        The trees; also what the forest itself yields by index.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Only if `X` had string column names.
+    features_ : tuple of Feature
+        Name, kind, categories and missing values of each feature.
+    feature_importances_ : ndarray of shape (`n_features_in_`,)
+        Mean of the trees' own.
+    oob_score_ : float
+        With `oob_score`. Rows that all samples have, and rows without weight, do not count.
+    oob_decision_function_ : ndarray of shape (n_rows, n_classes)
+        With `oob_score`: mean shares of the trees whose sample does not have the row; NaN if there is none.
+    status_ : str
+        "complete", or "time_limit" if that ended the search of a tree.
+
+    Notes
+    -----
+    All trees share one packed matrix: a search only has, for as long as it takes, its own copy of the bits of the rows
+    and columns that it sees. How often a row was drawn is its integer weight, so every tree is exactly that of the
+    repeated rows.
+
+    Examples
+    --------
+    >>> from topktree import TopKForestClassifier, datasets
+    >>> X, y = datasets.load_tic_tac_toe(return_X_y=True)
+    >>> forest = TopKForestClassifier(n_estimators=5, max_depth=4, oob_score=True, random_state=0).fit(X, y)
+    >>> len(forest), forest[0].get_depth()
+    (5, 4)
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        k: int | str | Sequence[int | str] = 8,
+        max_depth: int = 5,
+        bootstrap: bool = True,
+        max_samples: int | float | None = None,
+        max_features: str | int | float | None = None,
+        max_features_per_tree: str | int | float | None = None,
+        oob_score: bool | Callable[[Any, Any], float] = False,
+        random_state: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        verbose: int = 0,
+        criterion: str | ScoreFunction = "entropy",
+        min_samples_leaf: int = 1,
+        leaf_penalty: float | str = 0.0,
+        distinct_splits: bool = False,
+        class_weight: str | dict[Any, float] | None = None,
+        max_thresholds: int | None = 32,
+        categorical_features: Any = "from_dtype",
+        memory_limit: int | None = None,
+        min_weight_fraction_leaf: float = 0.0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.k = k
+        self.max_depth = max_depth
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.max_features_per_tree = max_features_per_tree
+        self.oob_score = oob_score
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.criterion = criterion
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_penalty = leaf_penalty
+        self.distinct_splits = distinct_splits
+        self.class_weight = class_weight
+        self.max_thresholds = max_thresholds
+        self.categorical_features = categorical_features
+        self.memory_limit = memory_limit
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Draw and search. An error or Ctrl-C leaves an earlier fit as it was.
+
+        Examples
+        --------
+        >>> from topktree import TopKForestClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> TopKForestClassifier(n_estimators=3, random_state=0).fit(X, y).status_
+        'complete'
+        """
+        start = time.monotonic()
+        self._check_parameters()
+        template = self._template()
+        with restored_on_error(self):
+            n_kept = len(self._kept_trees())
+            data = prepare(self, X, y, sample_weight)
+            copy_names(self, template)
+            features = self._common_features(data)
+            drawing = self._drawing(data)
+            votes = OutOfBag(len(data.training.y), len(data.training.classes)) if self.oob_score else None
+            self._earlier_votes(data, drawing, votes)
+            budget = TimeBudget(self.time_limit, start)
+            numbers = range(n_kept, self.n_estimators)
+            trees = self._collect(_grow_all(template, data, drawing, numbers, self.n_jobs, budget), drawing, votes)
+            self._become(trees, data, features)
+            if votes is not None:
+                self._store_oob(votes, data)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class of the highest mean share; ties go to the first class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = TopKForestClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X, y)
+        >>> forest.predict(X[:2])
+        array([0, 0])
+        """
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Mean over the trees of the class shares of the training weight in each row's leaf.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = TopKForestClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X, y)
+        >>> forest.predict_proba(X[:1]).shape
+        (1, 3)
+        """
+        encoded = self._encode(X)
+        return sum_of_shares(self.estimators_, encoded, len(self.classes_)) / len(self.estimators_)
+
+    def _check_parameters(self) -> None:
+        self._check_shared_parameters()
+        for name in ("bootstrap", "warm_start"):
+            _parameters.check_bool(name, getattr(self, name))
+        if not callable(self.oob_score):
+            _parameters.check_bool("oob_score", self.oob_score)
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("oob_score needs bootstrap=True: without it there are no rows that a tree has not seen")
+        _parameters.check_samples("max_samples", self.max_samples)
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError(f"max_samples needs bootstrap=True, got {self.max_samples!r}")
+        for name in ("max_features", "max_features_per_tree"):
+            _parameters.check_max_features(name, getattr(self, name))
+
+    def _kept_trees(self) -> list[TopKTreeClassifier]:
+        """Those of an earlier fit."""
+        if not self.warm_start or not hasattr(self, "estimators_"):
+            return []
+        if self.n_estimators < len(self.estimators_):
+            raise ValueError(
+                f"n_estimators must be at least {len(self.estimators_)}, the number of trees that are there, if "
+                f"warm_start is True, got {self.n_estimators}"
+            )
+        return self.estimators_
+
+    def _common_features(self, data: TrainingData) -> tuple[Feature, ...]:
+        """Those of the data, which must be those of earlier trees."""
+        training = data.training
+        if not self._kept_trees():
+            return training.features
+        before = self.features_
+        same = np.array_equal(self.classes_, training.classes) and [_meaning(f) for f in before] == [
+            _meaning(f) for f in training.features
+        ]
+        if not same:
+            raise ValueError(
+                "warm_start needs data with the features, categories and classes of the trees that are there"
+            )
+        return tuple(
+            replace(old, has_missing=old.has_missing or new.has_missing, has_extreme=old.has_extreme or new.has_extreme)
+            for old, new in zip(before, training.features, strict=True)
+        )
+
+    def _drawing(self, data: TrainingData) -> Drawing:
+        if not self._kept_trees():
+            self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
+        n_all = len(data.training.features)
+        for name in ("max_features", "max_features_per_tree"):
+            _parameters.check_max_features(name, getattr(self, name), n_all)
+        return Drawing(
+            seed=self._seed,
+            rows=draw_rows(data, self.max_samples) if self.bootstrap else None,
+            weight=data.training.sample_weight,
+            n_tree_features=n_features(self.max_features_per_tree, n_all),
+            n_node_features=n_features(self.max_features, n_all),
+            column_feature=data.columns.feature,
+        )
+
+    def _collect(self, grown: Iterator[Grown], drawing: Drawing, votes: OutOfBag | None) -> list[TopKTreeClassifier]:
+        """The trees as they come; what they say of rows that they have not seen is added up."""
+        trees = self._kept_trees().copy()
+        line = CountLine(self.n_estimators, "trees") if self.verbose else None
+        try:
+            for one in grown:
+                if votes is not None:
+                    votes.add(drawing.sample(len(trees)), one.tree, one.leaves)
+                trees.append(one.tree)
+                if line:
+                    line(len(trees))
+        finally:
+            if line:
+                line.close()
+        return trees
+
+    def _earlier_votes(self, data: TrainingData, drawing: Drawing, votes: OutOfBag | None) -> None:
+        """Of the trees that an earlier fit has left."""
+        if votes is not None and (kept := self._kept_trees()):
+            encoded = encode(data.training.table, self.features_)
+            for i, tree in enumerate(kept):
+                votes.add(drawing.sample(i), tree, tree.tree_.apply(encoded))
+
+    def _become(self, trees: list[TopKTreeClassifier], data: TrainingData, features: tuple[Feature, ...]) -> None:
+        self.estimators_ = trees
+        self.features_ = features
+        self.classes_ = data.training.classes
+        self.status_ = TIME_LIMIT if any(tree.status_ == TIME_LIMIT for tree in trees) else COMPLETE
+        for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+
+    def _store_oob(self, votes: OutOfBag, data: TrainingData) -> None:
+        training, means = data.training, votes.means()
+        judged = ~np.isnan(means[:, 0])
+        if not judged.all():
+            text = f"{np.count_nonzero(~judged)} of {len(judged)} rows are in the sample of every tree: they have no"
+            warnings.warn(f"{text} oob_decision_function_; more trees leave fewer of them", UserWarning, stacklevel=3)
+        metric = self.oob_score if callable(self.oob_score) else accuracy_score
+        predicted = training.classes[np.argmax(means[judged], axis=1)]
+        self.oob_score_ = float(metric(training.classes[training.y[judged]], predicted)) if judged.any() else np.nan
+        self.oob_decision_function_ = training.for_all_rows(means)
+
+    def _votes(self) -> FloatArray:
+        return np.full(len(self.estimators_), 1 / len(self.estimators_))
+
+
+def _meaning(feature: Feature) -> tuple[Any, ...]:
+    return feature.name, feature.kind, feature.categories
+
+
+def _grow_all(
+    template: TopKTreeClassifier,
+    data: TrainingData,
+    drawing: Drawing,
+    numbers: range,
+    n_jobs: int | None,
+    budget: TimeBudget,
+) -> Iterator[Grown]:
+    """The trees with these numbers, in their order."""
+    limits = Limits()
+    threads = threads_per_call(n_jobs, len(numbers))
+    at_once = min(max(1, int(joblib.effective_n_jobs(n_jobs))), max(1, len(numbers)))
+    tree, shared, drawn = share([template, data, drawing], n_jobs)
+    calls = (
+        joblib.delayed(_grow_one)(tree, shared, drawn, i, limits, threads, budget.share(min(1.0, at_once / left)))
+        for i, left in zip(numbers, range(len(numbers), 0, -1), strict=True)
+    )
+    yield from in_parallel(calls, n_jobs, limits, in_order=True)
+
+
+def _grow_one(
+    template: TopKTreeClassifier,
+    data: TrainingData,
+    drawing: Drawing,
+    i: int,
+    limits: Limits,
+    threads: int,
+    budget: TimeBudget,
+) -> Grown:
+    with limits.working():
+        if limits.cancelled:
+            raise Cancelled
+        options = template._search_options(time.perf_counter())
+        options = replace(
+            options, threads=threads, progress=limits.watch(must_finish=True), time_limit=budget.seconds()
+        )
+        return grow(template, data, drawing.view(i), options)

@@ -1,0 +1,110 @@
+"""One tree of an ensemble: a search over some of the rows and columns of data that all trees share.
+
+In: training data made ready once, and what this tree sees of it. Out: a fitted `TopKTreeClassifier`. The one idea:
+which rows and how often is a vector of integer weights, and which columns a list of indices: nothing is copied.
+"""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine
+from .._problem import FeatureDraw, FloatArray, IntArray, Objective, make_objective
+from ..classifier import TopKTreeClassifier
+from ..column_tree import column_tree
+from ..root_choices import without_choices
+from ..training import TrainingData
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What one tree sees of the shared data."""
+
+    weight: FloatArray | None  # (n,), 0: the row is not there; None: every row weighs 1
+    columns: NDArray[np.int32] | None = None  # rising; None: all
+    n_node_features: int | None = None  # drawn at every node; None: all
+    seed: int = 0  # of the draws
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A tree, and the leaf of every training row."""
+
+    tree: TopKTreeClassifier
+    leaves: NDArray[np.int32]
+
+    def predicted(self) -> IntArray:
+        """The class of every training row, by its index."""
+        return np.asarray(np.argmax(self.tree.tree_.value, axis=1)[self.leaves])
+
+
+@dataclass(frozen=True)
+class TimeBudget:
+    """A share of the seconds that are left of a time limit; without a limit, any number of them."""
+
+    limit: float | None
+    start: float  # of time.monotonic
+    part: float = 1.0
+
+    def share(self, part: float) -> TimeBudget:
+        """A part of what will be left when it is asked for."""
+        return replace(self, part=part)
+
+    def seconds(self) -> float | None:
+        """For a search that starts now."""
+        if self.limit is None:
+            return None
+        return max(self._left(self.limit) * self.part, 1e-9)
+
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return self.limit is not None and self._left(self.limit) <= 0
+
+    def _left(self, limit: float) -> float:
+        return limit - (time.monotonic() - self.start)
+
+
+def grow(tree: TopKTreeClassifier, data: TrainingData, view: View, options: _engine.SearchOptions) -> Grown:
+    """The tree of the view; `tree` has the parameters, and what `prepare` has set."""
+    training = data.training
+    n_columns = len(data.columns) if view.columns is None else len(view.columns)
+    objective = replace(_objective(tree, data, view, n_columns), draw=_draw(data, view))
+    solution = _engine.solve(data.rows, len(data.columns), training.y, objective, options, view.columns)
+    columns = data.columns if view.columns is None else data.columns.take(view.columns)
+    classifier = copy(tree)
+    classifier._become(without_choices(solution), objective, columns, training.features, training.classes)
+    grown = Grown(classifier, column_tree(solution, view.columns).apply(data.rows))
+    n_wrong = int(np.count_nonzero(grown.predicted() != training.y))
+    classifier.train_errors_ = n_wrong + classifier._errors_without_weight(training)
+    return grown
+
+
+def _objective(tree: TopKTreeClassifier, data: TrainingData, view: View, n_columns: int) -> Objective:
+    """Of the rows that are there; the others weigh 0 in it."""
+    training, weight = data.training, view.weight
+    there = None if weight is None or weight.all() else weight > 0
+    n_rows = len(training.y) if there is None else int(np.count_nonzero(there))
+    objective = make_objective(
+        training.y if there is None else training.y[there],
+        len(training.classes),
+        class_weight=training.class_weight,
+        sample_weight=weight if weight is None or there is None else weight[there],
+        **tree._wishes(n_rows, n_columns),
+    )
+    if there is None:
+        return objective
+    row_weight = np.zeros(len(training.y), dtype=np.int64)
+    row_weight[there] = 1 if objective.row_weight is None else objective.row_weight
+    return replace(objective, row_weight=row_weight)
+
+
+def _draw(data: TrainingData, view: View) -> FeatureDraw | None:
+    if view.n_node_features is None:
+        return None
+    of_column = data.columns.feature if view.columns is None else data.columns.feature[view.columns]
+    return FeatureDraw(view.n_node_features, of_column.astype(np.int32), view.seed)

@@ -1,0 +1,73 @@
+"""The arithmetic of SAMME (Zhu et al., 2009): errors, votes and weights, round by round.
+
+In: which rows a tree gets wrong. Out: its vote, and the weights of the next round. The one idea: weights are kept as
+logarithms, so that no number of rounds makes one of them infinite, zero or NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._problem import FloatArray, IntArray
+
+# In a search the lightest rows count as 2**-RANGE_BITS of the heaviest one, at least.
+RANGE_BITS = 20
+# Binary digits of a weight in a search.
+DIGITS = 3
+# Of a weight's logarithm below that of the heaviest one: what exp makes of it is > 0.
+LOWEST_LOGARITHM = -700.0
+
+
+class Weights:
+    """Weights of the rows: those of the user, times what boosting makes of them."""
+
+    def __init__(self, initial: FloatArray) -> None:
+        self._logarithms = np.log(initial)
+
+    def values(self) -> FloatArray:
+        """All > 0, with a sum of 1."""
+        relative = np.exp(np.maximum(self._logarithms - self._logarithms.max(), LOWEST_LOGARITHM))
+        return np.asarray(relative / relative.sum())
+
+    def raise_where(self, wrong: NDArray[np.bool_], vote: float) -> None:
+        """Make the rows that a tree gets wrong heavier, by its vote."""
+        self._logarithms[wrong] += vote
+
+
+def error_rate(weights: FloatArray, wrong: NDArray[np.bool_]) -> float:
+    """Share of the weight of the rows that are wrong: 0 if there are none."""
+    return float(weights[wrong].sum() / weights.sum()) if wrong.any() else 0.0
+
+
+def chance(n_classes: int) -> float:
+    """The error rate from which on a tree is useless."""
+    return 1 - 1 / n_classes
+
+
+def vote_of(error: float, n_classes: int, learning_rate: float) -> float:
+    """The weight of a tree's vote: > 0 for errors in (0, chance)."""
+    return learning_rate * (math.log((1 - error) / error) + math.log(n_classes - 1))
+
+
+def few_digits(weights: FloatArray) -> FloatArray:
+    """Weights as whole numbers of `DIGITS` binary digits, and zeros after them: so a search has few copies of a row."""
+    fraction, exponent = np.frexp(weights / weights.max())
+    digits = np.rint(np.ldexp(fraction, DIGITS))
+    return np.asarray(np.maximum(np.ldexp(digits, exponent + RANGE_BITS), 2.0 ** (DIGITS - 1)))
+
+
+def add_vote(decision: FloatArray, predicted: IntArray, vote: float) -> None:
+    """Add a tree's vote to the decision function (n, n_classes): for its class, and a little against all others."""
+    n_classes = decision.shape[1]
+    decision += np.where(np.arange(n_classes) == predicted[:, None], vote, -vote / (n_classes - 1))
+
+
+def shares_of(decision: FloatArray) -> FloatArray:
+    """Class probabilities of decisions (n, n_classes) that are divided by the sum of the votes, as SAMME has them."""
+    n_classes = decision.shape[1]
+    exponents = decision / (n_classes - 1)
+    shares = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
