@@ -4,9 +4,10 @@ from importlib.metadata import version
 
 from . import datasets, hard
 from .binarizer import Binarizer
-from .classifier import TopKTreeClassifier, load
+from .classifier import TopKTreeClassifier
 from .classifier_cv import TopKTreeClassifierCV
 from .ensemble import TopKBoostingClassifier, TopKForestClassifier
+from .loading import load
 
 __version__ = version("topktree")
 

@@ -183,10 +183,14 @@ def candidates_per_level(k: Any, depth: int, n_columns: int) -> tuple[int, ...]:
 
 
 def to_json(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Checked parameters as JSON can hold them: a criterion of the user's own becomes None."""
+    """Checked parameters as JSON can hold them: a criterion of the user's own, or a generator, becomes None."""
     result = {name: _plain(value) for name, value in parameters.items()}
     if callable(parameters["criterion"]):
         result["criterion"] = None
+    if callable(parameters.get("oob_score")):
+        result["oob_score"] = True
+    if not is_int(parameters.get("random_state", 0)):
+        result["random_state"] = None
     if isinstance(parameters["class_weight"], dict):  # its keys may be of any type
         result["class_weight"] = [_plain(pair) for pair in parameters["class_weight"].items()]
     return result

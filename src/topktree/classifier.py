@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import joblib
 import numpy as np
@@ -30,7 +30,7 @@ from .binarizer import EQUALS, IS_MISSING, Columns
 from .charts import plot_trace
 from .fitted_tree import FittedTree
 from .labels import known_classes, read_labels, read_weights
-from .model_file import read_model, write_model
+from .model_file import SavedEnsemble, SavedModel, SavedTree, write_model
 from .penalty_path import LeafPenaltyPath, find_path
 from .plot import plot_tree
 from .root_choices import list_choices
@@ -44,6 +44,18 @@ PARTIAL = "partial"
 
 # More threads than this only cost memory.
 MAX_THREADS = max(8, 4 * joblib.cpu_count())
+
+
+class Saved(Protocol):
+    """An estimator whose parameters a file can have."""
+
+    def get_params(self) -> dict[str, Any]:
+        """By name."""
+
+    def _check_parameters(self, criterion_is_lost: bool = False) -> None: ...
+
+
+Restored = TypeVar("Restored", bound=Saved)
 
 
 class TopKTreeClassifier(FittedTree):
@@ -141,6 +153,9 @@ class TopKTreeClassifier(FittedTree):
     4 24 9 complete
     all 12 10 optimal
     """
+
+    train_errors_: int | None
+    search_: dict[str, Any]
 
     def __init__(
         self,
@@ -359,14 +374,28 @@ class TopKTreeClassifier(FittedTree):
             "parameters": _parameters.to_json(self.get_params()),
             **self.export_dict(),
             "has_feature_names": hasattr(self, "feature_names_in_"),
+            **self._found(),
+        }
+        write_model(path, content, self.classes_)
+
+    def _found(self) -> dict[str, Any]:
+        """What the search said of the tree, for a file."""
+        found = {
             "cost": self.cost_,
             "train_errors": self.train_errors_,
             "status": self.status_,
             "search": self.search_,
         }
-        if hasattr(self, "pruned_alpha_"):
-            content["pruned_alpha"] = self.pruned_alpha_
-        write_model(path, content, self.classes_)
+        return found | {"pruned_alpha": self.pruned_alpha_} if hasattr(self, "pruned_alpha_") else found
+
+    def _restore_tree(self, saved: SavedTree) -> None:
+        self.tree_ = saved.tree
+        self.cost_ = saved.cost
+        self.train_errors_ = saved.train_errors
+        self.status_ = saved.status
+        self.search_ = saved.search
+        if saved.pruned_alpha is not None:
+            self.pruned_alpha_ = saved.pruned_alpha
 
     def _searched(self) -> tuple[TopKTreeClassifier, None]:
         return self, None
@@ -450,7 +479,7 @@ class TopKTreeClassifier(FittedTree):
     def _store(self, data: TrainingData, objective: Objective, solution: _engine.Solution) -> None:
         training = data.training
         self._become(solution, objective, data.columns, training.features, training.classes)
-        self.train_errors_: int | None = solution.n_wrong + data.work.call(self._errors_without_weight, training)
+        self.train_errors_ = solution.n_wrong + data.work.call(self._errors_without_weight, training)
 
     def _become(
         self,
@@ -472,7 +501,7 @@ class TopKTreeClassifier(FittedTree):
             {"seconds": seconds, "k": k, "cost": objective.user_cost(cost)}
             for seconds, k, cost in solution.statistics["trace"]
         ]
-        self.search_: dict[str, Any] = {
+        self.search_ = {
             **solution.statistics,
             "trace": trace,
             "root": list_choices(solution, columns, features, objective),
@@ -494,40 +523,32 @@ class TopKTreeClassifier(FittedTree):
         return int(np.count_nonzero(predicted != wanted))
 
 
-def load(path: PathLike) -> TopKTreeClassifier:
-    """The classifier that `TopKTreeClassifier.save` wrote. Nothing in the file is run as code.
-
-    Examples
-    --------
-    >>> import topktree
-    >>> X, y = topktree.datasets.load_monks(1, return_X_y=True)
-    >>> topktree.TopKTreeClassifier(max_depth=3).fit(X, y).save("model.json")
-    >>> topktree.load("model.json").get_n_leaves()
-    7
-    """
-    saved = read_model(path)
-    try:
-        parameters = _parameters.from_json(saved.parameters)
-        unknown = sorted(parameters.keys() - TopKTreeClassifier().get_params().keys())
-        if unknown:
-            raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")
-        classifier = TopKTreeClassifier(**parameters)
-        classifier._check_parameters(criterion_is_lost=saved.parameters.get("criterion", "") is None)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} is not a model that this version can read: {error}") from None
-    classifier.n_features_in_ = len(saved.features)
-    if saved.feature_names is not None:
-        classifier.feature_names_in_ = np.array(saved.feature_names, dtype=object)
-    classifier.classes_ = saved.classes
-    classifier.features_ = saved.features
-    classifier.tree_ = saved.tree
-    classifier.cost_ = saved.cost
-    classifier.train_errors_ = saved.train_errors
-    classifier.status_ = saved.status
-    classifier.search_ = saved.search
-    if saved.pruned_alpha is not None:
-        classifier.pruned_alpha_ = saved.pruned_alpha
+def restore(saved: SavedModel) -> TopKTreeClassifier:
+    """The classifier of a file. A ValueError says what this version cannot read."""
+    classifier = restore_parameters(TopKTreeClassifier, saved.parameters)
+    restore_data(classifier, saved)
+    classifier._restore_tree(saved.tree)
     return classifier
+
+
+def restore_parameters(kind: type[Restored], from_file: dict[str, Any]) -> Restored:
+    """An estimator with the parameters of a file, checked."""
+    parameters = _parameters.from_json(from_file)
+    unknown = sorted(parameters.keys() - kind().get_params().keys())
+    if unknown:
+        raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")
+    estimator = kind(**parameters)
+    estimator._check_parameters(criterion_is_lost=from_file.get("criterion", "") is None)
+    return estimator
+
+
+def restore_data(estimator: Any, saved: SavedModel | SavedEnsemble) -> None:
+    """What a file says of the training data."""
+    estimator.n_features_in_ = len(saved.features)
+    if saved.feature_names is not None:
+        estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    estimator.classes_ = saved.classes
+    estimator.features_ = saved.features
 
 
 @contextmanager

@@ -9,12 +9,16 @@ import os
 import tempfile
 from pathlib import Path
 
-from .classifier import TopKTreeClassifier, load
+from .classifier import TopKTreeClassifier
 from .cli_common import Mistake
 from .cli_tables import STDIN, file_title, read_stdin
+from .ensemble import TopKBoostingClassifier, TopKForestClassifier
+from .loading import load
+
+Model = TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier
 
 
-def read_model_file(path: str) -> TopKTreeClassifier:
+def read_model_file(path: str) -> Model:
     """The classifier in a file."""
     if path != STDIN:
         return _load(path)
@@ -27,7 +31,7 @@ def read_model_file(path: str) -> TopKTreeClassifier:
             raise Mistake(mistake.message.replace(f"{folder}{os.sep}", "")) from None
 
 
-def _load(path: str) -> TopKTreeClassifier:
+def _load(path: str) -> Model:
     try:
         return load(path)
     except OSError as error:

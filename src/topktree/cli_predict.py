@@ -15,7 +15,7 @@ import numpy as np
 from .classifier import TopKTreeClassifier
 from .cli_columns import known_as_text, known_features
 from .cli_common import Mistake, check_apart, counted, listed, output_option
-from .cli_models import read_model_file
+from .cli_models import Model, read_model_file
 from .cli_tables import STDIN, TableFile, check_table_output, is_csv, write_table
 from .export import one_line, rule_text, rules
 
@@ -31,7 +31,11 @@ MOST_CLASSES = 10  # in the line that says what was predicted
 @output_option(
     "-o", "--output", callback=check_table_output, help="Write to .csv, .csv.gz, .parquet or .feather, not to stdout."
 )
-@click.option("--proba", is_flag=True, help="Add a column proba_CLASS per class: its share in the row's leaf.")
+@click.option(
+    "--proba",
+    is_flag=True,
+    help="Add a column proba_CLASS per class: its share in the row's leaf, or what the trees of an ensemble give it.",
+)
 @click.option("--rule", is_flag=True, help="Add a column rule: why, in words.")
 @click.option("--keep", is_flag=True, help="Put the columns of FILE before these.")
 @click.option(
@@ -65,25 +69,30 @@ def predict_command(
         click.echo(_summary(predicted[column], output))
 
 
-def _predictions(classifier: TopKTreeClassifier, X: pd.DataFrame, column: str, proba: bool, rule: bool) -> pd.DataFrame:
-    """A column of classes, then those that were asked for; all follow from the leaf of each row."""
+def _predictions(classifier: Model, X: pd.DataFrame, column: str, proba: bool, rule: bool) -> pd.DataFrame:
+    """A column of classes, then those that were asked for."""
     import pandas as pd
 
-    leaves = classifier.apply(X)
-    value = classifier.tree_.value
     columns: dict[str, Any] = {}
     if proba:
-        shares = classifier.tree_.shares()
+        shares = classifier.predict_proba(X)
         for c, label in enumerate(classifier.classes_.tolist()):
-            columns[f"proba_{label}"] = shares[leaves, c]
+            columns[f"proba_{label}"] = shares[:, c]
     if rule:
-        words = np.full(len(value), "", dtype=object)
-        for leaf, conditions in rules(classifier._model(None, None)):
-            words[leaf] = one_line(rule_text(conditions))
-        columns["rule"] = words[leaves]
+        columns["rule"] = _rules(classifier, X)
     if column in columns:
         raise Mistake(f"--column {column}: another column of the output has that name")
-    return pd.DataFrame({column: classifier.classes_[np.argmax(value, axis=1)][leaves], **columns})
+    return pd.DataFrame({column: classifier.predict(X), **columns})
+
+
+def _rules(classifier: Model, X: pd.DataFrame) -> Any:
+    """The rule of each row's leaf."""
+    if not isinstance(classifier, TopKTreeClassifier):
+        raise Mistake(f"--rule: is for models of one tree, this one has {len(classifier)}")
+    words = np.full(classifier.tree_.node_count, "", dtype=object)
+    for leaf, conditions in rules(classifier._model(None, None)):
+        words[leaf] = one_line(rule_text(conditions))
+    return words[classifier.apply(X)]
 
 
 def _beside(kept: pd.DataFrame, predicted: pd.DataFrame, title: str) -> pd.DataFrame:

@@ -13,8 +13,9 @@ import click
 from . import _parameters
 from .classifier import TopKTreeClassifier
 from .cli_common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
-from .cli_models import read_model_file
+from .cli_models import Model, read_model_file
 from .cli_tables import STDOUT
+from .ensemble import TopKBoostingClassifier, TopKForestClassifier
 from .export import one_line
 
 FORMATS = ("text", "rules", "dot", "sql", "json")
@@ -49,7 +50,9 @@ def show_command(model: str, form: str, table: str | None, output: Path | None) 
         write_file("-o", output, lambda: output.write_text(f"{text}\n", encoding="utf-8"))
 
 
-def _text(classifier: TopKTreeClassifier, form: str, table: str | None) -> str:
+def _text(classifier: Model, form: str, table: str | None) -> str:
+    if not isinstance(classifier, TopKTreeClassifier):
+        return _ensemble_text(classifier, form)
     if form == "sql":
         try:
             return classifier.export_sql(table.split(".") if table and "." in table else table)
@@ -62,15 +65,33 @@ def _text(classifier: TopKTreeClassifier, form: str, table: str | None) -> str:
     return f"{heading}{text.rstrip()}"
 
 
+def _ensemble_text(ensemble: TopKForestClassifier | TopKBoostingClassifier, form: str) -> str:
+    if form == "json":
+        return json.dumps(ensemble.export_dict(), indent=1, allow_nan=False)
+    if form != "text":
+        raise Mistake(
+            f"--format {form}: is for models of one tree, this one has {len(ensemble)}: text and json show all"
+        )
+    kind = "forest" if isinstance(ensemble, TopKForestClassifier) else "boosting"
+    leaves = counted(ensemble.get_n_leaves(), "leaf", "leaves")
+    heading = f"{kind} of {counted(len(ensemble), 'tree')}, {leaves} in all; k = {_parameters.k_text(ensemble.k)}"
+    return f"{heading}\n{_data_line(ensemble)}\n\n{ensemble.export_text().rstrip()}"
+
+
+def _data_line(classifier: Model) -> str:
+    classes = classifier.classes_.tolist()
+    return (
+        f"{counted(classifier.n_features_in_, 'feature')}; {counted(len(classes), 'class', 'classes')}: "
+        f"{one_line(listed(classes, MOST_CLASSES))}"
+    )
+
+
 def _heading(classifier: TopKTreeClassifier) -> str:
     """What the tree is, in two lines."""
     n_rows, n_wrong = int(classifier.tree_.n_node_samples[0]), classifier.train_errors_
     wrong = "" if n_wrong is None else f", {n_wrong:,} of them wrong"
-    classes = classifier.classes_.tolist()
     return (
         f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; "
         f"k = {_parameters.k_text(classifier.k)}, search {classifier.status_}; "
-        f"fitted to {counted(n_rows, 'row')}{wrong}\n"
-        f"{counted(classifier.n_features_in_, 'feature')}; {counted(len(classes), 'class', 'classes')}: "
-        f"{one_line(listed(classes, MOST_CLASSES))}"
+        f"fitted to {counted(n_rows, 'row')}{wrong}\n{_data_line(classifier)}"
     )

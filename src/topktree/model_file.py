@@ -1,6 +1,7 @@
 """Model files: versioned JSON, checked on reading.
 
-In: a dict of plain objects. Out: a file; and from a file, a `SavedModel` whose parts have been checked one by one.
+In: a dict of plain objects. Out: a file; and from a file, a `SavedModel` or `SavedEnsemble` whose parts have been
+checked one by one.
 Reading never runs code: everything in the file is a number, a string, a list or an object of these. The checksum is
 that of the content without it, as JSON with sorted keys and no white space. A file of version 1 is read for ever: new
 keys may come, those that are there stay; parameters that a file lacks get their defaults.
@@ -26,7 +27,8 @@ from .table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
 from .thresholds import half
 from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
 
-FORMAT = "topktree-classifier"
+FORMAT, ENSEMBLE_FORMAT = "topktree-classifier", "topktree-ensemble"
+FOREST, BOOSTING = "forest", "boosting"
 VERSION = 1
 STATUSES = ("optimal", "complete", "time_limit", "partial")
 
@@ -36,33 +38,59 @@ CLASS_TYPES += ("float16", "float32", "float64")
 
 
 @dataclass(frozen=True, eq=False)
-class SavedModel:
-    """What a file holds."""
+class SavedTree:
+    """A tree, and what its search said of it."""
 
-    parameters: dict[str, Any]
-    features: tuple[Feature, ...]
-    feature_names: list[str] | None  # as the training data had them
-    classes: NDArray[Any]
     tree: Tree
     cost: int | float
     train_errors: int | None
     status: str
     search: dict[str, Any]
-    pruned_alpha: float | None  # None: as the search left it
+    pruned_alpha: float | None = None  # None: as the search left it
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """What a file of one tree holds."""
+
+    parameters: dict[str, Any]
+    features: tuple[Feature, ...]
+    feature_names: list[str] | None  # as the training data had them
+    classes: NDArray[Any]
+    tree: SavedTree
+
+
+@dataclass(frozen=True, eq=False)
+class SavedEnsemble:
+    """What a file of several trees holds."""
+
+    kind: str  # FOREST or BOOSTING
+    parameters: dict[str, Any]
+    features: tuple[Feature, ...]
+    feature_names: list[str] | None
+    classes: NDArray[Any]
+    trees: tuple[SavedTree, ...]
+    status: str
+    seed: int | None  # of a forest that draws
+    oob_score: float | None
+    votes: tuple[float, ...]  # of boosting, as errors
+    errors: tuple[float, ...]
+    stopped: str
+    validation_scores: tuple[float, ...] | None
 
 
 class _Bad(Exception):
     """What is wrong with a file; never leaves this module."""
 
 
-def write_model(path: PathLike, content: dict[str, Any], classes: NDArray[Any]) -> None:
+def write_model(path: PathLike, content: dict[str, Any], classes: NDArray[Any], form: str = FORMAT) -> None:
     """Write the file whole or not at all."""
-    payload = {"format": FORMAT, "version": VERSION, **content, "class_type": class_type(classes)}
+    payload = {"format": form, "version": VERSION, **content, "class_type": class_type(classes)}
     payload["checksum"] = _checksum(payload)
     write_whole(path, json.dumps(payload, indent=1, allow_nan=False) + "\n")
 
 
-def read_model(path: PathLike) -> SavedModel:
+def read_model(path: PathLike) -> SavedModel | SavedEnsemble:
     """Read and check a file; a ValueError says what is wrong with it."""
     raw = Path(path).read_bytes()
     try:
@@ -83,12 +111,14 @@ def class_type(classes: NDArray[Any]) -> str:
     return "object"
 
 
-def _parse(raw: bytes) -> SavedModel:
+def _parse(raw: bytes) -> SavedModel | SavedEnsemble:
     try:
         payload = json.loads(raw.decode("utf-8"), parse_constant=_reject_constant, parse_float=_finite_float)
     except (ValueError, RecursionError) as error:
         raise _Bad(f"it is not whole and valid JSON ({error})") from None
-    _require(isinstance(payload, dict) and payload.get("format") == FORMAT, f'its "format" is not "{FORMAT}"')
+    formats = (FORMAT, ENSEMBLE_FORMAT)
+    known = isinstance(payload, dict) and payload.get("format") in formats
+    _require(known, f'its "format" is not "{FORMAT}" or "{ENSEMBLE_FORMAT}"')
     version = payload.get("version")
     _require(_is_int(version) and version >= 1, '"version" must be a whole number from 1 on')
     _require(version <= VERSION, f"it has format version {version}, this version of topktree reads up to {VERSION}")
@@ -98,19 +128,65 @@ def _parse(raw: bytes) -> SavedModel:
     names = [feature.name for feature in features] if _get(payload, "has_feature_names", bool) else None
     classes = _classes(_get(payload, "classes", list), _get(payload, "class_type", str))
     parameters = _get(payload, "parameters", dict)
-    status: Any = payload.get("status")
-    errors: Any = payload.get("train_errors")
-    cost: Any = payload.get("cost")
+    if payload["format"] == FORMAT:
+        return SavedModel(parameters, features, names, classes, _saved_tree(payload, features, classes))
+    return _saved_ensemble(payload, parameters, features, names, classes)
+
+
+def _saved_tree(entry: dict[str, Any], features: tuple[Feature, ...], classes: NDArray[Any]) -> SavedTree:
+    status: Any = entry.get("status")
+    errors: Any = entry.get("train_errors")
+    cost: Any = entry.get("cost")
     _require(status in STATUSES, f'"status" must be one of {", ".join(STATUSES)}')
-    alpha: Any = payload.get("pruned_alpha")
-    good_alpha = "pruned_alpha" not in payload or (_is_number(alpha) and alpha >= 0)
+    alpha: Any = entry.get("pruned_alpha")
+    good_alpha = "pruned_alpha" not in entry or (_is_number(alpha) and alpha >= 0)
     _require(good_alpha, '"pruned_alpha" must be a number from 0 on')
     unknown = alpha is not None and errors is None  # a pruned tree may not know its own
     _require(unknown or (_is_int(errors) and errors >= 0), '"train_errors" must be a whole number')
     _require(_is_number(cost), '"cost" must be a number')
-    tree = _tree(_get(payload, "nodes", list), features, classes)
-    search = _search(_get(payload, "search", dict), features)
-    return SavedModel(parameters, features, names, classes, tree, cost, errors, status, search, alpha)
+    tree = _tree(_get(entry, "nodes", list), features, classes)
+    return SavedTree(tree, cost, errors, status, _search(_get(entry, "search", dict), features), alpha)
+
+
+def _saved_ensemble(
+    payload: dict[str, Any],
+    parameters: dict[str, Any],
+    features: tuple[Feature, ...],
+    names: list[str] | None,
+    classes: NDArray[Any],
+) -> SavedEnsemble:
+    entries = _get(payload, "trees", list)
+    kind: Any = payload.get("kind")
+    status: Any = payload.get("status")
+    seed: Any = payload.get("seed")
+    score: Any = payload.get("oob_score")
+    _require(len(entries) > 0 and all(isinstance(entry, dict) for entry in entries), '"trees" must be objects')
+    _require(kind in (FOREST, BOOSTING), f'"kind" must be "{FOREST}" or "{BOOSTING}"')
+    _require(status in STATUSES, f'"status" must be one of {", ".join(STATUSES)}')
+    _require(seed is None or (_is_int(seed) and 0 <= seed < 2**32), '"seed" must be a whole number below 2^32')
+    _require(score is None or _is_number(score), '"oob_score" must be a number')
+    boosts = kind == BOOSTING
+    votes = tuple(entry.get("vote") for entry in entries) if boosts else ()
+    errors = tuple(entry.get("error") for entry in entries) if boosts else ()
+    _require(all(_is_number(vote) and vote > 0 for vote in votes), 'every tree must have a "vote", a number above 0')
+    _require(all(_is_number(e) and 0 <= e <= 1 for e in errors), 'every tree must have an "error", a number in [0, 1]')
+    scores: Any = payload.get("validation_scores")
+    _require(scores is None or (isinstance(scores, list) and all(map(_is_number, scores))), "odd validation_scores")
+    return SavedEnsemble(
+        kind=kind,
+        parameters=parameters,
+        features=features,
+        feature_names=names,
+        classes=classes,
+        trees=tuple(_saved_tree(entry, features, classes) for entry in entries),
+        status=status,
+        seed=seed,
+        oob_score=score,
+        votes=votes,
+        errors=errors,
+        stopped=_get(payload, "stopped", str) if boosts else "",
+        validation_scores=None if scores is None else tuple(scores),
+    )
 
 
 def _features(entries: list[Any]) -> tuple[Feature, ...]:

@@ -22,7 +22,7 @@ from ._problem import FloatArray, IntArray
 from .binarizer import value_text
 from .table import BOOLEAN, CATEGORY, LARGEST_EXACT_INT, NUMBER, Feature, encode, read_table
 from .thresholds import format_number, is_float32_edge
-from .tree import Tree, node_impurity
+from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # What a column of the encoder is: (feature, kind, threshold or code).
 VALUE = "value"
@@ -99,38 +99,57 @@ def to_sklearn(
     feature_names: NDArray[np.object_] | None,
 ) -> DecisionTreeClassifier | Pipeline:
     """The tree over the features themselves if scikit-learn decides as we do, else behind a `TreeEncoder`."""
-    if _needs_no_encoder(tree, features):
-        classifier = _classifier(tree, tree.feature, tree.threshold, len(features), classes, criterion)
-        if feature_names is not None:
+    encoder, (classifier,) = to_sklearn_trees([tree], features, classes, criterion, feature_names)
+    return classifier if encoder is None else Pipeline([("encode", encoder), ("tree", classifier)])
+
+
+def to_sklearn_trees(
+    trees: Sequence[Tree],
+    features: Sequence[Feature],
+    classes: NDArray[Any],
+    criterion: str,
+    feature_names: NDArray[np.object_] | None,
+    *,
+    pass_nan: bool = True,
+) -> tuple[TreeEncoder | None, list[DecisionTreeClassifier]]:
+    """Trees over the features themselves where scikit-learn decides as we do, else an encoder that all are behind.
+
+    Without `pass_nan` the encoder gives them no missing values.
+    """
+    if _needs_no_encoder(trees, features):
+        plain = [_classifier(tree, tree.feature, tree.threshold, len(features), classes, criterion) for tree in trees]
+        for classifier in plain if feature_names is not None else ():
             classifier.feature_names_in_ = feature_names
-        return classifier
-    outputs = _outputs(tree, features)
-    column, threshold = _tests_of_outputs(tree, outputs)
-    classifier = _classifier(tree, column, threshold, len(outputs), classes, criterion)
+        return None, plain
+    outputs = _outputs(trees, features, pass_nan)
     names = None if feature_names is None else tuple(feature_names)
-    return Pipeline([("encode", TreeEncoder(tuple(features), tuple(outputs), names)), ("tree", classifier)])
+    behind = [_classifier(tree, *_tests_of_outputs(tree, outputs), len(outputs), classes, criterion) for tree in trees]
+    return TreeEncoder(tuple(features), tuple(outputs), names), behind
 
 
-def _needs_no_encoder(tree: Tree, features: Sequence[Feature]) -> bool:
+def _needs_no_encoder(trees: Sequence[Tree], features: Sequence[Feature]) -> bool:
     if any(f.kind == CATEGORY or f.has_missing or f.has_extreme for f in features):
         return False
-    tests_number = [f >= 0 and features[f].kind == NUMBER for f in tree.feature]
-    return bool(is_float32_edge(tree.threshold[tests_number]).all())
+    is_number = np.array([feature.kind == NUMBER for feature in features] + [False] * -TREE_UNDEFINED)
+    return all(is_float32_edge(tree.threshold[is_number[tree.feature]]).all() for tree in trees)
 
 
-def _outputs(tree: Tree, features: Sequence[Feature]) -> list[Output]:
+def _outputs(trees: Sequence[Tree], features: Sequence[Feature], pass_nan: bool) -> list[Output]:
     """The columns that the encoder has to provide, feature by feature."""
+    tested, threshold, category = (
+        np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "threshold", "category")
+    )
     outputs: list[Output] = []
     for f, feature in enumerate(features):
-        nodes = np.flatnonzero(tree.feature == f)
-        thresholds = np.unique(tree.threshold[nodes][tree.category[nodes] < 0])
+        nodes = np.flatnonzero(tested == f)
+        thresholds = np.unique(threshold[nodes][category[nodes] < 0])
         finite = thresholds[np.isfinite(thresholds)]
         if feature.kind == CATEGORY:
-            codes = np.unique(tree.category[nodes][tree.category[nodes] >= 0])
+            codes = np.unique(category[nodes][category[nodes] >= 0])
             outputs.extend((f, EQUALS, float(code)) for code in codes)
         elif feature.kind == BOOLEAN:
             outputs.append((f, EQUALS, 1.0))
-        elif is_float32_edge(finite).all() and not feature.has_extreme:
+        elif is_float32_edge(finite).all() and not feature.has_extreme and (pass_nan or not feature.has_missing):
             outputs.append((f, VALUE, 0.0))
         else:
             outputs.extend((f, ABOVE, float(threshold)) for threshold in finite)

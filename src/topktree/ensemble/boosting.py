@@ -14,17 +14,24 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _parameters
+from .._files import PathLike
 from .._parallel import count_threads
 from .._problem import FloatArray, ScoreFunction, inverse_totals
 from .._progress import CountLine
-from ..classifier import MAX_THREADS, TopKTreeClassifier, restored_on_error
+from ..classifier import MAX_THREADS, TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT
+from ..model_file import BOOSTING, SavedEnsemble
 from ..training import Training, TrainingData
+from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names
 from .growing import Grown, TimeBudget, View, grow
 from .rounds import Weights, add_vote, chance, error_rate, few_digits, shares_of, vote_of
+from .sklearn_ensemble import to_adaboost
 from .validation import Validation, hold_out
 
 # Why boosting ended, beside the time limit.
@@ -268,6 +275,53 @@ memory_limit, min_weight_fraction_leaf
         for predicted in self.staged_predict(X):
             yield self._accuracy(predicted, y, sample_weight)
 
+    def to_sklearn(self) -> AdaBoostClassifier | Pipeline:
+        """A fitted scikit-learn object with the same decisions, probabilities and predictions.
+
+        An `AdaBoostClassifier` if all features are numbers or booleans without missing values, and of a size that
+        scikit-learn's float32 can tell apart; else a `Pipeline` whose last step is one. `AdaBoostClassifier` itself
+        refuses missing values: those of a feature that had none in training are an error there, and not here.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKBoostingClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> boosting = TopKBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y)
+        >>> model = boosting.to_sklearn()
+        >>> bool((model.predict(X) == boosting.predict(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        votes, errors = self.estimator_weights_, self.estimator_errors_
+        return to_adaboost(self.estimators_, self.features_, names, votes, errors)
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted classifier to a JSON file, which `topktree.load` reads.
+
+        A criterion of your own and a `random_state` that is no number are not saved.
+
+        Examples
+        --------
+        >>> import topktree
+        >>> X, y = topktree.datasets.load_monks(1, return_X_y=True)
+        >>> boosting = topktree.TopKBoostingClassifier(n_estimators=3, max_depth=3).fit(X, y)
+        >>> boosting.save("boosting.json")
+        >>> len(topktree.load("boosting.json"))
+        3
+        """
+        check_is_fitted(self)
+        self._check_parameters(criterion_is_lost=self.criterion is None)
+        pairs = zip(self.estimator_weights_.tolist(), self.estimator_errors_.tolist(), strict=True)
+        scores = getattr(self, "validation_scores_", None)
+        more = {
+            "stopped": self.stopped_,
+            "validation_scores": None if scores is None else scores.tolist(),
+            "trees": [{"vote": vote, "error": error} for vote, error in pairs],
+        }
+        save_ensemble(path, self, BOOSTING, more)
+
     def _stages(self, X: ArrayLike) -> Iterator[FloatArray]:
         """Votes (n_rows, n_classes) after every tree, over their sum so far."""
         encoded = self._encode(X)
@@ -280,8 +334,8 @@ memory_limit, min_weight_fraction_leaf
     def _as_user_sees(self, decision: FloatArray) -> FloatArray:
         return np.asarray(decision[:, 1] - decision[:, 0]) if len(self.classes_) == 2 else decision
 
-    def _check_parameters(self) -> None:
-        self._check_shared_parameters()
+    def _check_parameters(self, criterion_is_lost: bool = False) -> None:
+        self._check_shared_parameters(criterion_is_lost)
         _parameters.check_positive("learning_rate", self.learning_rate)
         _parameters.check_int("n_iter_no_change", self.n_iter_no_change, 1, or_none=True)
         if not _parameters.is_number(self.validation_fraction) or not 0 < self.validation_fraction < 1:
@@ -358,6 +412,18 @@ memory_limit, min_weight_fraction_leaf
 
     def _votes(self) -> FloatArray:
         return np.asarray(self.estimator_weights_ / self.estimator_weights_.sum())
+
+
+def restore_boosting(saved: SavedEnsemble) -> TopKBoostingClassifier:
+    """The classifier of a file. A ValueError says what this version cannot read."""
+    boosting = restore_parameters(TopKBoostingClassifier, saved.parameters)
+    restore_trees(boosting, saved)
+    boosting.estimator_weights_ = np.array(saved.votes)
+    boosting.estimator_errors_ = np.array(saved.errors)
+    boosting.stopped_ = saved.stopped
+    if saved.validation_scores is not None:
+        boosting.validation_scores_ = np.array(saved.validation_scores)
+    return boosting
 
 
 def initial_weights(training: Training) -> FloatArray:

@@ -36,8 +36,11 @@ class RowDraw:
     def counts(self, random: np.random.RandomState) -> FloatArray:
         """How often each row is drawn, (n,)."""
         numbers = random.randint(0, int(self.ends[-1]), size=self.n_draws, dtype=np.int64)
-        rows = self.order[np.searchsorted(self.ends, numbers, side="right")]
-        return np.bincount(rows, minlength=len(self.order)).astype(np.float64)
+        if self.ends[-1] > len(self.ends):  # rows have more than one number
+            numbers = np.searchsorted(self.ends, numbers, side="right")
+        counts = np.empty(len(self.order))
+        counts[self.order] = np.bincount(numbers, minlength=len(self.order))
+        return counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _parameters
+from .. import _parameters, export
 from .._problem import FloatArray, IntArray
 from ..classifier import TopKTreeClassifier
 from ..fitted_classifier import FittedClassifier
@@ -25,6 +25,7 @@ class FittedEnsemble(FittedClassifier):
 
     estimators_: list[TopKTreeClassifier]
     n_estimators: int
+    status_: str
 
     def apply(self, X: ArrayLike) -> IntArray:
         """Index of the leaf that each row ends up in, (n_rows, n_trees).
@@ -94,6 +95,26 @@ class FittedEnsemble(FittedClassifier):
             )
         return "\n\n".join(parts)
 
+    def export_dict(self) -> dict[str, Any]:
+        """Features, classes and, per tree, its share of the votes and its nodes, as plain Python objects.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = TopKForestClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
+        >>> [len(tree["nodes"]) for tree in forest.export_dict()["trees"]]
+        [5, 5, 5]
+        """
+        check_is_fitted(self)
+        models = [export.make_model(tree.tree_, self.features_, self.classes_) for tree in self.estimators_]
+        known = [export.export_dict(model) for model in models]
+        trees = [
+            {"vote": vote, "nodes": entry["nodes"]} for vote, entry in zip(self._votes().tolist(), known, strict=True)
+        ]
+        return {"features": known[0]["features"], "classes": known[0]["classes"], "trees": trees}
+
     def __len__(self) -> int:
         return len(self.estimators_)
 
@@ -112,11 +133,10 @@ class FittedEnsemble(FittedClassifier):
         """A tree with the parameters that it has in common with the ensemble; limits and threads are not its own."""
         own = self.get_params(deep=False)
         shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
-        tree = TopKTreeClassifier(**shared | {"time_limit": None, "n_jobs": None, "verbose": 0})
-        tree._check_parameters()
-        return tree
+        return TopKTreeClassifier(**shared | {"time_limit": None, "n_jobs": None, "verbose": 0})
 
-    def _check_shared_parameters(self) -> None:
+    def _check_shared_parameters(self, criterion_is_lost: bool) -> None:
+        self._template()._check_parameters(criterion_is_lost)
         _parameters.check_int("n_estimators", self.n_estimators, 1)
         for name, check in (
             ("time_limit", _parameters.check_time_limit),

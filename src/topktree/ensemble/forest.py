@@ -6,6 +6,7 @@ The one idea: the table is binarized and packed once; a bootstrap sample is a ve
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -15,22 +16,29 @@ from typing import Any, Self
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _parameters
+from .._files import PathLike
 from .._interruptible import Cancelled
 from .._parallel import in_parallel, share, threads_per_call
 from .._problem import FloatArray, ScoreFunction
 from .._progress import CountLine
-from ..classifier import TopKTreeClassifier, restored_on_error
+from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
+from ..model_file import FOREST, SavedEnsemble
 from ..table import Feature, encode
 from ..training import TrainingData, prepare
 from .drawing import Drawing, draw_rows, n_features
+from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares
 from .growing import Grown, TimeBudget, grow
 from .out_of_bag import OutOfBag
+from .sklearn_ensemble import to_random_forest
 
 # Of the seeds that the trees' own seeds come from.
 _SEEDS = 2**32
@@ -221,8 +229,47 @@ memory_limit, min_weight_fraction_leaf
         encoded = self._encode(X)
         return sum_of_shares(self.estimators_, encoded, len(self.classes_)) / len(self.estimators_)
 
-    def _check_parameters(self) -> None:
-        self._check_shared_parameters()
+    def to_sklearn(self) -> RandomForestClassifier | Pipeline:
+        """A fitted scikit-learn object with the same predictions and probabilities for every input.
+
+        A `RandomForestClassifier` if all features are numbers or booleans without missing values, and of a size that
+        scikit-learn's float32 can tell apart; else a `Pipeline` whose last step is one. SHAP and others read it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from topktree import TopKForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = TopKForestClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
+        >>> model = forest.to_sklearn()
+        >>> bool((model.predict_proba(X) == forest.predict_proba(X)).all())
+        True
+        """
+        check_is_fitted(self)
+        return to_random_forest(self.estimators_, self.features_, getattr(self, "feature_names_in_", None))
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted forest to a JSON file, which `topktree.load` reads.
+
+        Functions (a criterion or an `oob_score` of your own), a `random_state` that is no number, and
+        `oob_decision_function_` are not saved.
+
+        Examples
+        --------
+        >>> import topktree
+        >>> X, y = topktree.datasets.load_monks(1, return_X_y=True)
+        >>> forest = topktree.TopKForestClassifier(n_estimators=3, max_depth=3, random_state=0).fit(X, y)
+        >>> forest.save("forest.json")
+        >>> len(topktree.load("forest.json"))
+        3
+        """
+        check_is_fitted(self)
+        self._check_parameters(criterion_is_lost=self.criterion is None)
+        score = getattr(self, "oob_score_", math.nan)
+        save_ensemble(path, self, FOREST, {"seed": self._seed, "oob_score": score if math.isfinite(score) else None})
+
+    def _check_parameters(self, criterion_is_lost: bool = False) -> None:
+        self._check_shared_parameters(criterion_is_lost)
         for name in ("bootstrap", "warm_start"):
             _parameters.check_bool(name, getattr(self, name))
         if not callable(self.oob_score):
@@ -265,8 +312,8 @@ memory_limit, min_weight_fraction_leaf
         )
 
     def _drawing(self, data: TrainingData) -> Drawing:
-        if not self._kept_trees():
-            self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
+        if not self._kept_trees() or self._seed is None:
+            self._seed: int | None = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
         n_all = len(data.training.features)
         for name in ("max_features", "max_features_per_tree"):
             _parameters.check_max_features(name, getattr(self, name), n_all)
@@ -323,6 +370,16 @@ memory_limit, min_weight_fraction_leaf
 
     def _votes(self) -> FloatArray:
         return np.full(len(self.estimators_), 1 / len(self.estimators_))
+
+
+def restore_forest(saved: SavedEnsemble) -> TopKForestClassifier:
+    """The forest of a file. A ValueError says what this version cannot read."""
+    forest = restore_parameters(TopKForestClassifier, saved.parameters)
+    restore_trees(forest, saved)
+    forest._seed = saved.seed
+    if saved.oob_score is not None:
+        forest.oob_score_ = saved.oob_score
+    return forest
 
 
 def _meaning(feature: Feature) -> tuple[Any, ...]:

@@ -1,0 +1,31 @@
+"""`load`: the estimator of a model file, whichever kind it is."""
+
+from __future__ import annotations
+
+import os
+
+from ._files import PathLike
+from .classifier import TopKTreeClassifier, restore
+from .ensemble.boosting import TopKBoostingClassifier, restore_boosting
+from .ensemble.forest import TopKForestClassifier, restore_forest
+from .model_file import FOREST, SavedModel, read_model
+
+
+def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier:
+    """The classifier, forest or boosting that `save` wrote. Nothing in the file is run as code.
+
+    Examples
+    --------
+    >>> import topktree
+    >>> X, y = topktree.datasets.load_monks(1, return_X_y=True)
+    >>> topktree.TopKTreeClassifier(max_depth=3).fit(X, y).save("model.json")
+    >>> topktree.load("model.json").get_n_leaves()
+    7
+    """
+    saved = read_model(path)
+    try:
+        if isinstance(saved, SavedModel):
+            return restore(saved)
+        return restore_forest(saved) if saved.kind == FOREST else restore_boosting(saved)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{os.fspath(path)} is not a model that this version can read: {error}") from None
