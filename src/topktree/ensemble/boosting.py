@@ -30,7 +30,7 @@ from ..training import Training, TrainingData
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names
 from .growing import Grown, TimeBudget, View, grow
-from .rounds import Weights, add_vote, chance, error_rate, few_digits, shares_of, vote_of
+from .rounds import Weights, add_vote, error_rate, few_digits, is_useless, shares_of, vote_of
 from .sklearn_ensemble import to_adaboost
 from .validation import Validation, hold_out
 
@@ -325,11 +325,10 @@ memory_limit, min_weight_fraction_leaf
     def _stages(self, X: ArrayLike) -> Iterator[FloatArray]:
         """Votes (n_rows, n_classes) after every tree, over their sum so far."""
         encoded = self._encode(X)
-        decision, total = np.zeros((len(encoded), len(self.classes_))), 0.0
-        for tree, vote in zip(self.estimators_, self.estimator_weights_.tolist(), strict=True):
-            add_vote(decision, np.argmax(tree.tree_.value, axis=1)[tree.tree_.apply(encoded)], vote)
-            total += vote
-            yield decision / total
+        decision, votes = np.zeros((len(encoded), len(self.classes_))), self.estimator_weights_
+        for i, tree in enumerate(self.estimators_):
+            add_vote(decision, np.argmax(tree.tree_.value, axis=1)[tree.tree_.apply(encoded)], float(votes[i]))
+            yield decision / votes[: i + 1].sum()
 
     def _as_user_sees(self, decision: FloatArray) -> FloatArray:
         return np.asarray(decision[:, 1] - decision[:, 0]) if len(self.classes_) == 2 else decision
@@ -353,7 +352,7 @@ memory_limit, min_weight_fraction_leaf
             grown = self._round(template, data, None if i == 0 else values, budget.share(1 / (self.n_estimators - i)))
             wrong = grown.predicted() != data.training.y
             error = error_rate(values, wrong)
-            if error == 0 or error >= chance(n_classes):
+            if error == 0 or is_useless(error, n_classes):
                 yield grown, 1.0, error, PERFECT if error == 0 else USELESS
                 return
             vote = vote_of(error, n_classes, self.learning_rate)
@@ -378,8 +377,10 @@ memory_limit, min_weight_fraction_leaf
         options = replace(options, threads=threads, time_limit=budget.seconds())
         if weights is None:
             return grow(template, data, View(data.training.sample_weight), options)
+        digits = few_digits(weights)
+        unit = initial_weights(data.training).sum() / digits.sum()  # so that leaves do not get heavier and heavier
         data = replace(data, training=replace(data.training, class_weight=None))  # it is part of the weights
-        return grow(template, data, View(few_digits(weights)), options)
+        return grow(template, data, View(digits, unit=unit), options)
 
     def _collect(self, rounds: Iterator[tuple[Grown, float, float, str]], validation: Validation | None) -> None:
         """The trees that stay."""

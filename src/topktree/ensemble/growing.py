@@ -29,6 +29,7 @@ class View:
     columns: NDArray[np.int32] | None = None  # rising; None: all
     n_node_features: int | None = None  # drawn at every node; None: all
     seed: int = 0  # of the draws
+    unit: float = 1.0  # what a weight of 1 is in the user's weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,7 @@ def _objective(tree: TopKTreeClassifier, data: TrainingData, view: View, n_colum
         sample_weight=weight if weight is None or there is None else weight[there],
         **tree._wishes(n_rows, n_columns),
     )
+    objective = replace(objective, weight_unit=objective.weight_unit * view.unit)
     if there is None:
         return objective
     row_weight = np.zeros(len(training.y), dtype=np.int64)

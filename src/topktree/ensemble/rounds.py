@@ -17,6 +17,8 @@ from .._problem import FloatArray, IntArray
 RANGE_BITS = 20
 # Binary digits of a weight in a search.
 DIGITS = 3
+# What sums of weights may be off by.
+ROUNDING = 1e-9
 # Of a weight's logarithm below that of the heaviest one: what exp makes of it is > 0.
 LOWEST_LOGARITHM = -700.0
 
@@ -42,13 +44,13 @@ def error_rate(weights: FloatArray, wrong: NDArray[np.bool_]) -> float:
     return float(weights[wrong].sum() / weights.sum()) if wrong.any() else 0.0
 
 
-def chance(n_classes: int) -> float:
-    """The error rate from which on a tree is useless."""
-    return 1 - 1 / n_classes
+def is_useless(error: float, n_classes: int) -> bool:
+    """Whether a tree is no better than chance, but for rounding."""
+    return error >= (1 - 1 / n_classes) * (1 - ROUNDING)
 
 
 def vote_of(error: float, n_classes: int, learning_rate: float) -> float:
-    """The weight of a tree's vote: > 0 for errors in (0, chance)."""
+    """The weight of a tree's vote: > 0 for the errors of trees that are of use and not perfect."""
     return learning_rate * (math.log((1 - error) / error) + math.log(n_classes - 1))
 
 
@@ -62,7 +64,7 @@ def few_digits(weights: FloatArray) -> FloatArray:
 def add_vote(decision: FloatArray, predicted: IntArray, vote: float) -> None:
     """Add a tree's vote to the decision function (n, n_classes): for its class, and a little against all others."""
     n_classes = decision.shape[1]
-    decision += np.where(np.arange(n_classes) == predicted[:, None], vote, -vote / (n_classes - 1))
+    decision += np.where(np.arange(n_classes) == predicted[:, None], vote, -1 / (n_classes - 1) * vote)
 
 
 def shares_of(decision: FloatArray) -> FloatArray:
