@@ -14,11 +14,12 @@ import joblib
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
-from topktree import TopKTreeClassifier, TopKTreeClassifierCV, datasets
+from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
 from topktree._dask_tasks import WorkerLost
 from topktree._parallel import count_threads, results_of
 from topktree.cli import main
@@ -177,6 +178,18 @@ def test_an_ensemble_is_fitted_on_the_workers(client, dask, monks):
         forest.fit(*monks)
     assert any("_parallel_build_estimators" in name for name in done_since(client, before))
     assert [tree.export_text() for tree in forest.estimators_] == here
+
+
+@pytest.mark.parametrize("draws", [{}, {"max_features": 2, "oob_score": True}], ids=["rows", "features"])
+def test_our_forest_is_fitted_on_the_workers(client, dask, monks, draws):
+    forest = TopKForestClassifier(20, k=4, max_depth=3, random_state=0, **draws)
+    here = clone(forest).fit(*monks)
+    before = finished(client)
+    with dask:
+        there = clone(forest).fit(*monks)
+    assert done_since(client, before)["grow_one"] == 20
+    assert there.export_text() == here.export_text()
+    assert getattr(there, "oob_score_", None) == getattr(here, "oob_score_", None)
 
 
 def test_choices_within_tasks(client, dask, monks):

@@ -400,13 +400,13 @@ def _grow_all(
     at_once = min(max(1, int(joblib.effective_n_jobs(n_jobs))), max(1, len(numbers)))
     tree, shared, drawn = share([template, data, drawing], n_jobs)
     calls = (
-        joblib.delayed(_grow_one)(tree, shared, drawn, i, limits, threads, budget.share(min(1.0, at_once / left)))
+        joblib.delayed(grow_one)(tree, shared, drawn, i, limits, threads, budget.share(min(1.0, at_once / left)))
         for i, left in zip(numbers, range(len(numbers), 0, -1), strict=True)
     )
     yield from in_parallel(calls, n_jobs, limits, in_order=True)
 
 
-def _grow_one(
+def grow_one(
     template: TopKTreeClassifier,
     data: TrainingData,
     drawing: Drawing,
@@ -415,6 +415,7 @@ def _grow_one(
     threads: int,
     budget: TimeBudget,
 ) -> Grown:
+    """One call, here or on another machine."""
     with limits.working():
         if limits.cancelled:
             raise Cancelled
