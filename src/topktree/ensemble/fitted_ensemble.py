@@ -85,15 +85,25 @@ class FittedEnsemble(FittedClassifier):
         >>> X, y = load_iris(return_X_y=True)
         >>> boosting = TopKBoostingClassifier(n_estimators=2, max_depth=1).fit(X, y)
         >>> print(boosting.export_text(class_names=["setosa", "versicolor", "virginica"]))
+        tree 1 of 2, 37.6% of the votes
+        |--- x2 <= 2.45
+        |   |--- class: setosa (100.0% of 50 rows; setosa 50)
+        |--- x2 > 2.45
+        |   |--- class: versicolor (50.0% of 100 rows; versicolor 50, virginica 50)
+        <BLANKLINE>
+        tree 2 of 2, 62.4% of the votes
+        |--- x2 <= 4.45
+        |   |--- class: setosa (63.3% of weight 39.5 in 79 rows; setosa 25, versicolor 14.5)
+        |--- x2 > 4.45
+        |   |--- class: virginica (90.5% of weight 110.5 in 71 rows; versicolor 10.5, virginica 100)
+        <BLANKLINE>
         """
         check_is_fitted(self)
         parts = []
         for i, (tree, vote) in enumerate(zip(self.estimators_, self._votes(), strict=True)):
-            share = f"{100 * vote:.1f}% of the votes"
-            parts.append(
-                f"tree {i + 1} of {len(self.estimators_)}, {share}\n{tree.export_text(feature_names, class_names)}"
-            )
-        return "\n\n".join(parts)
+            heading = f"tree {i + 1} of {len(self.estimators_)}, {100 * vote:.1f}% of the votes"
+            parts.append(f"{heading}\n{tree.export_text(feature_names, class_names)}")
+        return "\n".join(parts)
 
     def export_dict(self) -> dict[str, Any]:
         """Features, classes and, per tree, its share of the votes and its nodes, as plain Python objects.

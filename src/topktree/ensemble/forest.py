@@ -117,7 +117,7 @@ memory_limit, min_weight_fraction_leaf
     --------
     >>> from topktree import TopKForestClassifier, datasets
     >>> X, y = datasets.load_tic_tac_toe(return_X_y=True)
-    >>> forest = TopKForestClassifier(n_estimators=5, max_depth=4, oob_score=True, random_state=0).fit(X, y)
+    >>> forest = TopKForestClassifier(n_estimators=5, max_depth=4, random_state=0).fit(X, y)
     >>> len(forest), forest[0].get_depth()
     (5, 4)
     """
