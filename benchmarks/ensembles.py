@@ -1,0 +1,179 @@
+"""What the trees of an ensemble cost beside their searches, and what rounding boosting's weights does.
+
+In: a folder of the paper's datasets. Out: docs/forests/numbers.md: a table of fits against the searches within them and
+against scikit-learn's ensembles of the same trees, one of peak memory, one of accuracy and time by digits of the
+weights. Time is CPU time of one thread, so that it can be measured beside other work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import processor
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from tables import table
+
+from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, _engine
+from topktree.ensemble import boosting, rounds
+from topktree.experiments.splits import RAW, split
+
+N_TREES = 50
+TIMED = ("telescope", "letter-recognition", "spambase", "connect-4")
+SIZES = ((1, 4), (4, 4), (8, 5))  # k and depth
+ROUNDED = ("nursery", "letter-recognition", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice")
+ROUNDED += ("tic-tac-toe", "artificial-characters", "telescope", "spambase", "dry-bean", "occupancy-estimation")
+SEEDS = (42, 43, 44)
+DIGITS = (1, 2, 3, 4)
+MEMORY = """
+import resource, sys
+from ensembles import ours
+from topktree.experiments.splits import RAW, split
+name, kind, n, data = sys.argv[1:]
+X, _, y, _ = split(name, RAW, 42, data)
+ours(kind, int(n), 4, 4).fit(X, y)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def ours(kind: str, n_trees: int, k: int, depth: int) -> Any:
+    shared = {"k": k, "max_depth": depth, "random_state": 0}
+    if kind == "forest":
+        return TopKForestClassifier(n_trees, **shared)
+    return TopKBoostingClassifier(n_trees, **shared)
+
+
+def theirs(kind: str, n_trees: int, k: int, depth: int) -> Any:
+    tree = TopKTreeClassifier(k=k, max_depth=depth)
+    ensemble = BaggingClassifier if kind == "forest" else AdaBoostClassifier
+    return ensemble(tree, n_estimators=n_trees, random_state=0)
+
+
+@contextmanager
+def searches_timed() -> Iterator[list[float]]:
+    """CPU seconds of every search."""
+    seconds: list[float] = []
+    solve = _engine.solve
+
+    def timed(*args: Any, **keywords: Any) -> Any:
+        start = time.process_time()
+        try:
+            return solve(*args, **keywords)
+        finally:
+            seconds.append(time.process_time() - start)
+
+    _engine.solve = timed  # type: ignore[assignment]
+    try:
+        yield seconds
+    finally:
+        _engine.solve = solve
+
+
+def cpu_seconds(call: Callable[[], Any]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def fits_table(data: str) -> str:
+    rows = []
+    for name in TIMED:
+        X, _, y, _ = split(name, RAW, SEEDS[0], data)
+        for kind in ("forest", "boosting"):
+            for k, depth in SIZES:
+                model = ours(kind, N_TREES, k, depth)
+                with searches_timed() as seconds:
+                    whole = cpu_seconds(lambda model=model, X=X, y=y: model.fit(X, y))
+                other = cpu_seconds(lambda kind=kind, k=k, depth=depth, X=X, y=y: theirs(kind, 10, k, depth).fit(X, y))
+                per_tree, of_theirs = 1000 * whole / len(model), 1000 * other / 10
+                cells = (f"{per_tree:.1f}", f"{1000 * sum(seconds) / len(seconds):.1f}", f"{of_theirs:.1f}")
+                rows.append((name, kind, str(k), str(depth), *cells))
+    head = ("dataset", "ensemble", "k", "depth", "fit, ms a tree", "of that searches", "scikit-learn's, ms a tree")
+    return "\n".join(table(head, rows))
+
+
+def memory_table(data: str) -> str:
+    rows = []
+    for name in TIMED[:2]:
+        for kind in ("forest", "boosting"):
+            peaks = []
+            for n in (2, 100):
+                command = [sys.executable, "-c", MEMORY, name, kind, str(n), data]
+                environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+                done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+                peaks.append(f"{float(done.stdout):.0f}")
+            rows.append((name, kind, *peaks))
+    return "\n".join(table(("dataset", "ensemble", "2 trees, MiB", "100 trees, MiB"), rows))
+
+
+def with_digits(n_digits: int | None) -> Callable[[Any], Any]:
+    """The rounding of a search's weights to so many digits; None: as they are."""
+    if n_digits is None:
+        return lambda weights: weights
+
+    def rounded(weights: Any) -> Any:
+        before, rounds.DIGITS = rounds.DIGITS, n_digits
+        try:
+            return rounds.few_digits(weights)
+        finally:
+            rounds.DIGITS = before
+
+    return rounded
+
+
+def digits_table(data: str) -> str:
+    scores: dict[int | None, list[tuple[float, float]]] = {n: [] for n in (None, *DIGITS)}
+    seconds = dict.fromkeys(scores, 0.0)
+    for name in ROUNDED:
+        for seed in SEEDS:
+            X, X_test, y, y_test = split(name, RAW, seed, data)
+            for k, depth in ((1, 4), (4, 3), (4, 5)):
+                for n in scores:
+                    boosting.few_digits = with_digits(n)
+                    model = ours("boosting", 30, k, depth)
+                    seconds[n] += cpu_seconds(lambda model=model, X=X, y=y: model.fit(X, y))
+                    staged = list(model.staged_score(X_test, y_test))
+                    scores[n].append((staged[min(9, len(staged) - 1)], staged[-1]))
+    boosting.few_digits = rounds.few_digits
+    rows = []
+    for n, found in scores.items():
+        points = 100 * (np.array(found) - np.array(scores[None]))
+        errors = points.std(axis=0, ddof=1) / np.sqrt(len(points))
+        cells = [f"{mean:+.2f} ± {error:.2f}" for mean, error in zip(points.mean(axis=0), errors, strict=True)]
+        if n is None:
+            cells = ["0"] * 2
+        rows.append(("20 bits" if n is None else str(n), *cells, f"{seconds[n] / seconds[None]:.2f}"))
+    head = ("digits of a weight", "10 trees, points", "30 trees, points", "CPU time")
+    return "\n".join(table(head, rows))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default=os.environ.get("TOPKTREE_DATA"), help="folder of the paper's datasets")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "docs" / "forests")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    sections = [
+        "<!-- Written by benchmarks/ensembles.py -->",
+        f"CPU time of one thread, {processor()}. {N_TREES} trees; `BaggingClassifier` and `AdaBoostClassifier` around "
+        "`TopKTreeClassifier` have 10, and binarize the table for each of them.",
+        fits_table(arguments.data),
+        "Peak memory of a process that reads the table and fits:",
+        memory_table(arguments.data),
+        f"Test accuracy of boosting against weights of 20 bits, {len(ROUNDED)} datasets, {len(SEEDS)} splits, "
+        "k = 1 and 4, depths 3 to 5; means of the differences, with their standard errors:",
+        digits_table(arguments.data),
+    ]
+    (arguments.out / "numbers.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
