@@ -6,31 +6,16 @@
 #include "search.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <memory>
 #include <mutex>
 
-#include "bit_matrix.hpp"
 #include "candidates.hpp"
-#include "incumbent.hpp"
-#include "kernels.hpp"
-#include "literal_keys.hpp"
-#include "node.hpp"
-#include "scoring.hpp"
-#include "stop.hpp"
-#include "subset_cache.hpp"
-#include "thread_pool.hpp"
-#include "tree_node.hpp"
+#include "search_class.hpp"
 #include "validate.hpp"
-#include "workspace.hpp"
 
 namespace topk {
 namespace {
-
-// Candidates of the first two levels are tasks, k of the root and 2 k^2 below it, where at least three levels are left.
-constexpr int kParallelLevels = 2;
-constexpr int kParallelMinHeight = 3;
 
 // With fewer columns a search over all of them has no use for a shallower tree.
 constexpr std::size_t kManyColumns = 50;
@@ -41,135 +26,12 @@ constexpr std::size_t kBatch = 8;
 // Candidates on all levels but the last, multiplied.
 constexpr double kLongSearch = 128;
 
-struct Result {
-    std::int64_t cost;    // exact if solved, else a lower bound that is not below the budget
-    std::int32_t column;  // of the split, or kLeaf
-    bool solved;
-};
-
-// Make `tree` a split with these children.
-template <class Count>
-void join(TreeNode& tree, const Split<Count>& split_on, std::unique_ptr<TreeNode> small,
-          std::unique_ptr<TreeNode> large) {
-    tree.cost = small->cost + large->cost;
-    tree.column = static_cast<std::int32_t>(split_on.column);
-    tree.child[split_on.small_side ? 1 : 0] = std::move(small);
-    tree.child[split_on.small_side ? 0 : 1] = std::move(large);
-}
-
-template <class Count>
-class Search {
-  public:
-    Search(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total);
-    Solution run();
-
-  private:
-    using Space = Workspace<Count>;
-
-    int height(int level) const { return static_cast<int>(k_.size()) - level; }
-    std::int64_t leaf_cost(Count errors) const {
-        return static_cast<std::int64_t>(errors) * options_.cost_scale + options_.leaf_penalty;
-    }
-    // What every tree of a set costs at least: a leaf its errors, any other tree the conflicts and two leaves.
-    std::int64_t lowest_cost(Count errors, Count conflicts) const {
-        return std::min(leaf_cost(errors), leaf_cost(conflicts) + options_.leaf_penalty);
-    }
-    Key subset_key(const BitMatrix& matrix, const Subset& subset) const {
-        return matrix.has_keys ? kernels_.xor_keys(matrix.key_low.data(), matrix.key_high.data(), subset.list())
-                               : Key();
-    }
-    bool may_be_parallel(int level) const {
-        return options_.threads > 1 && level < kParallelLevels && height(level) >= kParallelMinHeight;
-    }
-    // Whether tried splits bound others: only bounds over all columns do, which is what the last level has anyway.
-    bool bounds_sides(int level) const {
-        bool over_all_columns = true;
-        for (int below = level + 1; below < static_cast<int>(k_.size()); ++below) {
-            over_all_columns &= all_columns(below);
-        }
-        return options_.use_bounds && limits_.min_weight == 1 && !limits_.track_rows &&
-               (over_all_columns || height(level) == 2);
-    }
-    bool is_large(const Node<Count>& node) const {
-        return matrix_.n_planes == 0 &&
-               node.subset.words.size() * matrix_.n_columns * sizeof(std::uint64_t) > options_.large_node_bytes;
-    }
-    std::int64_t budget_or_none(std::int64_t budget) const { return options_.use_bounds ? budget : kInfinity; }
-    bool all_columns(int level) const {
-        return static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]) >= data_.n_columns &&
-               options_.draw.n_features == 0;
-    }
-
-    bool is_long_search() const;
-    void build_root(Space& space);
-    std::int64_t known_budget() const { return options_.known_cost < 0 ? kInfinity : options_.known_cost + 1; }
-    std::unique_ptr<TreeNode> search_pass(Space& space, std::int32_t k, std::int64_t budget);
-    std::unique_ptr<TreeNode> search(Space& space, std::int64_t budget);
-    void report_tree(const TreeNode& tree, Space& space);
-    std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
-    std::unique_ptr<TreeNode> read_tree(Space& space, int level, const Node<Count>& node, std::int64_t budget);
-    std::unique_ptr<TreeNode> leaf_node(const Space& space, const Node<Count>& node) const;
-    std::int32_t best_column(Space& space, int level, const Node<Count>& node, std::int64_t budget);
-
-    Result solve_node(Space& space, int level, const Node<Count>& node, std::int64_t budget);
-    Result solve_last(Space& space, int level, const Node<Count>& node);
-    bool deepens(int level) const;
-    std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);
-    void try_candidates(Space& space, int level, const Node<Count>& node, std::int64_t lower, std::int64_t shallower,
-                        Incumbent& incumbent);
-    bool start_threads(int level);
-    double cycles_to_try(const Node<Count>& node) const;
-    std::int64_t split_cost(Space& space, int level, Family<Count>& family, int rank, std::int64_t budget);
-    std::int64_t split_cost_last(Space& space, int level, Family<Count>& family, int rank, std::int64_t budget);
-
-    void score(Space& space, const Counts<Count>& counts, std::int64_t* keys) const;
-    void rank_candidates(Space& space, int level, const Node<Count>& node) const;
-    bool worth_compacting(int level, const Node<Count>& node) const;
-    void grow_children(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
-                       Node<Count> child[2]);
-    void open_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
-    void count_children(Space& space, const Node<Count>& node, const Split<Count>& split_on, Node<Count> child[2]);
-
-    void count_nodes(Space& space, std::int64_t n);
-    std::unique_ptr<Space> make_space() {
-        return std::make_unique<Space>(monitor_, kernels_, data_, scorer_, limits_, options_);
-    }
-    void report_cost(std::int64_t cost);
-    void list_choices(const Node<Count>& root, const std::vector<std::int32_t>& candidates);
-    void note_choice(int rank, std::int64_t cost, bool exact);
-    std::unique_ptr<Space> take_space();
-    void lend(const std::function<void(Space&)>& task);
-    Solution finish(const TreeNode& tree, Space& space, bool complete);
-
-    const Data& data_;
-    const Options& options_;
-    const Kernels& kernels_;
-    const bool weighted_;
-    const SideLimits limits_;
-    std::vector<std::int32_t> k_;  // of the current pass
-    Monitor monitor_;
-    Scorer scorer_;
-    std::unique_ptr<SubsetCache> cache_;
-    std::unique_ptr<ThreadPool> pool_;
-    BitMatrix matrix_;
-    LiteralKeys literal_keys_;  // if the rows have none
-    Node<Count> root_;
-    std::mutex spaces_mutex_;
-    std::vector<std::unique_ptr<Space>> spaces_;  // not in use
-    std::int32_t k_pass_ = 1;                     // widest k of the current pass
-    bool is_last_pass_ = true;
-    std::int32_t k_reached_ = 0;  // of the last one that was finished
-    std::vector<Step> trace_;
-    RootChoices choices_;       // at the root, in the current pass
-    RootChoices last_choices_;  // in the last pass that was finished
-    std::atomic<std::int64_t> nodes_ = 0;
-    std::atomic<std::int64_t> best_cost_ = -1;  // at the root; -1: none yet
-};
-
 bool is_weighted(const Data& data) {
     return !data.row_weight.empty() ||
            std::any_of(data.class_weight.begin(), data.class_weight.end(), [](std::int64_t w) { return w != 1; });
 }
+
+}  // namespace
 
 template <class Count>
 Search<Count>::Search(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total)
@@ -208,10 +70,10 @@ void Search<Count>::build_root(Space& space) {
     const bool row_keys = data_.n_rows <= options_.max_keyed_rows;
     const bool arrange = options_.arrange == Arrange::always || is_long_search();
     const MatrixExtras extras = {.conflicts = options_.use_bounds && arrange,
-                                 .keys = cache_ && searching && row_keys,
+                                 .keys = enumerates_ || (cache_ && searching && row_keys),
                                  .arrange = arrange ? options_.arrange : Arrange::never};
     build_matrix(data_, extras, kernels_, space.ticker, matrix_, root_.subset);
-    if (cache_ && searching && !row_keys) {
+    if (cache_ && searching && !row_keys && !enumerates_) {
         literal_keys_ = LiteralKeys(matrix_, root_.subset, data_.n_columns, space.ticker);
     }
     root_.matrix = &matrix_;
@@ -231,31 +93,35 @@ void Search<Count>::build_root(Space& space) {
     count_node(root_, space.counter, limits_.track_rows);
 }
 
-// One pass for the k asked for; with a time limit or a caller who wants to see trees, passes of k = 1, 2, 4, ... first,
-// so that there is always a complete tree to return. The greedy pass is not subject to the limit.
 template <class Count>
 Solution Search<Count>::run() {
-    const std::unique_ptr<Space> own_space = make_space();
-    Space& space = *own_space;
+    const std::unique_ptr<Space> space = make_space();
     std::unique_ptr<TreeNode> best;
     try {
-        build_root(space);
-        const std::int32_t widest = k_.empty() ? 1 : *std::max_element(k_.begin(), k_.end());
-        std::int32_t k = options_.time_limit > 0 || options_.on_tree ? 1 : widest;
-        best = search_pass(space, k, k < widest ? kInfinity : known_budget());
-        if (options_.time_limit > 0) {
-            monitor_.set_time_limit(options_.time_limit);
-        }
-        while (k < widest) {
-            k = k > widest / 2 ? widest : 2 * k;
-            // The budget lets through trees of the cost already known: the tree of a wider k may differ from it.
-            const std::int64_t budget = best->cost + 1;
-            best = search_pass(space, k, k < widest ? budget : std::min(budget, known_budget()));
-        }
-        return finish(*best, space, true);
+        find_best(*space, best);
+        return finish(*best, *space, true);
     } catch (const Stopped&) {
         monitor_.rethrow();
-        return finish(*best, space, false);
+        return finish(*best, *space, false);
+    }
+}
+
+// One pass for the k asked for; with a time limit or a caller who wants to see trees, passes of k = 1, 2, 4, ... first,
+// so that there is always a complete tree to return, in `best`. The greedy pass is not subject to the limit.
+template <class Count>
+void Search<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best) {
+    build_root(space);
+    const std::int32_t widest = k_.empty() ? 1 : *std::max_element(k_.begin(), k_.end());
+    std::int32_t k = options_.time_limit > 0 || options_.on_tree ? 1 : widest;
+    best = search_pass(space, k, k < widest ? kInfinity : known_budget());
+    if (options_.time_limit > 0) {
+        monitor_.set_time_limit(options_.time_limit);
+    }
+    while (k < widest) {
+        k = k > widest / 2 ? widest : 2 * k;
+        // The budget lets through trees of the cost already known: the tree of a wider k may differ from it.
+        const std::int64_t budget = best->cost + 1;
+        best = search_pass(space, k, k < widest ? budget : std::min(budget, known_budget()));
     }
 }
 
@@ -434,7 +300,7 @@ void Search<Count>::rank_candidates(Space& space, int level, const Node<Count>& 
     score(space, node.counts, keys);
     std::vector<std::int64_t>& sorted = buffers.sorted_keys;
     const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
-    if (options_.distinct_splits && !all_columns(level)) {
+    if (options_.distinct_splits && (enumerates_ || !all_columns(level))) {
         const RowSet rows = {*node.matrix, node.subset};
         best_distinct_keys(keys, data_.n_columns, k, node.counts, rows, scorer_.is_symmetric(), sorted);
     } else {  // all columns: those that are passed over would lose their ties anyway
@@ -808,7 +674,8 @@ Solution Search<Count>::finish(const TreeNode& tree, Space& space, bool complete
     return solution;
 }
 
-}  // namespace
+template class Search<std::int32_t>;
+template class Search<std::int64_t>;
 
 Solution solve(const Data& data, const Options& options) {
     const std::int64_t total = validate(data, options);
