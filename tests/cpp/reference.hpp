@@ -30,7 +30,7 @@ class Reference {
         return solution;
     }
 
-  private:
+  protected:
     struct Tree {
         std::int64_t cost = 0;
         std::int32_t column = -1;

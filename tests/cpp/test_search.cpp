@@ -1,16 +1,13 @@
 // The search against the definition, tree for tree, on random problems of every kind and under every switch.
 #include <chrono>
 #include <cstdint>
-#include <sstream>
 #include <stdexcept>
-#include <string>
 #include <thread>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "check.hpp"
 #include "problems.hpp"
+#include "random_options.hpp"
 #include "reference.hpp"
 #include "topk/kernels.hpp"
 #include "topk/search.hpp"
@@ -18,21 +15,6 @@
 using namespace topk;
 
 namespace {
-
-// Errors, with the true side counted twice: many ties, and a complement does not score the same.
-std::vector<double> user_score(const std::vector<double>& left, const std::vector<double>& right,
-                               const std::vector<bool>& admissible) {
-    const std::size_t n_classes = left.size() / std::max<std::size_t>(admissible.size(), 1);
-    std::vector<double> scores;
-    for (std::size_t j = 0; j < admissible.size(); ++j) {
-        const auto heaviest = [&](const std::vector<double>& side) {
-            const auto begin = side.begin() + static_cast<std::ptrdiff_t>(j * n_classes);
-            return *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(n_classes));
-        };
-        scores.push_back(heaviest(left) + 2 * heaviest(right));
-    }
-    return scores;
-}
 
 // Small ones of all kinds, deep ones that share subsets, and wide ones with a k that lets rows be moved together.
 void random_shape(Random& random, Problem& problem, Options& options) {
@@ -56,60 +38,6 @@ void random_shape(Random& random, Problem& problem, Options& options) {
     } else if (random.chance(0.25) && problem.n_columns <= 12) {
         options.k.assign(std::min<std::size_t>(options.k.size(), 3), INT32_MAX);
     }
-}
-
-// From a total of 2^31 - 1 on, counts have 64 bits.
-void random_weighting(Random& random, Problem& problem) {
-    using Limits = std::pair<std::int64_t, std::int64_t>;
-    constexpr std::int64_t kLarge = std::int64_t{1} << 30;
-    const auto [row, of_class] = random.pick<Limits>({{0, 1}, {0, 1}, {0, 1}, {0, 4}, {8, 1}, {8, 4}, {kLarge, 1000}});
-    random_weights(random, row, of_class, problem);
-    if (row > 0 && of_class == 1) {
-        problem.row_weight[0] += INT32_MAX - problem.total_weight() + random.pick({-1, 0, 1});
-    }
-}
-
-void random_objective(Random& random, const Problem& problem, Options& options) {
-    options.criterion = random.pick({Criterion::entropy, Criterion::entropy, Criterion::gini, Criterion::sqrt,
-                                     Criterion::gain_ratio, Criterion::user});
-    options.user_score = user_score;
-    options.user_weight_unit = random.pick({1.0, 0.25});
-    options.min_rows = random.chance(0.7) ? 1 : random.pick({2, 5, 1000});
-    const std::int64_t total = problem.total_weight();
-    options.min_weight = random.chance(0.8) ? 1 : random.pick({1 + total / 30, 1 + total / 5, total + 1});
-    options.distinct_splits = random.chance(0.5);
-    using Costs = std::pair<std::int64_t, std::int64_t>;
-    std::tie(options.cost_scale, options.leaf_penalty) =
-        random.pick<Costs>({{1, 0}, {1, 0}, {1, 0}, {1000, 1}, {1, 1 + total / 100}, {3, total / 20}});
-}
-
-void random_switches(Random& random, Options& options) {
-    const auto& kernels = available_kernels();
-    options.kernel = kernels[random.below(kernels.size())]->name;
-    options.threads = random.pick({1, 1, 2, 3, 4});
-    options.use_cache = random.chance(0.7);
-    options.use_bounds = random.chance(0.7);
-    options.cache_bytes = random.pick<std::size_t>({0, 10'000, 40'000, 1 << 20});
-    options.arrange = random.pick({Arrange::never, Arrange::if_it_pays, Arrange::always, Arrange::always});
-    options.max_keyed_rows = random.chance(0.3) ? 0 : SIZE_MAX;
-    options.large_node_bytes = random.chance(0.3) ? 0 : SIZE_MAX;
-    options.threads_after = 0;
-    options.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
-}
-
-std::string describe(std::uint64_t seed, const Problem& problem, const Options& options) {
-    std::ostringstream out;
-    out << "seed " << seed << ", " << problem.rows.size() << " rows, " << problem.n_columns << " columns, k =";
-    for (const std::int32_t k : options.k) {
-        out << ' ' << k;
-    }
-    out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight()
-        << ", min_rows " << options.min_rows << ", min_weight " << options.min_weight << ", penalty "
-        << options.leaf_penalty << ", distinct " << options.distinct_splits << ", kernel " << options.kernel
-        << ", threads " << options.threads << ", cache " << options.use_cache << ' ' << options.cache_bytes
-        << ", arrange " << static_cast<int>(options.arrange) << ", keyed " << options.max_keyed_rows << ", bounds "
-        << options.use_bounds << ", time limit " << options.time_limit;
-    return out.str();
 }
 
 void test_random_problem(std::uint64_t seed) {
