@@ -14,6 +14,7 @@
 
 #include "topk/boundaries.hpp"
 #include "topk/kernels.hpp"
+#include "topk/near_optimal.hpp"
 #include "topk/pack.hpp"
 #include "topk/ranking.hpp"
 #include "topk/search.hpp"
@@ -169,18 +170,27 @@ void set_rows(const Rows& rows, std::size_t n_columns, topk::Data& data) {
     }
 }
 
-nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
-               const std::optional<Array<std::int32_t, 1>>& columns,
-               const std::optional<Array<std::int64_t, 1>>& row_weight, const Array<std::int64_t, 1>& class_weight,
-               std::vector<std::int32_t> k, const std::string& criterion, const nb::object& user_score,
-               double weight_unit, const std::optional<Array<std::int32_t, 1>>& feature_of_column,
-               std::size_t n_features, std::size_t features_per_node, std::uint64_t draw_seed, std::int64_t min_rows,
-               std::int64_t min_weight, bool distinct_splits, std::int64_t cost_scale, std::int64_t leaf_penalty,
-               int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes, const std::string& arrange,
-               std::size_t max_keyed_rows, std::size_t large_node_bytes, double threads_after, std::string kernel,
-               double time_limit, std::int64_t known_cost, bool exact_root, const nb::object& progress,
-               const nb::object& on_tree) {
+// What every search is given; views of the arguments, which must outlive it.
+struct Problem {
     topk::Data data;
+    topk::Options options;
+    std::size_t n_classes() const { return data.class_weight.size(); }
+};
+
+Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
+                     const std::optional<Array<std::int32_t, 1>>& columns,
+                     const std::optional<Array<std::int64_t, 1>>& row_weight,
+                     const Array<std::int64_t, 1>& class_weight, std::vector<std::int32_t> k,
+                     const std::string& criterion, const nb::object& user_score, double weight_unit,
+                     const std::optional<Array<std::int32_t, 1>>& feature_of_column, std::size_t n_features,
+                     std::size_t features_per_node, std::uint64_t draw_seed, std::int64_t min_rows,
+                     std::int64_t min_weight, bool distinct_splits, std::int64_t cost_scale, std::int64_t leaf_penalty,
+                     int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes, const std::string& arrange,
+                     std::size_t max_keyed_rows, std::size_t large_node_bytes, double threads_after, std::string kernel,
+                     double time_limit, std::int64_t known_cost, bool exact_root, const nb::object& progress,
+                     const nb::object& on_tree) {
+    Problem problem;
+    topk::Data& data = problem.data;
     set_rows(rows, n_columns, data);
     if (columns) {
         data.columns = view(*columns);
@@ -192,7 +202,7 @@ nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t
         data.row_weight = view(*row_weight);
     }
     data.class_weight = view(class_weight);
-    topk::Options options;
+    topk::Options& options = problem.options;
     options.k = std::move(k);
     options.criterion = parse_criterion(criterion);
     if (options.criterion == topk::Criterion::user) {
@@ -226,12 +236,37 @@ nb::dict solve(const Rows& rows, std::size_t n_columns, const Array<std::int32_t
     if (!on_tree.is_none()) {
         options.on_tree = wrap_on_tree(on_tree, class_weight.size());
     }
+    return problem;
+}
+
+nb::dict solve(const Problem& problem) {
     topk::Solution solution;
     {
         const nb::gil_scoped_release no_gil;
-        solution = topk::solve(data, options);
+        solution = topk::solve(problem.data, problem.options);
     }
-    return to_dict(std::move(solution), class_weight.size());
+    return to_dict(std::move(solution), problem.n_classes());
+}
+
+nb::list near_optimal(const Problem& problem, std::size_t n, double epsilon, bool errors_only,
+                      bool distinct_predictions) {
+    const topk::NearOptimalWishes wishes = {n, epsilon, errors_only, distinct_predictions};
+    std::vector<topk::Solution> solutions;
+    {
+        const nb::gil_scoped_release no_gil;
+        solutions = topk::near_optimal(problem.data, problem.options, wishes);
+    }
+    nb::list trees;
+    for (topk::Solution& solution : solutions) {
+        trees.append(to_dict(std::move(solution), problem.n_classes()));
+    }
+    return trees;
+}
+
+// A function of the arguments of `make`, and of those that `run` takes after the problem that is made of them.
+template <class... Args, class Result, class... More>
+auto on_problem(Problem (*make)(Args...), Result (*run)(const Problem&, More...)) {
+    return [make, run](Args... args, More... more) { return run(make(args...), more...); };
 }
 
 std::vector<std::uint64_t> empty_rows(std::size_t n_rows, std::size_t n_columns) {
@@ -410,12 +445,18 @@ std::vector<std::string> kernels() {
 
 NB_MODULE(_core, m) {
     using namespace nb::literals;
-    m.def("solve", &solve, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(),
-          "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
-          "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
-          "min_weight"_a, "distinct_splits"_a, "cost_scale"_a, "leaf_penalty"_a, "threads"_a, "use_cache"_a,
-          "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a,
-          "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(), "on_tree"_a.none());
+    const auto def_search = [&m](const char* name, auto function, auto... more) {
+        m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(),
+              "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
+              "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
+              "min_weight"_a, "distinct_splits"_a, "cost_scale"_a, "leaf_penalty"_a, "threads"_a, "use_cache"_a,
+              "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_keyed_rows"_a, "large_node_bytes"_a, "threads_after"_a,
+              "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(), "on_tree"_a.none(),
+              more...);
+    };
+    def_search("solve", on_problem(&make_problem, &solve));
+    def_search("near_optimal", on_problem(&make_problem, &near_optimal), "n"_a, "epsilon"_a, "errors_only"_a,
+               "distinct_predictions"_a);
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);

@@ -1,7 +1,7 @@
 """The compiled module's contract: arrays in, arrays out. Only `_engine` imports it."""
 
 from collections.abc import Callable, Sequence
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,42 +35,50 @@ class Solution(TypedDict):
     complete: bool
     statistics: Statistics
 
-def solve(
+class SearchArguments(TypedDict):
+    rows: NDArray[np.uint64] | NDArray[np.uint8]
+    n_columns: int
+    classes: NDArray[np.int32]
+    columns: NDArray[np.int32] | None
+    row_weight: NDArray[np.int64] | None
+    class_weight: NDArray[np.int64]
+    k: Sequence[int]
+    criterion: str
+    user_score: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8]], NDArray[np.float64]] | None
+    weight_unit: float
+    feature_of_column: NDArray[np.int32] | None
+    n_features: int
+    features_per_node: int
+    draw_seed: int
+    min_rows: int
+    min_weight: int
+    distinct_splits: bool
+    cost_scale: int
+    leaf_penalty: int
+    threads: int
+    use_cache: bool
+    use_bounds: bool
+    cache_bytes: int
+    arrange: str
+    max_keyed_rows: int
+    large_node_bytes: int
+    threads_after: float
+    kernel: str
+    time_limit: float
+    known_cost: int
+    exact_root: bool
+    progress: Callable[[float, int, int, int], None] | None
+    on_tree: Callable[[Solution], None] | None
+
+def solve(**arguments: Unpack[SearchArguments]) -> Solution: ...
+def near_optimal(
     *,
-    rows: NDArray[np.uint64] | NDArray[np.uint8],
-    n_columns: int,
-    classes: NDArray[np.int32],
-    columns: NDArray[np.int32] | None,
-    row_weight: NDArray[np.int64] | None,
-    class_weight: NDArray[np.int64],
-    k: Sequence[int],
-    criterion: str,
-    user_score: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint8]], NDArray[np.float64]] | None,
-    weight_unit: float,
-    feature_of_column: NDArray[np.int32] | None,
-    n_features: int,
-    features_per_node: int,
-    draw_seed: int,
-    min_rows: int,
-    min_weight: int,
-    distinct_splits: bool,
-    cost_scale: int,
-    leaf_penalty: int,
-    threads: int,
-    use_cache: bool,
-    use_bounds: bool,
-    cache_bytes: int,
-    arrange: str,
-    max_keyed_rows: int,
-    large_node_bytes: int,
-    threads_after: float,
-    kernel: str,
-    time_limit: float,
-    known_cost: int,
-    exact_root: bool,
-    progress: Callable[[float, int, int, int], None] | None,
-    on_tree: Callable[[Solution], None] | None,
-) -> Solution: ...
+    n: int,
+    epsilon: float,
+    errors_only: bool,
+    distinct_predictions: bool,
+    **arguments: Unpack[SearchArguments],
+) -> list[Solution]: ...
 def pack_booleans(values: NDArray[np.uint8]) -> NDArray[np.uint64] | None: ...
 def pack_features(
     *,

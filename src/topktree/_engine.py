@@ -17,7 +17,7 @@ from . import _core
 from ._problem import FloatArray, IntArray, Objective, ScoreFunction
 
 if TYPE_CHECKING:
-    from ._core import Statistics
+    from ._core import SearchArguments, Statistics
 
 PackedRows = NDArray[np.uint64]
 Rows = PackedRows | NDArray[np.uint8]
@@ -72,6 +72,15 @@ class SearchOptions:
     on_tree: Callable[[Solution], None] | None = None  # gets every tree that is better than those before it
 
 
+@dataclass(frozen=True)
+class NearOptimalWishes:
+    """Which trees beside the best one."""
+
+    n: int = 10  # at most
+    epsilon: float = 0.05  # they cost at most 1 + epsilon times what the best one does
+    different: str = "predictions"  # or "splits": what tells two trees apart
+
+
 def solve(
     rows: Rows,
     n_columns: int,
@@ -84,14 +93,39 @@ def solve(
 
     `columns`: those that take part, rising, if not all do; the solution numbers them from 0 on.
     """
-    options = options or SearchOptions()
-    draw = objective.draw
-    criterion, on_tree = objective.criterion, options.on_tree
-    result = _core.solve(
+    arguments = _arguments(rows, n_columns, classes, objective, options or SearchOptions())
+    arguments["columns"] = columns
+    return Solution(**_core.solve(**arguments))
+
+
+def near_optimal(
+    rows: Rows,
+    n_columns: int,
+    classes: NDArray[np.int32],
+    objective: Objective,
+    wishes: NearOptimalWishes,
+    options: SearchOptions | None = None,
+) -> list[Solution]:
+    """The best trees of the rows that differ, the best one first; all of them say whether the list is complete."""
+    results = _core.near_optimal(
+        n=wishes.n,
+        epsilon=wishes.epsilon,
+        errors_only=objective.leaves_break_ties,
+        distinct_predictions=wishes.different == "predictions",
+        **_arguments(rows, n_columns, classes, objective, options or SearchOptions()),
+    )
+    return [Solution(**result) for result in results]
+
+
+def _arguments(
+    rows: Rows, n_columns: int, classes: NDArray[np.int32], objective: Objective, options: SearchOptions
+) -> SearchArguments:
+    criterion, on_tree, draw = objective.criterion, options.on_tree, objective.draw
+    return dict(
         rows=rows,
         n_columns=n_columns,
         classes=np.ascontiguousarray(classes, dtype=np.int32),
-        columns=columns,
+        columns=None,
         row_weight=objective.row_weight,
         class_weight=objective.class_weight,
         k=objective.k,
@@ -122,7 +156,6 @@ def solve(
         progress=options.progress,
         on_tree=(lambda result: on_tree(Solution(**result))) if on_tree else None,
     )
-    return Solution(**result)
 
 
 def checked_criterion(criterion: ScoreFunction) -> Callable[[FloatArray, FloatArray, NDArray[np.uint8]], FloatArray]:

@@ -1,12 +1,15 @@
 """Top-k in plain NumPy: the specification, and the oracle of the tests.
 
-In: a Boolean matrix, a class per row and an `Objective`. Out: the one tree that the definition allows. No cache, no
-bounds, no threads: `_best` is the definition, line for line. It takes (2k)**depth steps, so keep problems small.
+In: a Boolean matrix, a class per row and an `Objective`. Out: the one tree that the definition allows, or the best
+trees that differ. No cache, no bounds, no threads: `_best` and `_all_trees` are the definitions, line for line. The
+first takes (2k)**depth steps and the second as many as there are trees, so keep problems small.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +42,52 @@ class _Node:
 
 def solve(columns: NDArray[np.bool_], classes: NDArray[np.int32], objective: Objective) -> Solution:
     """The Top-k tree of `columns` (n, d) and `classes` (n,)."""
+    columns, class_weights = _with_weight(columns, classes, objective)
+    return _flatten(_best(columns, class_weights, 0, objective, fixed_point(int(class_weights.sum()))))
+
+
+def near_optimal(
+    columns: NDArray[np.bool_],
+    classes: NDArray[np.int32],
+    objective: Objective,
+    n: int,
+    epsilon: float,
+    different: str,
+) -> list[Solution]:
+    """The first n trees that cost at most 1 + epsilon times what the best one does.
+
+    `different`: "splits" takes every tree; "predictions" leaves out those that predict the same class as an earlier one
+    for every row.
+    """
+    columns, class_weights = _with_weight(columns, classes, objective)
+    trees = _all_trees(columns, class_weights, 0, objective, fixed_point(int(class_weights.sum())))
+    limit = cost_limit(objective, trees[0][0].cost, epsilon)
+    seen: set[bytes] = set()
+    solutions = []
+    for tree, predicted in trees:
+        is_new = different == "splits" or predicted.tobytes() not in seen
+        if is_new and tree.cost <= limit:
+            solutions.append(_flatten(tree))
+        seen.add(predicted.tobytes())
+    return solutions[:n]
+
+
+def cost_limit(objective: Objective, best: int, epsilon: float) -> int:
+    """The highest cost within 1 + epsilon of the best; where leaves only break ties, the errors are what counts."""
+    unit = objective.cost_scale if objective.leaves_break_ties else 1
+    return int((1 + Fraction(epsilon)) * (best // unit)) * unit + unit - 1
+
+
+def _with_weight(
+    columns: NDArray[np.bool_], classes: NDArray[np.int32], objective: Objective
+) -> tuple[NDArray[np.bool_], IntArray]:
+    """The rows that have weight: their columns, and their weight in the column of their class, (n, n_classes)."""
     weights = objective.class_weight[classes]
     if objective.row_weight is not None:
         weights = weights * objective.row_weight
     class_weights = np.zeros((len(classes), objective.n_classes), dtype=np.int64)
     class_weights[np.arange(len(classes)), classes] = weights
-    has_weight = weights > 0
-    return _flatten(
-        _best(columns[has_weight], class_weights[has_weight], 0, objective, fixed_point(int(weights.sum())))
-    )
+    return columns[weights > 0], class_weights[weights > 0]
 
 
 def _best(columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float) -> _Node:
@@ -67,6 +107,30 @@ def _best(columns: NDArray[np.bool_], class_weights: IntArray, level: int, objec
         if cost < best.cost:
             best = _Node(cost, int(column), below)
     return best
+
+
+def _all_trees(
+    columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float
+) -> list[tuple[_Node, IntArray]]:
+    """Every tree on these rows, and the class that it predicts for each of them.
+
+    By cost; then the leaf first, then by the candidate, the order of the false side's tree and that of the true side's.
+    """
+    totals = class_weights.sum(axis=0)
+    errors = int(totals.sum() - totals.max())
+    leaf = _Node(errors * objective.cost_scale + objective.leaf_penalty)
+    trees = [(leaf, np.full(len(columns), totals.argmax()))]
+    if level == objective.depth or np.count_nonzero(totals) < 2:
+        return trees
+    for column in candidates(columns, class_weights, level, objective, unit):
+        side = columns[:, column]
+        of_false = _all_trees(columns[~side], class_weights[~side], level + 1, objective, unit)
+        of_true = _all_trees(columns[side], class_weights[side], level + 1, objective, unit)
+        for (a, predicted_a), (b, predicted_b) in product(of_false, of_true):
+            predicted = np.empty(len(columns), dtype=np.int64)
+            predicted[~side], predicted[side] = predicted_a, predicted_b
+            trees.append((_Node(a.cost + b.cost, int(column), (a, b)), predicted))
+    return sorted(trees, key=lambda tree: tree[0].cost)
 
 
 def candidates(
