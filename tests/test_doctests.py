@@ -9,6 +9,7 @@ import matplotlib as mpl
 import pytest
 
 import topktree
+from topktree.near_optimal import NearOptimalTrees
 from topktree.penalty_path import LeafPenaltyPath
 
 # Examples have blank lines and long lines where that helps the reader.
@@ -18,7 +19,11 @@ REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 
 CONSTANTS = {"EXTRA", "PAPER", "__version__"}
 # What methods of the public classes and functions return.
-RETURNED = {"LeafPenaltyPath": LeafPenaltyPath, "hard.HardDistribution": topktree.hard.HardDistribution}
+RETURNED = {
+    "LeafPenaltyPath": LeafPenaltyPath,
+    "NearOptimalTrees": NearOptimalTrees,
+    "hard.HardDistribution": topktree.hard.HardDistribution,
+}
 
 
 def public_objects():
@@ -71,7 +76,8 @@ def test_the_reference_has_every_public_name():
     directives = {
         line.split()[-1] for page in REFERENCE.glob("*.md") for line in page.read_text().splitlines() if "::" in line
     }
-    listed = {directive.removeprefix("topktree.") for directive in directives} | {"LeafPenaltyPath", "__version__"}
+    listed = {directive.removeprefix("topktree.") for directive in directives} | {"__version__"}
+    listed |= {name for name, value in RETURNED.items() if f"{value.__module__}.{value.__name__}" in directives}
     assert not {name for name, _ in public_objects()} - listed
 
 

@@ -13,6 +13,7 @@ import sklearn.utils
 from ._problem import CRITERIA
 
 MAX_DEPTH = 999
+HOW_TO_SEARCH = ("time_limit", "memory_limit", "n_jobs", "verbose")  # all others say what is looked for
 NARROW = 16  # at most, for `is_narrow`
 
 
@@ -107,6 +108,12 @@ def check_class_weight(class_weight: Any) -> None:
             raise ValueError(f"class_weight must have finite weights >= 0, got {weight!r} for class {label!r}")
 
 
+def check_epsilon(epsilon: Any) -> None:
+    """A share of the best cost."""
+    if not is_number(epsilon) or epsilon < 0:
+        raise ValueError(f"epsilon must be a finite number >= 0, got {epsilon!r}")
+
+
 def check_time_limit(time_limit: Any) -> None:
     """Seconds, or None."""
     if time_limit is not None and not (is_number(time_limit) and time_limit > 0):
@@ -194,6 +201,12 @@ def to_json(parameters: dict[str, Any]) -> dict[str, Any]:
     if isinstance(parameters["class_weight"], dict):  # its keys may be of any type
         result["class_weight"] = [_plain(pair) for pair in parameters["class_weight"].items()]
     return result
+
+
+def of_tree(parameters: dict[str, Any]) -> dict[str, Any]:
+    """A copy, fit for being compared, of the parameters that say which tree is looked for."""
+    plain = to_json(parameters) | {"criterion": parameters["criterion"]}
+    return {name: value for name, value in plain.items() if name not in HOW_TO_SEARCH}
 
 
 def from_json(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Curves, drawn with matplotlib: what a search did, what a choice was made from, errors against leaves.
+"""Curves and dots, drawn with matplotlib: of a search, a choice, errors against leaves, importances across trees.
 
 In: numbers from a fitted estimator. Out: the Axes that they are drawn on.
 """
@@ -24,6 +24,9 @@ TITLES = {"optimal": "proved optimal", "time_limit": "stopped by the time limit"
 # Of small print, in points, with some space around it.
 LETTER_WIDTH = 5.5
 LINE_HEIGHT = 12.0
+# Of features whose importances are drawn; those of the rest are small.
+MOST_FEATURES = 20
+ROW_HEIGHT = 0.32  # inches, of a feature
 
 
 def plot_trace(trace: Sequence[Mapping[str, Any]], status: str, ax: Axes | None = None) -> Axes:
@@ -102,6 +105,46 @@ def plot_frontier(n_leaves: IntArray, errors: NDArray[Any], penalties: FloatArra
     return ax
 
 
+def plot_importances(names: Sequence[str], importances: FloatArray, ax: Axes | None = None) -> Axes:
+    """A row per feature: a dot for every tree, their range and mean. `importances`: (n_trees, n_features), best first.
+
+    Features that no tree uses are left out, and the rest if there are too many.
+    """
+    order = [f for f in np.argsort(-importances.sum(axis=0), kind="stable") if importances[:, f].any()]
+    shown = order[:MOST_FEATURES]
+    ax = _axes(ax, height=max(2.0, 1.2 + ROW_HEIGHT * len(shown)))
+    spread = np.linspace(-0.24, 0.24, len(importances)) if len(importances) > 1 else np.zeros(1)
+    for row, f in enumerate(shown):
+        values = importances[:, f]
+        ax.plot(
+            [values.min(), values.max()], [row, row], color="#d4d4d4", linewidth=5, solid_capstyle="round", zorder=1
+        )
+        dots: dict[str, Any] = {"s": 14, "linewidths": 0, "zorder": 2, "clip_on": False}
+        ax.scatter(values[1:], row + spread[1:], color=LINE_COLOURS[0], alpha=0.6, **dots)
+        ax.scatter(values[:1], row + spread[:1], color=LINE_COLOURS[4], **dots | {"s": 30, "marker": "D", "zorder": 4})
+        ax.vlines(values.mean(), row - 0.36, row + 0.36, color="black", linewidth=1.6, zorder=3)
+    largest = importances.max(initial=0.0) or 1.0
+    ax.set_xlim(-0.04 * largest, 1.04 * largest)
+    _label_importances(ax, [names[f] for f in shown], len(order) - len(shown), len(importances))
+    return ax
+
+
+def _label_importances(ax: Axes, names: Sequence[str], n_hidden: int, n_trees: int) -> None:
+    from matplotlib.lines import Line2D
+
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)  # the most important one on top
+    ax.set_xlabel("feature importance" + (f" ({n_hidden} less important features are not shown)" if n_hidden else ""))
+    ax.set_title(f"{n_trees} tree{'' if n_trees == 1 else 's'}", fontsize="medium")
+    marks = [
+        Line2D([], [], color=LINE_COLOURS[4], marker="D", markersize=5, linestyle="", label="best tree"),
+        Line2D([], [], color=LINE_COLOURS[0], marker="o", markersize=4, linestyle="", alpha=0.6, label="another tree"),
+        Line2D([], [], color="black", marker="|", markersize=11, markeredgewidth=1.6, linestyle="", label="mean"),
+        Line2D([], [], color="#d4d4d4", linewidth=5, label="range"),
+    ]
+    ax.legend(handles=marks, fontsize="small", loc="best")
+
+
 def _with_room(ax: Axes, x: NDArray[Any], y: NDArray[Any], texts: Sequence[str]) -> list[int]:
     """Points that can be labelled with no label on another: the ends, then the others in order."""
     points = ax.transData.transform(np.column_stack([x, y])) * 72 / ax.figure.dpi
@@ -118,11 +161,11 @@ def _label(ax: Axes, text: str, x: float, y: float) -> None:
     ax.annotate(text, (x, y), xytext=(5, 5), textcoords="offset points", fontsize="small")
 
 
-def _axes(ax: Axes | None) -> Axes:
+def _axes(ax: Axes | None, height: float = 4.2) -> Axes:
     """Those given, or new ones on a figure of their own."""
     require_matplotlib()
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
 
-    return plt.figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
+    return plt.figure(figsize=(6.4, height), layout="constrained").add_subplot()

@@ -31,12 +31,22 @@ from .charts import plot_trace
 from .fitted_tree import FittedTree
 from .labels import known_classes, read_labels, read_weights
 from .model_file import SavedEnsemble, SavedModel, SavedTree, write_model
+from .near_optimal import DIFFERENT, NearOptimalTrees, find_trees
 from .penalty_path import LeafPenaltyPath, find_path
 from .plot import plot_tree
 from .root_choices import list_choices
-from .table import BOOLEAN, Feature, encode
+from .table import BOOLEAN, Feature
 from .thresholds import half
-from .training import Training, TrainingData, prepare
+from .training import (
+    KEPT_BYTES,
+    EncodedRows,
+    SearchedData,
+    TrainingData,
+    encode_left_out,
+    prepare,
+    small_enough_to_keep,
+    without_table,
+)
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # The status of a tree that a search has found on its way.
@@ -156,6 +166,8 @@ class TopKTreeClassifier(FittedTree):
 
     train_errors_: int | None
     search_: dict[str, Any]
+    # What `fit` searched and the parameters it did so with, unless it was too much; copies and files do without.
+    _searched_data: tuple[SearchedData, dict[str, Any]] | None = None
 
     def __init__(
         self,
@@ -227,8 +239,11 @@ class TopKTreeClassifier(FittedTree):
         _parameters.check_bool("exact_root", exact_root)
         with restored_on_error(self):
             data = prepare(self, X, y, sample_weight)
+            objective = self._objective(data)
+            kept = data.work.call(small_enough_to_keep, data, objective)  # before the search: its time counts, too
             options = replace(self._search_options(start), exact_root=bool(exact_root))
-            self._grow(data, self._objective(data), options, callback)
+            self._grow(data, objective, options, callback)
+            self._searched_data = None if kept is None else (kept, _parameters.of_tree(self.get_params()))
         return self
 
     def leaf_penalty_path(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LeafPenaltyPath:
@@ -253,6 +268,79 @@ class TopKTreeClassifier(FittedTree):
         classifier = clone(self).set_params(leaf_penalty=0.0)
         classifier._check_parameters()
         return find_path(classifier, prepare(classifier, X, y, sample_weight), start)
+
+    def near_optimal(
+        self,
+        n: int = 10,
+        epsilon: float = 0.05,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        different: str = "predictions",
+    ) -> NearOptimalTrees:
+        """The `n` best trees that differ and cost at most `1 + epsilon` times what the best one does.
+
+        Exact and in order: all trees that the search chooses from are gone through, those that split every node on one
+        of its k candidates or leave it a leaf. The first is the tree of `fit`. `different="predictions"` (the default):
+        no two of them predict the same class for every training row, so that swapped splits and copies of columns do
+        not fill the list; of trees that do, the first counts: the cheapest, with a leaf before a split, then the
+        candidate of the better score. `different="splits"`: every tree counts.
+
+        A classifier that was fitted knows its rows, as bits of the columns, if these are no more than 16 MiB. One
+        that was loaded, copied, pruned or chosen by cross-validation does not; then pass `X` and `y`, which also
+        works without a fit. The classifier itself stays as it is, and `verbose` is ignored. `time_limit` is for the
+        whole call: when time is up, the trees known by then are returned, and `complete` is false.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> clf = TopKTreeClassifier(max_depth=3).fit(X, y)
+        >>> print(clf.near_optimal(n=6, epsilon=0.25))
+        rank  cost  errors  n_leaves  depth  features
+           1    48      48         7      3  x0, x1, x4
+           2    48      48         7      3  x0, x1, x4
+           3    48      48         7      3  x0, x1, x4
+           4    48      48         7      3  x0, x1, x4
+           5    60      60         7      3  x0, x1, x4
+           6    60      60         8      3  x0, x1, x4
+        """
+        start = time.perf_counter()
+        _parameters.check_int("n", n, 1)
+        _parameters.check_epsilon(epsilon)
+        _parameters.check_choice("different", different, DIFFERENT)
+        wishes = _engine.NearOptimalWishes(min(int(n), 2**62), float(epsilon), different)
+        if X is None and y is None and sample_weight is None:
+            return find_trees(copy(self), self._kept_data(), wishes, start)
+        if X is None or y is None:
+            name, value = ("X", X) if X is None else ("y", y)
+            raise ValueError(f"{name} must be given if X, y or sample_weight is, got {value!r}")
+        classifier = clone(self)
+        classifier._check_parameters()
+        data = prepare(classifier, X, y, sample_weight)
+        searched = data.work.call(without_table, data, classifier._objective(data))
+        return find_trees(classifier, searched, wishes, start)
+
+    def _kept_data(self) -> SearchedData:
+        """What `fit` searched, if that is known and the parameters are the same."""
+        check_is_fitted(self)
+        self._check_parameters()
+        if self._searched_data is None:
+            raise ValueError(
+                f"X and y must be given, got None: rows of a fit are kept only up to {KEPT_BYTES >> 20} MiB, packed, "
+                "and not by classifiers that were loaded, copied, pruned or chosen by cross-validation"
+            )
+        data, parameters = self._searched_data
+        for name, value in _parameters.of_tree(self.get_params()).items():
+            if value != parameters[name]:
+                known = f"{name} must be as in fit, {parameters[name]!r}, unless X and y are given"
+                raise ValueError(f"{known}, got {value!r}")
+        return data
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_searched_data"}
 
     def plot(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
@@ -479,7 +567,8 @@ class TopKTreeClassifier(FittedTree):
     def _store(self, data: TrainingData, objective: Objective, solution: _engine.Solution) -> None:
         training = data.training
         self._become(solution, objective, data.columns, training.features, training.classes)
-        self.train_errors_ = solution.n_wrong + data.work.call(self._errors_without_weight, training)
+        left_out = data.work.call(encode_left_out, training)
+        self.train_errors_ = solution.n_wrong + data.work.call(self._errors_without_weight, left_out)
 
     def _become(
         self,
@@ -510,15 +599,11 @@ class TopKTreeClassifier(FittedTree):
         if hasattr(self, "pruned_alpha_"):  # of an earlier tree
             del self.pruned_alpha_
 
-    def _errors_without_weight(self, training: Training) -> int:
+    def _errors_without_weight(self, left_out: EncodedRows | None) -> int:
         """Rows of weight zero, left out of the fit, that the tree gets wrong."""
-        if training.left_out is None:
+        if left_out is None:
             return 0
-        rows, wanted = training.left_out
-        try:
-            encoded = encode(rows, self.features_)
-        except (TypeError, ValueError):  # they may hold anything
-            return 0
+        encoded, wanted = left_out
         predicted = np.argmax(self.tree_.value, axis=1)[self.tree_.apply(encoded)]
         return int(np.count_nonzero(predicted != wanted))
 

@@ -1,7 +1,7 @@
 """From the user's table to training data that can be searched: read, validate, binarize.
 
 In: a table, labels and weights, and an estimator that says how to read them (`class_weight`, `max_thresholds`,
-`categorical_features`). Out: `TrainingData`, for any number of searches.
+`categorical_features`). Out: `TrainingData`, for any number of searches; `SearchedData`, for those of one objective.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,17 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from . import _engine
 from ._interruptible import Interruptible, Stop
-from ._problem import FloatArray, threshold_weights
+from ._problem import FloatArray, Objective, threshold_weights
 from .binarizer import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
 from .labels import number_labels, read_labels, read_weights
 from .table import Feature, Table, encode, learn_features, read_table, warn_of_names
 from .thresholds import Target, quantile_thresholds
+
+# A fitted classifier keeps what was searched if it is no larger than this.
+KEPT_BYTES = 2**24
+
+# Rows as the tree reads them, (n, n_features), and their classes.
+EncodedRows = tuple[NDArray[Any], NDArray[np.int32]]
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,19 @@ class TrainingData:
     work: Interruptible
 
 
+@dataclass(frozen=True, eq=False)
+class SearchedData:
+    """What was searched, without the table it came from: enough to search it again under the same objective."""
+
+    rows: _engine.Rows
+    columns: Columns
+    y: NDArray[np.int32]
+    objective: Objective
+    features: tuple[Feature, ...]
+    classes: NDArray[Any]
+    left_out: EncodedRows | None  # rows without weight
+
+
 def prepare(
     estimator: BaseEstimator,
     X: ArrayLike,
@@ -77,6 +96,38 @@ def prepare(
     training = work.call(_validate, estimator, table, labels, sample_weight, classes)
     rows, columns = work.call(_binarize, training, estimator.max_thresholds, work.check)
     return TrainingData(training, rows, columns, work)
+
+
+def without_table(data: TrainingData, objective: Objective) -> SearchedData:
+    """The data of a search under this objective. Its rows may still be the user's own array."""
+    training = data.training
+    left_out = encode_left_out(training)
+    return SearchedData(data.rows, data.columns, training.y, objective, training.features, training.classes, left_out)
+
+
+def small_enough_to_keep(data: TrainingData, objective: Objective) -> SearchedData | None:
+    """The same with rows that are packed, and nobody else's; None if they are large."""
+    n_rows, n_left_out = len(data.rows), 0 if data.training.left_out is None else data.training.left_out[0].n_rows
+    n_bytes = 8 * (n_rows * -(-len(data.columns) // 64) + n_left_out * len(data.training.features))
+    if n_bytes > KEPT_BYTES:
+        return None
+    searched = without_table(data, objective)
+    if searched.rows.dtype == np.uint8:
+        packed = _engine.pack_booleans(searched.rows.view(np.uint8))
+        assert packed is not None  # they are 0 and 1
+        searched = replace(searched, rows=packed)
+    return searched
+
+
+def encode_left_out(training: Training) -> EncodedRows | None:
+    """The rows without weight as the tree reads them. None: there are none, or they hold what it cannot read."""
+    if training.left_out is None:
+        return None
+    rows, classes = training.left_out
+    try:
+        return encode(rows, training.features), classes
+    except (TypeError, ValueError):  # they may hold anything
+        return None
 
 
 def _n_values(X: ArrayLike, max_thresholds: int | None) -> int:
