@@ -648,7 +648,7 @@ def test_everything_the_classifier_offers(tmp_path: Any) -> None:
     np.testing.assert_array_equal(topktree.load(tmp_path / "model.json").predict(table), cv.predict(table))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(cv)).predict(table), cv.predict(table))
     offered = {name for name in dir(TopKTreeClassifier) if not name.startswith("_")}
-    fit_time = {"leaf_penalty_path", "set_fit_request"}
+    fit_time = {"leaf_penalty_path", "near_optimal", "set_fit_request"}
     assert offered - set(dir(TopKTreeClassifierCV)) <= fit_time
 
 
