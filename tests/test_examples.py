@@ -41,6 +41,12 @@ def test_an_example_runs(script, tmp_path):
     assert done.stdout
 
 
+def test_the_picture_of_near_optimal_trees_is_drawn(tmp_path):
+    done = run(ROOT / "docs" / "pictures" / "near_optimal.py", tmp_path, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"near-optimal.png"}
+
+
 def test_the_picture_is_drawn_and_shows_the_gap(tmp_path, monkeypatch):
     done = run(ROOT / "docs" / "pictures" / "parity.py", tmp_path, tmp_path)
     assert done.returncode == 0, done.stderr

@@ -141,7 +141,7 @@ class TopKTreeClassifier(FittedTree):
         of candidates at the root; and root: for the 20 of the best score, and the chosen one, a dict of rank, feature
         (its index), test, value, score (None for a criterion of your own), cost of the best tree that begins with it,
         exact (false: the cost is a lower bound, since the candidate could no longer win) and chosen. There are none if
-        it was plain that no split pays, and on a `leaf_penalty_path`.
+        it was plain that no split pays, on a `leaf_penalty_path`, and of what `near_optimal` gives.
     pruned_alpha_ : float
         Only of what `prune` gives: the penalty per leaf, a fraction of the training weight, that leaves this tree.
 
