@@ -18,7 +18,7 @@ from .._problem import FeatureDraw, FloatArray, IntArray, Objective, make_object
 from ..classifier import TopKTreeClassifier
 from ..column_tree import column_tree
 from ..root_choices import without_choices
-from ..training import TrainingData
+from ..training import TrainingData, encode_left_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def grow(tree: TopKTreeClassifier, data: TrainingData, view: View, options: _eng
     classifier._become(without_choices(solution), objective, columns, training.features, training.classes)
     grown = Grown(classifier, column_tree(solution, view.columns).apply(data.rows))
     n_wrong = int(np.count_nonzero(grown.predicted() != training.y))
-    classifier.train_errors_ = n_wrong + classifier._errors_without_weight(training)
+    classifier.train_errors_ = n_wrong + classifier._errors_without_weight(encode_left_out(training))
     return grown
 
 
