@@ -14,8 +14,10 @@ from dask_parts import assert_same_fit, fit_parts
 
 from topktree import TopKTreeClassifier
 from topktree._problem import integer_weights, threshold_weights
+from topktree.dask.shards import DistinctRows, merge_rows
 from topktree.dask.target import finish_weighing, merge_divisors, merge_targets, start_weighing, summarize_target
 from topktree.dask.value_summary import MAX_VALUES, ValueSummary, merge, summarize
+from topktree.row_hashes import hash_rows
 from topktree.thresholds import Target, quantile_thresholds
 
 many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -171,3 +173,13 @@ def test_weights_of_parts_are_the_integers_of_all_rows(seed: int) -> None:
         else:
             # The sum of real weights depends on the order of the rows, in its last bits.
             np.testing.assert_allclose(target.threshold_weight, for_thresholds[here], atol=1)
+
+
+def test_rows_are_counted_by_columns_and_class():
+    """No two of these are equal, although the class of one is the bits of the other."""
+    rows, classes = np.array([[0], [1], [0], [1]], dtype=np.uint64), np.array([0, 0, 1, 1], dtype=np.int32)
+    assert len(np.unique(hash_rows(rows, classes))) == 4
+    ones = np.ones(4, dtype=np.int64)
+    distinct = DistinctRows(rows, classes, ones, ones)
+    assert merge_rows(distinct, 4 * 28 - 1) is None
+    assert len(merge_rows(distinct, 4 * 28).rows) == 4

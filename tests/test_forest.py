@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from messy import cases, queries
 from problems import label, user_criterion
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from topktree import TopKForestClassifier, TopKTreeClassifier
+from topktree import TopKForestClassifier, TopKTreeClassifier, load
 from topktree.ensemble.drawing import RowDraw, draw_rows, n_features
 from topktree.training import prepare
 
@@ -313,6 +314,55 @@ def test_scikit_learn_around_it():
     search = GridSearchCV(forest, {"k": [1, 4], "max_depth": [0, 3]}, cv=3).fit(X, y)
     assert search.best_params_["max_depth"] == 3
     assert_same_forest(pickle.loads(pickle.dumps(search.best_estimator_)), search.best_estimator_)
+
+
+# Forests of trees that are there.
+
+
+def test_a_forest_of_near_optimal_trees(tmp_path):
+    X, y = noisy()
+    trees = TopKTreeClassifier(k=4, max_depth=3).fit(X, y).near_optimal(n=5, epsilon=0.5)
+    forest = trees.forest()
+    assert list(forest) == list(trees)
+    assert (forest.n_estimators, forest.k, forest.max_depth, forest.status_) == (5, 4, 3, "complete")
+    np.testing.assert_allclose(forest.predict_proba(X), np.mean([tree.predict_proba(X) for tree in trees], axis=0))
+    np.testing.assert_array_equal(forest.to_sklearn().predict_proba(X), forest.predict_proba(X))
+    forest.save(tmp_path / "forest.json")
+    assert_same_forest(load(tmp_path / "forest.json"), forest)
+
+
+def test_trees_that_were_put_in_have_no_votes_out_of_bag():
+    X, y = noisy()
+    forest = TopKForestClassifier.of_trees([TopKTreeClassifier(max_depth=3).fit(X, y)] * 3)
+    grown = TopKForestClassifier(40, oob_score=True, random_state=0, max_depth=3).fit(X, y)
+    forest.set_params(n_estimators=43, warm_start=True, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
+    assert_same_tree(forest[0], forest[2])
+    assert len({tree.export_text() for tree in forest[3:]}) > 1
+    assert abs(forest.oob_score_ - grown.oob_score_) < 0.1
+    assert np.isfinite(forest.oob_decision_function_).all()
+
+
+def test_trees_that_do_not_go_together():
+    X, y = noisy()
+    tree = TopKTreeClassifier(max_depth=2).fit(X, y)
+    for others in ([], [tree, 5], [X]):
+        with pytest.raises(ValueError, match="trees must be at least one fitted TopKTreeClassifier"):
+            TopKForestClassifier.of_trees(others)
+    with pytest.raises(NotFittedError):
+        TopKForestClassifier.of_trees([tree, TopKTreeClassifier()])
+    for other in (TopKTreeClassifier().fit(X[:, :4], y), TopKTreeClassifier().fit(X, y + 1)):
+        with pytest.raises(ValueError, match="trees must have the same features"):
+            TopKForestClassifier.of_trees([tree, other])
+
+
+def test_missing_values_of_any_tree_count():
+    X, y = noisy()
+    holes = X.copy()
+    holes[::3, 0] = np.nan
+    trees = [TopKTreeClassifier(max_depth=3).fit(rows, y) for rows in (X, holes)]
+    forest = TopKForestClassifier.of_trees(trees)
+    assert forest.features_[0].has_missing
+    np.testing.assert_array_equal(forest.to_sklearn().predict_proba(holes), forest.predict_proba(holes))
 
 
 # Mistakes, limits.

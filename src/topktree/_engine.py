@@ -37,6 +37,15 @@ class_cells = _core.class_cells
 split_order = _core.split_order
 
 
+def packed(rows: Rows) -> PackedRows:
+    """The rows, packed if they are bytes."""
+    if rows.dtype == np.uint64:
+        return rows.view(np.uint64)
+    result = pack_booleans(rows.view(np.uint8))
+    assert result is not None  # they are 0 and 1
+    return result
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """A tree over columns in preorder, false side first. Leaves have column -1 and children -1."""

@@ -20,6 +20,7 @@ from .charts import plot_importances
 
 if TYPE_CHECKING:
     from .classifier import TopKTreeClassifier
+    from .ensemble import TopKForestClassifier
     from .training import SearchedData
 
 # What may tell two trees apart.
@@ -156,6 +157,22 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         >>> ax.figure.savefig("importances.png")
         """
         return plot_importances(self._names(), self.importances(), ax)
+
+    def forest(self) -> TopKForestClassifier:
+        """A forest of these trees: the mean of their shares decides. Nothing in it is random.
+
+        Examples
+        --------
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> trees = TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(n=4)
+        >>> forest = trees.forest()
+        >>> len(forest), forest.score(X, y) >= trees[0].score(X, y)
+        (4, True)
+        """
+        from .ensemble import TopKForestClassifier  # which is made of classifiers that make these
+
+        return TopKForestClassifier.of_trees(self)
 
     def __str__(self) -> str:
         formats = {"cost": "{}" if self.costs.dtype.kind == "i" else "{:.6g}"}

@@ -112,11 +112,7 @@ def small_enough_to_keep(data: TrainingData, objective: Objective) -> SearchedDa
     if n_bytes > KEPT_BYTES:
         return None
     searched = without_table(data, objective)
-    if searched.rows.dtype == np.uint8:
-        packed = _engine.pack_booleans(searched.rows.view(np.uint8))
-        assert packed is not None  # they are 0 and 1
-        searched = replace(searched, rows=packed)
-    return searched
+    return replace(searched, rows=_engine.packed(searched.rows))
 
 
 def encode_left_out(training: Training) -> EncodedRows | None:

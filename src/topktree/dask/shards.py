@@ -19,6 +19,7 @@ from .._engine import PackedRows
 from .._problem import IntArray
 from ..binarizer import Columns, by_feature, hash_columns, pack
 from ..counted_nodes import Answer, Path
+from ..row_hashes import hash_rows
 from ..table import Feature, encode
 from .features import FeatureRules, read_part
 from .target import RowTarget, Weighing
@@ -131,8 +132,9 @@ def _find_distinct(rows: PackedRows, target: RowTarget, max_bytes: int) -> Disti
 def merge_rows(rows: DistinctRows, max_bytes: int) -> DistinctRows | None:
     """Equal rows of one class become one; None: so many are left that they take more than `max_bytes`."""
     row_bytes = 8 * rows.rows.shape[1] + 20
-    keys = _hash_rows(rows)
-    if np.count_nonzero(np.diff(np.sort(keys)) != 0) * row_bytes > max_bytes:
+    keys = hash_rows(rows.rows, rows.classes)
+    n_different = np.count_nonzero(np.diff(np.sort(keys))) + min(len(keys), 1)
+    if n_different * row_bytes > max_bytes:
         return None
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     same = np.array_equal(rows.rows[first][group], rows.rows) and np.array_equal(
@@ -148,15 +150,6 @@ def merge_rows(rows: DistinctRows, max_bytes: int) -> DistinctRows | None:
         np.bincount(group, rows.weight, len(first)).astype(np.int64),
         np.bincount(group, rows.n_rows, len(first)).astype(np.int64),
     )
-
-
-def _hash_rows(rows: DistinctRows) -> NDArray[np.uint64]:
-    """A number per row, the same for equal rows of one class."""
-    keys = rows.classes.astype(np.uint64)
-    for words in rows.rows.T:
-        keys = (keys ^ words) * np.uint64(0x9E3779B97F4A7C15)
-        keys ^= keys >> np.uint64(29)
-    return keys
 
 
 def merge_facts(parts: Sequence[ShardFacts], max_bytes: int) -> ShardFacts:

@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 
 from .. import _engine, _parameters
 from .._problem import FloatArray, IntArray, integer_weights
+from ..row_hashes import hash_rows
 from ..training import TrainingData
 from .growing import View
 
 # Rows that whole-numbered weights may stand for; weights that are larger are no numbers of rows.
 MAX_REPEATED = 2**24
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +84,8 @@ def draw_rows(data: TrainingData, max_samples: int | float | None) -> RowDraw:
         numbers, n_rows = weights.astype(np.int64), int(weights.sum())
     elif weights is not None:
         numbers = integer_weights(weights)[0]
-    order = np.argsort(content_hashes(data), kind="stable")
+    order = np.argsort(hash_rows(_engine.packed(data.rows), data.training.y), kind="stable")
     return RowDraw(order, np.cumsum(numbers[order]), n_draws(max_samples, n_rows))
-
-
-def content_hashes(data: TrainingData) -> NDArray[np.uint64]:
-    """A number per row that depends on its columns and its class alone."""
-    rows = data.rows if data.rows.dtype == np.uint64 else _engine.pack_booleans(data.rows)  # type: ignore[arg-type]
-    assert rows is not None
-    hashes = _mix(data.training.y.astype(np.uint64))
-    for word in range(rows.shape[1]):
-        hashes = _mix(hashes ^ rows[:, word])
-    return hashes
 
 
 def n_draws(max_samples: int | float | None, n_rows: int) -> int:
@@ -116,11 +104,3 @@ def n_features(max_features: Any, n_all: int) -> int | None:
     else:
         n = int(max_features) if _parameters.is_int(max_features) else int(max_features * n_all)
     return None if n >= n_all else max(1, n)
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Splitmix64."""
-    x = x + _GOLDEN
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    return np.asarray(x ^ (x >> np.uint64(31)))

@@ -122,6 +122,9 @@ memory_limit, min_weight_fraction_leaf
     (5, 4)
     """
 
+    _seed: int | None = None  # that the draws come from
+    _n_foreign: int = 0  # trees that were put into it: they have seen all rows
+
     def __init__(
         self,
         n_estimators: int = 10,
@@ -170,6 +173,36 @@ memory_limit, min_weight_fraction_leaf
         self.memory_limit = memory_limit
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
+    @classmethod
+    def of_trees(cls, trees: Sequence[TopKTreeClassifier]) -> TopKForestClassifier:
+        """A forest of fitted trees, such as near-optimal ones, of the same features and classes.
+
+        Its parameters are those of the first tree; fitted again, it grows trees of its own.
+
+        Examples
+        --------
+        >>> from topktree import TopKForestClassifier, TopKTreeClassifier, datasets
+        >>> X, y = datasets.load_monks(1, return_X_y=True)
+        >>> trees = [TopKTreeClassifier(k=k, max_depth=4).fit(X, y) for k in (1, 4, 8)]
+        >>> len(TopKForestClassifier.of_trees(trees))
+        3
+        """
+        trees = list(trees)
+        if not trees or not all(isinstance(tree, TopKTreeClassifier) for tree in trees):
+            raise ValueError(f"trees must be at least one fitted TopKTreeClassifier, got {trees!r}")
+        for tree in trees:
+            check_is_fitted(tree)
+        first = trees[0]
+        if not all(_same_data(first.classes_, first.features_, tree.classes_, tree.features_) for tree in trees):
+            raise ValueError("trees must have the same features, categories and classes, got trees that differ in them")
+        own = cls().get_params()
+        shared = {name: value for name, value in first.get_params().items() if name in own}
+        forest = cls(**shared | {"n_estimators": len(trees), "bootstrap": False})
+        copy_names(first, forest)
+        forest._become(trees, first.classes_, _common([tree.features_ for tree in trees]))
+        forest._n_foreign = len(trees)
+        return forest
+
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Draw and search. An error or Ctrl-C leaves an earlier fit as it was.
 
@@ -190,11 +223,12 @@ memory_limit, min_weight_fraction_leaf
             features = self._common_features(data)
             drawing = self._drawing(data)
             votes = OutOfBag(len(data.training.y), len(data.training.classes)) if self.oob_score else None
-            self._earlier_votes(data, drawing, votes)
+            if votes is not None:
+                self._earlier_votes(data, drawing, votes)
             budget = TimeBudget(self.time_limit, start)
             numbers = range(n_kept, self.n_estimators)
             trees = self._collect(_grow_all(template, data, drawing, numbers, self.n_jobs, budget), drawing, votes)
-            self._become(trees, data, features)
+            self._become(trees, data.training.classes, features)
             if votes is not None:
                 self._store_oob(votes, data)
         return self
@@ -298,22 +332,14 @@ memory_limit, min_weight_fraction_leaf
         training = data.training
         if not self._kept_trees():
             return training.features
-        before = self.features_
-        same = np.array_equal(self.classes_, training.classes) and [_meaning(f) for f in before] == [
-            _meaning(f) for f in training.features
-        ]
-        if not same:
-            raise ValueError(
-                "warm_start needs data with the features, categories and classes of the trees that are there"
-            )
-        return tuple(
-            replace(old, has_missing=old.has_missing or new.has_missing, has_extreme=old.has_extreme or new.has_extreme)
-            for old, new in zip(before, training.features, strict=True)
-        )
+        if not _same_data(self.classes_, self.features_, training.classes, training.features):
+            allowed = "data with the features, categories and classes of the trees that are there"
+            raise ValueError(f"warm_start needs {allowed}, got others")
+        return _common([self.features_, training.features])
 
     def _drawing(self, data: TrainingData) -> Drawing:
         if not self._kept_trees() or self._seed is None:
-            self._seed: int | None = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
+            self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
         n_all = len(data.training.features)
         for name in ("max_features", "max_features_per_tree"):
             _parameters.check_max_features(name, getattr(self, name), n_all)
@@ -342,17 +368,17 @@ memory_limit, min_weight_fraction_leaf
                 line.close()
         return trees
 
-    def _earlier_votes(self, data: TrainingData, drawing: Drawing, votes: OutOfBag | None) -> None:
-        """Of the trees that an earlier fit has left."""
-        if votes is not None and (kept := self._kept_trees()):
-            encoded = encode(data.training.table, self.features_)
-            for i, tree in enumerate(kept):
-                votes.add(drawing.sample(i), tree, tree.tree_.apply(encoded))
+    def _earlier_votes(self, data: TrainingData, drawing: Drawing, votes: OutOfBag) -> None:
+        """Of the trees that an earlier fit has left, as far as they drew."""
+        kept = self._kept_trees()[self._n_foreign :]
+        encoded = encode(data.training.table, self.features_) if kept else None
+        for i, tree in enumerate(kept, start=self._n_foreign):
+            votes.add(drawing.sample(i), tree, tree.tree_.apply(encoded))
 
-    def _become(self, trees: list[TopKTreeClassifier], data: TrainingData, features: tuple[Feature, ...]) -> None:
+    def _become(self, trees: list[TopKTreeClassifier], classes: NDArray[Any], features: tuple[Feature, ...]) -> None:
         self.estimators_ = trees
         self.features_ = features
-        self.classes_ = data.training.classes
+        self.classes_ = classes
         self.status_ = TIME_LIMIT if any(tree.status_ == TIME_LIMIT for tree in trees) else COMPLETE
         for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -382,8 +408,23 @@ def restore_forest(saved: SavedEnsemble) -> TopKForestClassifier:
     return forest
 
 
-def _meaning(feature: Feature) -> tuple[Any, ...]:
-    return feature.name, feature.kind, feature.categories
+def _same_data(
+    classes: NDArray[Any], features: Sequence[Feature], others: NDArray[Any], other_features: Sequence[Feature]
+) -> bool:
+    """Whether trees of the two can be in one forest: they mean the same by classes, features and categories."""
+
+    def meanings(of: Sequence[Feature]) -> list[tuple[Any, ...]]:
+        return [(feature.name, feature.kind, feature.categories) for feature in of]
+
+    return np.array_equal(classes, others) and meanings(features) == meanings(other_features)
+
+
+def _common(several: Sequence[tuple[Feature, ...]]) -> tuple[Feature, ...]:
+    """Features of the same meaning as one: what any of the data had."""
+    return tuple(
+        replace(same[0], has_missing=any(f.has_missing for f in same), has_extreme=any(f.has_extreme for f in same))
+        for same in zip(*several, strict=True)
+    )
 
 
 def _grow_all(
