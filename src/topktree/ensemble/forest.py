@@ -371,7 +371,7 @@ memory_limit, min_weight_fraction_leaf
     def _earlier_votes(self, data: TrainingData, drawing: Drawing, votes: OutOfBag) -> None:
         """Of the trees that an earlier fit has left, as far as they drew."""
         kept = self._kept_trees()[self._n_foreign :]
-        encoded = encode(data.training.table, self.features_) if kept else None
+        encoded = encode(data.training.table, data.training.features)
         for i, tree in enumerate(kept, start=self._n_foreign):
             votes.add(drawing.sample(i), tree, tree.tree_.apply(encoded))
 
