@@ -287,6 +287,19 @@ std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2
     return binary ? std::optional(finish_rows(std::move(rows), values.shape(0), values.shape(1))) : std::nullopt;
 }
 
+NewArray<std::uint64_t> pack_flags(const Array<std::uint8_t, 2>& values) {
+    const std::size_t n_columns = values.shape(1);
+    std::vector<std::uint64_t> rows = empty_rows(values.shape(0), n_columns);
+    {
+        const nb::gil_scoped_release no_gil;
+        const topk::Kernels& kernels = topk::find_kernels("");
+        for (std::size_t row = 0; row < values.shape(0); ++row) {
+            kernels.pack_flags(values.data() + row * n_columns, n_columns, rows.data() + row * ((n_columns + 63) / 64));
+        }
+    }
+    return finish_rows(std::move(rows), values.shape(0), n_columns);
+}
+
 // Views of the arrays, which must agree with each other.
 topk::FeatureColumns feature_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
                                      const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
@@ -458,6 +471,7 @@ NB_MODULE(_core, m) {
     def_search("near_optimal", on_problem(&make_problem, &near_optimal), "n"_a, "epsilon"_a, "errors_only"_a,
                "distinct_predictions"_a);
     m.def("pack_booleans", &pack_booleans, "values"_a);
+    m.def("pack_flags", &pack_flags, "values"_a);
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);
     m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,

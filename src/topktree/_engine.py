@@ -38,12 +38,8 @@ split_order = _core.split_order
 
 
 def packed(rows: Rows) -> PackedRows:
-    """The rows, packed if they are bytes."""
-    if rows.dtype == np.uint64:
-        return rows.view(np.uint64)
-    result = pack_booleans(rows.view(np.uint8))
-    assert result is not None  # they are 0 and 1
-    return result
+    """The rows, packed if they are bytes, which are 0 and 1."""
+    return rows.view(np.uint64) if rows.dtype == np.uint64 else _core.pack_flags(rows.view(np.uint8))
 
 
 @dataclass(frozen=True, eq=False)

@@ -241,6 +241,8 @@ class TopKTreeClassifier(FittedTree):
             data = prepare(self, X, y, sample_weight)
             objective = self._objective(data)
             kept = data.work.call(small_enough_to_keep, data, objective)  # before the search: its time counts, too
+            if kept is not None:
+                data = replace(data, rows=kept.rows)
             options = replace(self._search_options(start), exact_root=bool(exact_root))
             self._grow(data, objective, options, callback)
             self._searched_data = None if kept is None else (kept, _parameters.of_tree(self.get_params()))
