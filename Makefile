@@ -35,7 +35,7 @@ bench: $(VENV)/installed $(VENV)/bench-tools
 
 sanitize: $(VENV)/build-tools
 	@$(call cpp_tests,address,Debug,address$(comma)undefined)
-	@$(call cpp_tests,thread,Debug,thread,-R 'search|near_optimal|thread_pool|cache')
+	@$(call cpp_tests,thread,Debug,thread,-R 'search|near_optimal|shared_rows|thread_pool|cache')
 
 lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/dask-tools
 	@$(TOOLS) ruff check

@@ -22,13 +22,13 @@ struct Data {
     std::span<const std::uint64_t> rows;  // n_rows * words_per_row; not used if there are flags
     std::size_t n_rows = 0;
     std::size_t n_columns = 0;              // that take part
-    std::size_t n_stored = 0;               // that the rows have; 0: these
-    std::span<const std::int32_t> columns;  // if only some take part: which, rising
     std::span<const std::int32_t> classes;  // n_rows, in [0, n_classes)
     std::int32_t n_classes = 0;
     std::span<const std::int64_t> row_weight;    // n_rows, all >= 0; empty: every row weighs 1
     std::span<const std::int64_t> class_weight;  // n_classes, all >= 1
     std::span<const std::uint8_t> flags;         // n_rows * n_stored_columns(), row-major, 0 or 1
+    std::size_t n_stored = 0;                    // columns that the rows have; 0: those that take part
+    std::span<const std::int32_t> columns = {};  // if only some take part: which, rising
 
     std::size_t n_stored_columns() const { return n_stored == 0 ? n_columns : n_stored; }
 };

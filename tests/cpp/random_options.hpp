@@ -39,6 +39,19 @@ inline void random_weighting(Random& random, Problem& problem) {
     }
 }
 
+// Features of a few columns each, of which some are drawn at every node; or none.
+inline void random_draw(Random& random, std::size_t n_columns, topk::FeatureDraw& draw) {
+    if (n_columns == 0 || random.chance(0.7)) {
+        return;
+    }
+    draw.n_features = random.between(1, 3);
+    draw.seed = random.bits();
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        draw.n_all += draw.n_all == 0 || random.chance(0.6) ? 1U : 0U;
+        draw.of_column.push_back(static_cast<std::int32_t>(draw.n_all - 1));
+    }
+}
+
 inline void random_objective(Random& random, const Problem& problem, topk::Options& options) {
     options.criterion = random.pick({topk::Criterion::entropy, topk::Criterion::entropy, topk::Criterion::gini,
                                      topk::Criterion::sqrt, topk::Criterion::gain_ratio, topk::Criterion::user});
@@ -48,6 +61,7 @@ inline void random_objective(Random& random, const Problem& problem, topk::Optio
     const std::int64_t total = problem.total_weight();
     options.min_weight = random.chance(0.8) ? 1 : random.pick({1 + total / 30, 1 + total / 5, total + 1});
     options.distinct_splits = random.chance(0.5);
+    random_draw(random, problem.n_columns, options.draw);
     using Costs = std::pair<std::int64_t, std::int64_t>;
     std::tie(options.cost_scale, options.leaf_penalty) =
         random.pick<Costs>({{1, 0}, {1, 0}, {1, 0}, {1000, 1}, {1, 1 + total / 100}, {3, total / 20}});
@@ -76,9 +90,9 @@ inline std::string describe(std::uint64_t seed, const Problem& problem, const to
     }
     out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight()
         << ", min_rows " << options.min_rows << ", min_weight " << options.min_weight << ", penalty "
-        << options.leaf_penalty << ", distinct " << options.distinct_splits << ", kernel " << options.kernel
-        << ", threads " << options.threads << ", cache " << options.use_cache << ' ' << options.cache_bytes
-        << ", arrange " << static_cast<int>(options.arrange) << ", keyed " << options.max_keyed_rows << ", bounds "
-        << options.use_bounds << ", time limit " << options.time_limit;
+        << options.leaf_penalty << ", distinct " << options.distinct_splits << ", drawn " << options.draw.n_features
+        << ", kernel " << options.kernel << ", threads " << options.threads << ", cache " << options.use_cache << ' '
+        << options.cache_bytes << ", arrange " << static_cast<int>(options.arrange) << ", keyed "
+        << options.max_keyed_rows << ", bounds " << options.use_bounds << ", time limit " << options.time_limit;
     return out.str();
 }
