@@ -1,0 +1,37 @@
+"""Comparisons over datasets in words.
+
+In: a Comparison. Out: parts of sentences.
+"""
+
+from __future__ import annotations
+
+from .paired import Comparison
+from .tables import listed, points
+
+
+def verdict(compared: Comparison) -> str:
+    """What a larger k does, if the datasets agree."""
+    return {1: "helps", 0: "makes no clear difference", -1: "does harm"}[compared.direction]
+
+
+def said(compared: Comparison) -> str:
+    """The numbers."""
+    text = (
+        f"{points(compared.mean, signed=True)} points in the mean of {compared.n} datasets, ahead on {compared.ahead} "
+        f"(clearly on {len(compared.clearly_ahead)}), behind on {compared.behind} (clearly on "
+        f"{len(compared.clearly_behind)})"
+    )
+    return text if compared.p is None else f"{text}, {p_value(compared.p)}"
+
+
+def p_value(p: float) -> str:
+    """As a person writes it."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def clearly(compared: Comparison) -> str:
+    """The names."""
+    ahead, behind = (
+        listed(names) if names else "no dataset" for names in (compared.clearly_ahead, compared.clearly_behind)
+    )
+    return f"clearly ahead on {ahead}; clearly behind on {behind}"
