@@ -101,6 +101,7 @@ def reproduce_command(
     theorem2 theorem3 lemma running-time   the theory
     wider noise random-k criteria          beyond the paper
     choosing                               k and depth by cross-validation, against fixed k and other trees
+    ensembles                              forests and boosting of Top-k trees, against k = 1 and others
     page                                   only the page, from the tables that are there
     all                                    everything
 
@@ -149,6 +150,8 @@ def _conclude(report: Report, out: Path, screen: Screen) -> int:
     screen.say(f"The page is {out / 'paper.md'}.")
     if "choosing" in report.tallies:
         screen.say(f"The page on choosing k is {out / 'choosing-k.md'}.")
+    if "ensembles" in report.tallies:
+        screen.say(f"The page on ensembles is {out / 'ensembles.md'}.")
     if report.excluded:
         screen.say(f"Not made, since --datasets or --max-depth leave nothing of them: {', '.join(report.excluded)}.")
     if report.empty:

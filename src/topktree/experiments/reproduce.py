@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .. import datasets
-from . import beyond, choosing_page, fig2, fig3, fig4, fig6, pictures, theory
+from . import beyond, choosing_page, ensembles_page, fig2, fig3, fig4, fig6, pictures, theory
 from .experiment import Experiment, Row, Settings, Task
 from .page import write_page
 from .runner import Progress, Tally, is_settled, make_runs
@@ -34,9 +34,12 @@ EXPERIMENTS: dict[str, Experiment] = {
         fig3.EXPERIMENT,
         fig6.EXPERIMENT,
         choosing_page.EXPERIMENT,
+        ensembles_page.EXPERIMENT,
+        ensembles_page.TUNED,
     )
 }
-PARTS = {"theorem3": ("theorem3", "theorem3-frontier")}  # what is asked for by one name
+# What is asked for by one name.
+PARTS = {"theorem3": ("theorem3", "theorem3-frontier"), "ensembles": ("ensembles", "ensembles-tuned")}
 
 
 class Screen(Progress, Protocol):
@@ -72,10 +75,13 @@ def reproduce(
         for part in dict.fromkeys(part for name in names for part in PARTS.get(name, (name,))):
             _one(EXPERIMENTS[part], settings, out, screen, report, jobs, resume)
         found = _read_tables(out, screen)
-        choices = found.pop(choosing_page.EXPERIMENT.name)  # has a page of its own
+        # These have pages of their own.
+        choices, ensembles, tuned = (found.pop(name) for name in ("choosing", "ensembles", "ensembles-tuned"))
         write_page(out, found)
         if choices:
             choosing_page.write_page(out, choices)
+        if ensembles:
+            ensembles_page.write_page(out, ensembles, tuned)
     return report
 
 
