@@ -316,7 +316,8 @@ def test_what_the_page_says_of_made_rows(tmp_path: Path) -> None:
     assert "| forest, k = 8 | **+8.5** (8, 0) |" in page
     assert "clearly ahead on h, g, f, e, d, c, b and a; clearly behind on no dataset" in page
     assert "k = 8 is better, +9.5 points, ahead on 8 of 8 datasets" in page
-    assert "The limit stopped none" in page
+    assert "nothing was stopped by the limit" in page
+    assert "| 100 trees | 0% | 0% | 30% | 0% | 0% |" in page  # three of ten splits
 
 
 @pytest.mark.parametrize(("gain", "words"), [(-20, "it does harm, -16.5 points"), (-3, "it makes no clear difference")])

@@ -6,9 +6,8 @@ and whether k helps is decided by a rule that the page states.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from . import ensembles, ensembles_tuned
 from .ensembles import ALL_SIZES, DEPTHS, KS, SIZES
@@ -17,9 +16,9 @@ from .ensembles_pictures import DATASETS, GAINS, LEAVES, NAMES, SMALL, TIMES, dr
 from .ensembles_summary import SUMMARY, TUNED_SUMMARY, summary, tuned_summary
 from .ensembles_tuned_page import FREE_TITLE, READABLE_TITLE, free, in_short_tuned, readable, what_was_tuned
 from .ensembles_words import clearly, said, verdict
-from .experiment import Experiment, Row, its_dataset
+from .experiment import Experiment, Row, Settings, its_dataset
 from .paired import LEVEL, Comparison, over_datasets
-from .tables import listed, markdown, numbers, only, points, values, where
+from .tables import listed, markdown, mean, numbers, only, points, values, where
 
 FOLDER = "ensembles"
 WIDE = max(KS)
@@ -145,7 +144,20 @@ def grid(rows: Sequence[Row]) -> str:
             if any(cells[depth, trees].n for trees in ALL_SIZES)
         ]
         text.append(markdown(header, body))
-    return "\n\n".join(text)
+    return "\n\n".join([*text, _on_training_rows(rows)])
+
+
+def _on_training_rows(rows: Sequence[Row]) -> str:
+    """How much of a gain is there before new rows come."""
+    parts = []
+    for trees in (SMALL[0], LARGE):
+        gains = []
+        for method in OURS:
+            mine, greedy = (_cell(rows, method, k, trees, SMALL[1]) for k in (WIDE, min(KS)))
+            found = [row["difference"] for row in _differences(mine, greedy, "train_mean")]
+            gains += [f"{NAMES[method]} {points(mean(found), signed=True)}"] if found else []
+        parts += [f"with {trees} trees {'; '.join(gains)}"] if gains else []
+    return f"On the training rows, at depth {SMALL[1]}, k = {WIDE} over k = 1, in points: {'. '.join(parts)}."
 
 
 def _trees(n: int) -> str:
@@ -238,12 +250,12 @@ def _direction(compared: Comparison) -> str:
     return {1: "better", 0: "about as good", -1: "worse"}[compared.direction]
 
 
-def _differences(mine: Sequence[Row], others: Sequence[Row]) -> Any:
+def _differences(mine: Sequence[Row], others: Sequence[Row], name: str = "test_mean") -> Iterator[Row]:
+    """Of means on the same datasets."""
     for row in mine:
         other = only(others, dataset=row["dataset"])
-        if other is not None and None not in (row["test_mean"], other["test_mean"]):
-            difference = row["test_mean"] - other["test_mean"]
-            yield {"dataset": row["dataset"], "difference": difference, "difference_p": None}
+        if other is not None and None not in (row[name], other[name]):
+            yield {"dataset": row["dataset"], "difference": row[name] - other[name], "difference_p": None}
 
 
 def peers(rows: Sequence[Row]) -> str:
@@ -291,29 +303,44 @@ def what_was_run(rows: Sequence[Row]) -> str:
         "are on the line through both.",
         f"* **Missing**: {_missing(rows)}",
     ]
-    return "\n".join([lines[0], "", *lines[1:]])
+    return "\n".join([lines[0], "", *lines[1:], "", _done(rows)])
 
 
 def _list(found: Sequence[float]) -> str:
     return ", ".join(f"{value:g}" for value in found)
 
 
+def _done(rows: Sequence[Row]) -> str:
+    """How many of the runs there are, by depth and trees."""
+    splits = {name: max(row["splits"] for row in where(rows, dataset=name)) for name in values(rows, "dataset")}
+    planned = sum(n if n == 1 else Settings().splits for n in splits.values()) * (len(OURS) * len(KS) + len(PEERS))
+    header = ("finished, of all runs", *(f"depth {depth}" for depth in DEPTHS))
+    body = [
+        (
+            f"{trees} trees",
+            *(f"{sum(numbers(where(rows, trees=trees, depth=d), 'splits')) / planned:.0%}" for d in DEPTHS),
+        )
+        for trees in SIZES
+    ]
+    return markdown(header, body)
+
+
 def _missing(rows: Sequence[Row]) -> str:
-    """Cells that the limit came first in, and those that were not begun."""
-    stopped = [row for row in rows if row["stopped"]]
-    cells = [(method, k) for method in OURS for k in KS] + [(method, 0) for method in PEERS]
-    planned = len(values(rows, "dataset")) * len(cells) * len(DEPTHS) * len(ALL_SIZES)
-    text = f"of {planned:,} cells (dataset x method x k x depth x trees) {planned - len(rows):,} were not run. "
+    """Cells that the limit came first in."""
+    stopped = [row for row in rows if row["stopped"] and row["trees"] in SIZES]
     if not stopped:
-        return text + "The limit stopped none."
+        return "nothing was stopped by the limit; what is not finished was not begun."
     limits = " or ".join(f"{limit:g}" for limit in sorted(set(numbers(stopped, "limit"))))
-    limit = f"On {len(stopped):,} the limit of {limits} s for a run came first, or had in a cheaper one"
     parts = [
         f"{NAMES[method]} {len(of_method)} ({listed(values(of_method, 'dataset'))})"
         for method in (*OURS, *PEERS)
         if (of_method := where(stopped, method=method))
     ]
-    return f"{text}{limit}: {'; '.join(parts)}."
+    return (
+        f"a run would have taken more than {limits} s, or a cheaper one of the same dataset and method would, for "
+        f"{len(stopped)} cells (dataset x method x k x depth x trees): {'; '.join(parts)}. Everything else that is not "
+        "finished was not begun."
+    )
 
 
 EXPERIMENT = Experiment(

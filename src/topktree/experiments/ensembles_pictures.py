@@ -7,7 +7,7 @@ The one idea: a line or a panel is over datasets that have all of its points, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log
+from math import ceil, exp, log
 from typing import Any
 
 from ..charts import LINE_COLOURS, MARKERS
@@ -28,7 +28,7 @@ from .ensembles_models import (
 from .ensembles_tuned import GREEDY, READABLE
 from .experiment import Row
 from .paired import LEVEL
-from .pictures import name_of, panels, style
+from .pictures import name_of, style
 from .tables import mean, numbers, only, values, where
 
 GAINS, DATASETS, TIMES, LEAVES = "gains", "datasets", "times", "leaves"
@@ -80,37 +80,37 @@ def line_cells(rows: Sequence[Row], method: str, depth: int) -> tuple[list[str],
 
 
 def _draw_gains(rows: Sequence[Row]) -> Any:
-    """Against the number of trees."""
-    cells = {}
-    for method in OURS:
-        for depth in DEPTHS:
-            names, sizes = line_cells(rows, method, depth)
-            if names:
-                cells[f"{NAMES[method]}, depth {depth}\n({len(names)} datasets)"] = (method, depth, names, sizes)
-    if not cells:
+    """Against the number of trees: a row of panels per method, a column per depth."""
+    from matplotlib.figure import Figure
+
+    cells = {(method, depth): line_cells(rows, method, depth) for method in OURS for depth in DEPTHS}
+    depths = [depth for depth in DEPTHS if any(cells[method, depth][0] for method in OURS)]
+    if not depths:
         return None
-
-    def draw_one(place: Any, title: str) -> None:
-        method, depth, names, sizes = cells[title]
-        mine = where(rows, method=method, depth=depth, dataset=tuple(names))
-        for k in KS[1:]:
-            gains = [100 * mean(numbers(where(mine, k=k, trees=size), "gain")) for size in sizes]
-            place.plot(sizes, gains, label=name_of(k), **style(k, KS))
-        place.axhline(0, color="black", linewidth=0.8)
-        place.set_xscale("log")
-        place.set_xticks(sizes, [str(size) for size in sizes])
-        place.minorticks_off()
-
-    figure = panels(list(cells), draw_one, "trees", "points of test accuracy over k = 1", len(DEPTHS))
-    _same_heights(figure, len(cells))
+    figure = Figure(figsize=(2.4 * len(depths) + 1.2, 6.6), layout="constrained")
+    axes = figure.subplots(len(OURS), len(depths), sharey=True, squeeze=False)
+    for places, method in zip(axes, OURS, strict=True):
+        places[0].set_ylabel(NAMES[method], fontsize=9)
+        for place, depth in zip(places, depths, strict=True):
+            names, sizes = cells[method, depth]
+            _draw_lines(place, where(rows, method=method, depth=depth, dataset=tuple(names)), sizes)
+            place.set_title(f"depth {depth}, {len(names)} datasets", fontsize=9)
+    for place in axes[-1]:
+        place.set_xlabel("trees", fontsize=9)
+    figure.supylabel("points of test accuracy over k = 1", fontsize=10)
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=len(KS), fontsize=9)
     return figure
 
 
-def _same_heights(figure: Any, n: int) -> None:
-    """So that panels can be compared."""
-    limits = [place.get_ylim() for place in figure.axes[:n]]
-    for place in figure.axes[:n]:
-        place.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+def _draw_lines(place: Any, rows: Sequence[Row], sizes: Sequence[int]) -> None:
+    for k in KS[1:]:
+        gains = [100 * mean(numbers(where(rows, k=k, trees=size), "gain")) for size in sizes]
+        place.plot(sizes, gains, label=name_of(k), **style(k, KS))
+    place.axhline(0, color="black", linewidth=0.8)
+    place.grid(alpha=0.3)
+    place.set_xscale("log")
+    place.set_xticks(sizes, [str(size) for size in sizes], fontsize=8)
+    place.minorticks_off()
 
 
 def _draw_datasets(rows: Sequence[Row]) -> Any:
@@ -145,6 +145,8 @@ def _draw_datasets(rows: Sequence[Row]) -> Any:
 
 def _draw_times(rows: Sequence[Row]) -> Any:
     """Accuracy against CPU seconds, a panel per depth."""
+    from matplotlib.figure import Figure
+
     wanted = [(method, k) for method in OURS for k in KS] + [(method, 0) for method in PEERS]
     small = where(rows, trees=SMALL[0])
     cells = {}
@@ -155,17 +157,34 @@ def _draw_times(rows: Sequence[Row]) -> Any:
     if not cells:
         return None
 
-    def draw_one(place: Any, title: str) -> None:
-        for i, method in enumerate(ORDER):
-            ks = KS if method in OURS else (0,)
-            groups = [where(cells[title], method=method, k=k) for k in ks]
-            look: dict[str, Any] = {"color": LINE_COLOURS[i], "marker": MARKERS[i], "markersize": 6, "linewidth": 1.2}
-            label = f"{NAMES[method]}, k = {', '.join(map(str, KS))}" if method in OURS else NAMES[method]
-            place.plot([geometric_mean(group, "cpu") for group in groups], _accuracies(groups), label=label, **look)
-        place.set_xscale("log")
+    figure = Figure(figsize=(10.5, 3.1 * ceil(len(cells) / 3) + 1.0), layout="constrained")
+    axes = figure.subplots(ceil(len(cells) / 3), 3, squeeze=False).ravel()
+    for place, (title, mine) in zip(axes, cells.items(), strict=False):
+        place.set_title(title, fontsize=10)
+        _draw_methods(place, mine)
+    for place in axes[len(cells) :]:
+        place.set_axis_off()
+    figure.supxlabel("CPU seconds of a fit, geometric mean over the datasets", fontsize=10)
+    figure.supylabel("test accuracy in percent, mean over the datasets", fontsize=10)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=9)
+    return figure
 
-    label = "CPU seconds of a fit, geometric mean over the datasets"
-    return panels(list(cells), draw_one, label, "test accuracy in percent, mean over the datasets")
+
+def _draw_methods(place: Any, rows: Sequence[Row]) -> None:
+    """A line along k for each of ours, a point for each of scikit-learn's."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    for i, method in enumerate(ORDER):
+        groups = [where(rows, method=method, k=k) for k in (KS if method in OURS else (0,))]
+        look: dict[str, Any] = {"color": LINE_COLOURS[i], "marker": MARKERS[i], "markersize": 5, "linewidth": 1.2}
+        label = f"{NAMES[method]}, k = {', '.join(map(str, KS))}" if method in OURS else NAMES[method]
+        place.plot([geometric_mean(group, "cpu") for group in groups], _accuracies(groups), label=label, **look)
+    place.set_xscale("log")
+    place.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    place.xaxis.set_major_formatter("{x:g}")
+    place.xaxis.set_minor_formatter(NullFormatter())
+    place.tick_params(labelsize=8)
+    place.grid(alpha=0.3)
 
 
 def _accuracies(groups: Sequence[Sequence[Row]]) -> list[float]:
