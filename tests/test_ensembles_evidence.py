@@ -39,6 +39,7 @@ from topktree.experiments.ensembles_models import (
 from topktree.experiments.ensembles_pictures import draw, draw_tuned, line_cells
 from topktree.experiments.ensembles_summary import summary, tuned_summary
 from topktree.experiments.ensembles_tuned import FREE, GREEDY, LEAGUES, READABLE, candidates, inner_split, methods
+from topktree.experiments.ensembles_words import answer
 from topktree.experiments.experiment import FAILED, FINISHED, TIMEOUT, Row, Settings
 from topktree.experiments.paired import compared, over_datasets, paired_test, signed_rank_test
 from topktree.experiments.store import Store, as_text, as_value
@@ -309,7 +310,7 @@ def test_the_summary_of_made_rows() -> None:
 
 def test_what_the_page_says_of_made_rows(tmp_path: Path) -> None:
     page = ensembles_page.write_page(tmp_path, as_read(summary(made())), []).read_text()
-    assert "* **Forests**: of 6 cells (depth x trees) k = 8 helps in 6, does harm in 0" in page
+    assert "* **Forests**: yes. Of 6 cells (depth x trees) k = 8 helps in 6, does harm in 0" in page
     said = "+9.5 points in the mean of 8 datasets, ahead on 8 (clearly on 8), behind on 0 (clearly on 0), p = 0.0078"
     assert f"5 trees of depth 4: it helps, {said}, for 8.0 times the CPU time." in page
     assert "| depth 4 | **+9.5** (8, 0) |" in page
@@ -325,6 +326,21 @@ def test_the_page_says_so_if_k_does_not_help(tmp_path: Path, gain: int, words: s
     page = ensembles_page.write_page(tmp_path, as_read(summary(made(gain))), []).read_text()
     assert f"5 trees of depth 4: {words}" in page
     assert "of depth 4: it helps" not in page
+    assert "* **Boosting**: no. Of 6 cells" in page
+
+
+@pytest.mark.parametrize(
+    ("directions", "word"),
+    [
+        ([1, 1, 0], "yes"),
+        ([1, 1, 1, 0, 0], "in part"),
+        ([1, 1, 1, 1, -1], "in part"),
+        ([1, -1, 0], "no"),
+        ([0], "no"),
+    ],
+)
+def test_the_answer_in_a_word(directions: list[int], word: str) -> None:
+    assert answer(directions) == word
 
 
 def test_a_page_without_runs(tmp_path: Path) -> None:

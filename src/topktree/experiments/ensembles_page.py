@@ -15,7 +15,7 @@ from .ensembles_models import ADABOOST, BOOSTING, FOREST, HIST, OURS, PEERS, RAN
 from .ensembles_pictures import DATASETS, GAINS, LEAVES, NAMES, SMALL, TIMES, draw, draw_tuned, geometric_mean
 from .ensembles_summary import SUMMARY, TUNED_SUMMARY, summary, tuned_summary
 from .ensembles_tuned_page import FREE_TITLE, READABLE_TITLE, free, in_short_tuned, readable, what_was_tuned
-from .ensembles_words import clearly, said, verdict
+from .ensembles_words import answer, clearly, said, verdict
 from .experiment import Experiment, Row, Settings, its_dataset
 from .paired import LEVEL, Comparison, over_datasets
 from .tables import listed, markdown, mean, numbers, only, points, values, where
@@ -32,8 +32,9 @@ still be read.
 
 How it is judged: *clearly* on a dataset means p < {LEVEL} in a paired test over its splits (the corrected resampled
 t-test of Nadeau and Bengio); datasets with one fixed split have no such test. *Helps* and *does harm* mean p < {LEVEL}
-over the datasets (Wilcoxon's signed-rank test of their means). Many cells are compared and no p-value is corrected for
-that, so look at how many agree, not at one.
+over the datasets (Wilcoxon's signed-rank test of their means). *Yes* is what helps in two thirds of the cells at least
+and does harm in none, *no* what helps in none or does harm as often. Many cells are compared and no p-value is
+corrected for that, so look at how many agree, not at one.
 
 This page is written by `topktree reproduce ensembles` from [ensembles/ensembles.csv](ensembles/ensembles.csv) and
 [ensembles/ensembles-tuned.csv](ensembles/ensembles-tuned.csv).
@@ -101,8 +102,8 @@ def _answer(rows: Sequence[Row], method: str) -> str:
     ]
     helps, harms = directions.count(1), directions.count(-1)
     text = (
-        f"of {len(directions)} cells (depth x trees) k = {WIDE} helps in {helps}, does harm in {harms} and makes no "
-        f"clear difference in {len(directions) - helps - harms}."
+        f"{answer(directions)}. Of {len(directions)} cells (depth x trees) k = {WIDE} helps in {helps}, does harm in "
+        f"{harms} and makes no clear difference in {len(directions) - helps - harms}."
     )
     for trees in (SMALL[0], LARGE):
         compared = over_datasets(_cell(rows, method, WIDE, trees, SMALL[1]), "gain")

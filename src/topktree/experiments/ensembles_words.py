@@ -5,8 +5,18 @@ In: a Comparison. Out: parts of sentences.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .paired import Comparison
 from .tables import listed, points
+
+
+def answer(directions: Sequence[int]) -> str:
+    """Over many cells: whether k helps (1), does harm (-1) or neither (0) in each of them."""
+    helps, harms = directions.count(1), directions.count(-1)
+    if helps <= harms:
+        return "no"
+    return "yes" if not harms and 3 * helps >= 2 * len(directions) else "in part"
 
 
 def verdict(compared: Comparison) -> str:
