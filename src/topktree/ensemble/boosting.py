@@ -24,12 +24,12 @@ from .._parallel import count_threads
 from .._problem import FloatArray, ScoreFunction, inverse_totals
 from .._progress import CountLine
 from ..classifier import MAX_THREADS, TopKTreeClassifier, restore_parameters, restored_on_error
-from ..cross_validation import COMPLETE, TIME_LIMIT
+from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from ..model_file import BOOSTING, SavedEnsemble
 from ..training import Training, TrainingData
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names
-from .growing import Grown, TimeBudget, View, grow
+from .growing import Grown, View, grow, limits_of, share_of_time
 from .rounds import Weights, add_vote, error_rate, few_digits, is_useless, shares_of, vote_of
 from .sklearn_ensemble import to_adaboost
 from .validation import Validation, hold_out
@@ -172,7 +172,7 @@ memory_limit, min_weight_fraction_leaf
             data, validation = hold_out(self, X, y, sample_weight, fraction)
             copy_names(self, template)
             self.classes_, self.features_ = data.training.classes, data.training.features
-            self._collect(self._boost(template, data, validation, TimeBudget(self.time_limit, start)), validation)
+            self._collect(self._boost(template, data, validation, limits_of(self.time_limit, start)), validation)
         return self
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
@@ -343,13 +343,15 @@ memory_limit, min_weight_fraction_leaf
             raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
 
     def _boost(
-        self, template: TopKTreeClassifier, data: TrainingData, validation: Validation | None, budget: TimeBudget
+        self, template: TopKTreeClassifier, data: TrainingData, validation: Validation | None, limits: Limits
     ) -> Iterator[tuple[Grown, float, float, str]]:
         """Round after round a tree, its vote and its error, and why it is the last one, if it is."""
         weights, n_classes = Weights(initial_weights(data.training)), len(data.training.classes)
         for i in range(self.n_estimators):
             values = weights.values()
-            grown = self._round(template, data, None if i == 0 else values, budget.share(1 / (self.n_estimators - i)))
+            grown = self._round(
+                template, data, None if i == 0 else values, share_of_time(limits, 1 / (self.n_estimators - i))
+            )
             wrong = grown.predicted() != data.training.y
             error = error_rate(values, wrong)
             if error == 0 or is_useless(error, n_classes):
@@ -360,7 +362,7 @@ memory_limit, min_weight_fraction_leaf
             reason = ""
             if validation is not None and validation.is_enough(grown.tree, vote):
                 reason = EARLY
-            elif budget.is_over():
+            elif time.monotonic() >= limits.deadline:
                 reason = TIME_LIMIT
             elif i == self.n_estimators - 1:
                 reason = ALL_TREES
@@ -369,12 +371,12 @@ memory_limit, min_weight_fraction_leaf
                 return
 
     def _round(
-        self, template: TopKTreeClassifier, data: TrainingData, weights: FloatArray | None, budget: TimeBudget
+        self, template: TopKTreeClassifier, data: TrainingData, weights: FloatArray | None, time_limit: float | None
     ) -> Grown:
         """One search: in the first round of the data as they are, then with these weights."""
         options = template._search_options(time.perf_counter())
         threads = min(count_threads(self.n_jobs), MAX_THREADS)
-        options = replace(options, threads=threads, time_limit=budget.seconds())
+        options = replace(options, threads=threads, time_limit=time_limit)
         if weights is None:
             return grow(template, data, View(data.training.sample_weight), options)
         digits = few_digits(weights)

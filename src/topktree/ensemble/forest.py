@@ -36,7 +36,7 @@ from ..training import TrainingData, prepare
 from .drawing import Drawing, draw_rows, n_features
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares
-from .growing import Grown, TimeBudget, grow
+from .growing import Grown, grow, limits_of, share_of_time
 from .out_of_bag import OutOfBag
 from .sklearn_ensemble import to_random_forest
 
@@ -225,9 +225,8 @@ memory_limit, min_weight_fraction_leaf
             votes = OutOfBag(len(data.training.y), len(data.training.classes)) if self.oob_score else None
             if votes is not None:
                 self._earlier_votes(data, drawing, votes)
-            budget = TimeBudget(self.time_limit, start)
-            numbers = range(n_kept, self.n_estimators)
-            trees = self._collect(_grow_all(template, data, drawing, numbers, self.n_jobs, budget), drawing, votes)
+            limits, numbers = limits_of(self.time_limit, start), range(n_kept, self.n_estimators)
+            trees = self._collect(_grow_all(template, data, drawing, numbers, self.n_jobs, limits), drawing, votes)
             self._become(trees, data.training.classes, features)
             if votes is not None:
                 self._store_oob(votes, data)
@@ -338,6 +337,8 @@ memory_limit, min_weight_fraction_leaf
         return _common([self.features_, training.features])
 
     def _drawing(self, data: TrainingData) -> Drawing:
+        if not self._kept_trees():
+            self._n_foreign = 0
         if not self._kept_trees() or self._seed is None:
             self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
         n_all = len(data.training.features)
@@ -403,6 +404,7 @@ def restore_forest(saved: SavedEnsemble) -> TopKForestClassifier:
     forest = restore_parameters(TopKForestClassifier, saved.parameters)
     restore_trees(forest, saved)
     forest._seed = saved.seed
+    forest._n_foreign = len(forest) if saved.seed is None else 0
     if saved.oob_score is not None:
         forest.oob_score_ = saved.oob_score
     return forest
@@ -433,15 +435,14 @@ def _grow_all(
     drawing: Drawing,
     numbers: range,
     n_jobs: int | None,
-    budget: TimeBudget,
+    limits: Limits,
 ) -> Iterator[Grown]:
     """The trees with these numbers, in their order."""
-    limits = Limits()
     threads = threads_per_call(n_jobs, len(numbers))
     at_once = min(max(1, int(joblib.effective_n_jobs(n_jobs))), max(1, len(numbers)))
     tree, shared, drawn = share([template, data, drawing], n_jobs)
     calls = (
-        joblib.delayed(grow_one)(tree, shared, drawn, i, limits, threads, budget.share(min(1.0, at_once / left)))
+        joblib.delayed(grow_one)(tree, shared, drawn, i, limits, threads, min(1.0, at_once / left))
         for i, left in zip(numbers, range(len(numbers), 0, -1), strict=True)
     )
     yield from in_parallel(calls, n_jobs, limits, in_order=True)
@@ -454,14 +455,14 @@ def grow_one(
     i: int,
     limits: Limits,
     threads: int,
-    budget: TimeBudget,
+    part: float,
 ) -> Grown:
-    """One call, here or on another machine."""
+    """One call, here or on another machine; it has this part of the time that is left."""
     with limits.working():
         if limits.cancelled:
             raise Cancelled
         options = template._search_options(time.perf_counter())
         options = replace(
-            options, threads=threads, progress=limits.watch(must_finish=True), time_limit=budget.seconds()
+            options, threads=threads, progress=limits.watch(must_finish=True), time_limit=share_of_time(limits, part)
         )
         return grow(template, data, drawing.view(i), options)

@@ -6,6 +6,7 @@ which rows and how often is a vector of integer weights, and which columns a lis
 
 from __future__ import annotations
 
+import math
 import time
 from copy import copy
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from .. import _engine
 from .._problem import FeatureDraw, FloatArray, IntArray, Objective, make_objective
 from ..classifier import TopKTreeClassifier
 from ..column_tree import column_tree
+from ..cross_validation import Limits
 from ..root_choices import without_choices
 from ..training import TrainingData, encode_left_out
 
@@ -44,30 +46,14 @@ class Grown:
         return np.asarray(np.argmax(self.tree.tree_.value, axis=1)[self.leaves])
 
 
-@dataclass(frozen=True)
-class TimeBudget:
-    """A share of the seconds that are left of a time limit; without a limit, any number of them."""
+def limits_of(time_limit: float | None, start: float) -> Limits:
+    """Those of a fit that began at `start`, of time.monotonic."""
+    return Limits(deadline=math.inf if time_limit is None else start + time_limit)
 
-    limit: float | None
-    start: float  # of time.monotonic
-    part: float = 1.0
 
-    def share(self, part: float) -> TimeBudget:
-        """A part of what will be left when it is asked for."""
-        return replace(self, part=part)
-
-    def seconds(self) -> float | None:
-        """For a search that starts now."""
-        if self.limit is None:
-            return None
-        return max(self._left(self.limit) * self.part, 1e-9)
-
-    def is_over(self) -> bool:
-        """Whether nothing is left."""
-        return self.limit is not None and self._left(self.limit) <= 0
-
-    def _left(self, limit: float) -> float:
-        return limit - (time.monotonic() - self.start)
+def share_of_time(limits: Limits, part: float) -> float | None:
+    """Seconds for a search that starts now: a part of those that are left. None: any number."""
+    return None if math.isinf(limits.deadline) else max((limits.deadline - time.monotonic()) * part, 1e-9)
 
 
 def grow(tree: TopKTreeClassifier, data: TrainingData, view: View, options: _engine.SearchOptions) -> Grown:
