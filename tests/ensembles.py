@@ -38,5 +38,5 @@ def binary(n: int = 300, n_columns: int = 8, n_classes: int = 2, seed: int = 0) 
     """Booleans: no thresholds depend on which rows there are."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, n_columns)) < 0.5
-    y = (X[:, 0] ^ X[:, 1]) + (X[:, 2] & X[:, 3]) + (rng.random(n) < 0.2)
+    y = (X[:, 0] ^ X[:, 1]).astype(int) + (X[:, 2] & X[:, 3]) + (rng.random(n) < 0.2)
     return X, y % n_classes

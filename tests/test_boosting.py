@@ -16,7 +16,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from topktree import TopKBoostingClassifier, TopKTreeClassifier, _engine, datasets
 from topktree.ensemble import rounds
-from topktree.ensemble.rounds import DIGITS, RANGE_BITS, Weights, error_rate, few_digits, shares_of, vote_of
+from topktree.ensemble.growing import grow
+from topktree.ensemble.rounds import DIGITS, RANGE_BITS, Weights, error_rate, few_digits, is_useless, shares_of, vote_of
+from topktree.ensemble.validation import Validation, hold_out
 
 few = settings(max_examples=40, deadline=None)
 many = settings(max_examples=300, deadline=None)
@@ -166,6 +168,34 @@ def test_class_weights_are_there_from_the_beginning():
     np.testing.assert_array_equal(by_class.predict(X), by_row.predict(X))
 
 
+def test_balanced_is_a_dict_of_inverse_shares():
+    X, y = binary(n_classes=3)
+    counts = np.bincount(y)
+    by_class = {c: len(y) / (3 * count) for c, count in enumerate(counts.tolist())}
+    balanced, by_dict = (
+        TopKBoostingClassifier(4, k=2, max_depth=2, class_weight=weight).fit(X, y) for weight in ("balanced", by_class)
+    )
+    np.testing.assert_allclose(balanced.estimator_weights_, by_dict.estimator_weights_)
+    for tree in balanced:
+        np.testing.assert_allclose(tree.tree_.value[0].sum(), len(y))
+        assert type(tree.cost_) is float
+    np.testing.assert_allclose(balanced[0].tree_.value[0], len(y) / 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_chance(n_classes):
+    chance = 1 - 1 / n_classes
+    assert is_useless(chance, n_classes)
+    assert is_useless(chance - 1e-12, n_classes)
+    assert not is_useless(chance - 1e-4, n_classes)
+    assert math.isfinite(vote_of(1e-310, n_classes, 1.0))
+
+
+def test_the_lightest_rows_have_their_share():
+    values = Weights(np.exp([0.0, -100.0])).values()
+    assert error_rate(values, np.array([False, True])) == pytest.approx(math.exp(-100))
+
+
 # When it ends.
 
 
@@ -221,6 +251,58 @@ def test_early_stopping_keeps_its_rows_back():
     assert boosting[0].tree_.n_node_samples[0] == 150
 
 
+def test_validation_by_hand():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    tree = TopKTreeClassifier(max_depth=1).fit(X, y)
+    wanted = np.array([0, 1, 1, 1], dtype=np.int32)
+    for weights, score in ((None, 0.75), (np.array([1.0, 3.0, 0.0, 1.0]), 0.4)):
+        validation = Validation(X, wanted, weights, np.zeros((4, 2)), patience=2, tol=0.0)
+        assert not validation.is_enough(tree, 1.0)
+        assert not validation.is_enough(tree, 1.0)
+        assert validation.is_enough(tree, 1.0)
+        assert validation.scores == [score] * 3
+        assert validation.n_best() == 1
+
+
+@pytest.mark.parametrize(("tol", "n_best"), [(0.0, 5), (0.07, 3), (0.5, 1)])
+def test_what_counts_as_better(tol, n_best):
+    scores = [0.5, 0.5, 0.6, 0.65, 0.66, 0.66]
+    validation = Validation(np.zeros((0, 1)), np.zeros(0, np.int32), None, np.zeros((0, 2)), 1, tol, scores)
+    assert validation.n_best() == n_best
+
+
+def test_validation_has_all_classes_and_weights():
+    X, y = noisy(200)
+    y = np.where(np.arange(200) < 20, 2, y)
+    weights = np.arange(200) + 1.0
+    boosting = TopKBoostingClassifier(n_iter_no_change=1, random_state=0)
+    data, validation = hold_out(boosting, X, y, weights, 0.1)
+    assert np.bincount(validation.y)[2] == 2
+    assert np.bincount(data.training.y)[2] == 18
+    assert set(validation.weights) | set(data.training.sample_weight) == set(weights)
+    assert len(validation.weights) == 20
+
+
+def test_a_perfect_tree_is_validated_too():
+    X, y = noisy(300)
+    y = (X[:, 0] > 0).astype(int)
+    boosting = TopKBoostingClassifier(max_thresholds=None, n_iter_no_change=2, random_state=0).fit(X, y)
+    assert (len(boosting), boosting.stopped_) == (1, "perfect_tree")
+    assert len(boosting.validation_scores_) == 1
+
+
+def test_a_tree_that_was_cut_short_makes_the_whole_late(monkeypatch):
+    def cut_short(*args):
+        grown = grow(*args)
+        grown.tree.status_ = "time_limit"
+        return grown
+
+    monkeypatch.setattr("topktree.ensemble.boosting.grow", cut_short)
+    X, y = noisy()
+    boosting = TopKBoostingClassifier(2).fit(X, y)
+    assert (boosting.status_, boosting.stopped_) == ("time_limit", "n_estimators")
+
+
 def test_validation_of_few_rows():
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 0, 0, 1])
     boosting = TopKBoostingClassifier(3, n_iter_no_change=1, validation_fraction=0.34, random_state=1)
@@ -271,6 +353,14 @@ def test_tables_of_any_kind(case):
 def test_shares_of_extreme_decisions_are_shares():
     shares = shares_of(np.array([[1e4, -1e4], [-1e4, 1e4], [0.0, 0.0]]))
     np.testing.assert_array_equal(shares, [[1, 0], [0, 1], [0.5, 0.5]])
+
+
+def test_scikit_learns_depth_is_that_of_the_deepest_tree():
+    X, y = noisy(n_classes=3)
+    boosting = TopKBoostingClassifier(6, max_depth=4, leaf_penalty=0.02).fit(X, y)
+    depths = [tree.get_depth() for tree in boosting]
+    assert len(set(depths)) > 1
+    assert boosting.to_sklearn().estimator.max_depth == max(depths)
 
 
 def test_nothing_depends_on_threads():

@@ -25,7 +25,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from topktree import TopKForestClassifier, TopKTreeClassifier, load
+from topktree._parallel import MAX_THREADS
 from topktree.ensemble.drawing import RowDraw, draw_rows, n_features
+from topktree.ensemble.growing import shared_data
 from topktree.training import prepare
 
 few = settings(max_examples=40, deadline=None)
@@ -81,7 +83,7 @@ def test_every_tree_is_that_of_its_repeated_rows(parameters, n_classes):
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = dict(list(parameters["class_weight"].items())[:n_classes])
     forest = TopKForestClassifier(5, random_state=3, **parameters).fit(X, y)
-    rows = draw_rows(prepared(forest, X, y), None)
+    rows = draw_rows(*prepared(forest, X, y), None)
     for i, member in enumerate(forest):
         counts = sample_of(rows, forest, i)
         assert counts.sum() == len(y)
@@ -93,7 +95,8 @@ def test_every_tree_is_that_of_its_repeated_rows(parameters, n_classes):
 
 
 def prepared(forest, X, y, sample_weight=None):
-    return prepare(clone(forest), X, y, sample_weight)
+    data = prepare(clone(forest), X, y, sample_weight)
+    return shared_data(data), data.training.sample_weight
 
 
 def sample_of(rows: RowDraw, forest, i):
@@ -111,6 +114,20 @@ def test_rows_that_weigh_2_are_rows_that_are_there_twice_in_any_order():
     of_rows = clone(forest).fit(X[repeated], y[repeated])
     for tree, other in zip(of_weights, of_rows, strict=True):
         assert_same_tree(tree, other, but=("n_node_samples",))
+
+
+def test_the_order_of_equal_rows_does_not_matter():
+    """Few distinct rows, of conflicting classes and with weights: their order must follow from these alone."""
+    rng = np.random.default_rng(5)
+    X = rng.random((120, 3)) < 0.5
+    y = (X[:, 0] ^ (rng.random(120) < 0.4)).astype(int)
+    weights = rng.integers(1, 3, 120)
+    order = rng.permutation(120)
+    forest = TopKForestClassifier(60, min_samples_leaf=4, oob_score=True, random_state=0)
+    expected = clone(forest).fit(X, y, weights)
+    permuted = clone(forest).fit(X[order], y[order], weights[order])
+    assert_same_forest(permuted, expected)
+    assert permuted.oob_score_ == expected.oob_score_
 
 
 @pytest.mark.parametrize(
@@ -189,6 +206,15 @@ def test_one_feature_per_node_splits_on_all_kinds_of_features():
 def test_numbers_of_features():
     assert [n_features(wish, 9) for wish in (None, "sqrt", "log2", 4, 0.5, 1.0, 9)] == [None, 3, 3, 4, 4, None, None]
     assert n_features(0.01, 9) == 1
+    assert [n_features(wish, 1) for wish in ("sqrt", "log2", 0.1, 1)] == [None] * 4
+
+
+def test_a_tree_that_saw_a_part_is_not_optimal():
+    X, y = noisy()
+    for draws in ({"max_features": 2}, {"max_features_per_tree": 2}):
+        forest = TopKForestClassifier(2, k="all", max_depth=2, random_state=0, **draws).fit(X, y)
+        assert {tree.status_ for tree in forest} == {"complete"}
+    assert TopKForestClassifier(1, k="all", max_depth=2).fit(X, y)[0].status_ == "optimal"
 
 
 def test_constant_features_are_never_all_that_is_drawn():
@@ -207,7 +233,7 @@ def test_out_of_bag_by_hand(n_jobs):
     weights = np.ones(len(y))
     weights[:5] = 0.0
     forest = TopKForestClassifier(30, oob_score=True, random_state=0, n_jobs=n_jobs).fit(X, y, weights)
-    rows = draw_rows(prepared(forest, X, y, weights), None)
+    rows = draw_rows(*prepared(forest, X, y, weights), None)
     total, times = np.zeros((len(y) - 5, 2)), np.zeros(len(y) - 5)
     for i, tree in enumerate(forest):
         out = sample_of(rows, forest, i) == 0
@@ -244,7 +270,7 @@ def test_real_weights_are_chances():
     X, y = noisy(1000)
     weights = np.where(np.arange(1000) < 500, 0.25, 0.75)
     forest = TopKForestClassifier(1, random_state=0).fit(X, y, weights)
-    counts = sample_of(draw_rows(prepared(forest, X, y, weights), None), forest, 0)
+    counts = sample_of(draw_rows(*prepared(forest, X, y, weights), None), forest, 0)
     assert counts.sum() == 1000
     assert abs(counts[500:].sum() - 750) < 5 * math.sqrt(1000 * 0.75 * 0.25)
 
@@ -342,6 +368,36 @@ def test_trees_that_were_put_in_have_no_votes_out_of_bag():
     assert np.isfinite(forest.oob_decision_function_).all()
 
 
+def test_trees_added_by_and_by_vote_for_rows_that_they_have_not_seen(tmp_path):
+    """Two trees are put in, then three are drawn, then five, from a file in between."""
+    X, y = noisy()
+    forest = TopKForestClassifier.of_trees([TopKTreeClassifier(max_depth=2).fit(X, y)] * 2)
+    forest.set_params(n_estimators=5, warm_start=True, bootstrap=True, random_state=0).fit(X, y)
+    forest.save(tmp_path / "forest.json")
+    forest = load(tmp_path / "forest.json").set_params(n_estimators=30, oob_score=True).fit(X, y)
+    rows = draw_rows(*prepared(forest, X, y), None)
+    total = np.zeros((len(y), 2))
+    for i, tree in enumerate(forest):
+        if i >= 2:
+            out = sample_of(rows, forest, i) == 0
+            total[out] += tree.predict_proba(X[out])
+    assert forest.oob_score_ == np.mean(np.argmax(total, axis=1) == y)
+
+
+@pytest.mark.parametrize("earlier", [{"bootstrap": False}, {"max_samples": 0.3}], ids=label)
+def test_trees_that_drew_otherwise_have_no_vote(earlier):
+    X, y = noisy()
+    forest = TopKForestClassifier(3, random_state=0, warm_start=True, **earlier).fit(X, y)
+    now = {"bootstrap": True, "max_samples": None, "oob_score": True, "n_estimators": 30}
+    forest.set_params(**now).fit(X, y)
+    rows = draw_rows(*prepared(forest, X, y), None)
+    total = np.zeros((len(y), 2))
+    for i in range(3, 30):
+        out = sample_of(rows, forest, i) == 0
+        total[out] += forest[i].predict_proba(X[out])
+    assert forest.oob_score_ == np.mean(np.argmax(total, axis=1) == y)
+
+
 def test_trees_that_do_not_go_together():
     X, y = noisy()
     tree = TopKTreeClassifier(max_depth=2).fit(X, y)
@@ -413,6 +469,22 @@ def test_criterion_that_fails_in_a_thread():
     for n_jobs in (None, 2):
         with pytest.raises(RuntimeError, match="no"):
             TopKForestClassifier(3, criterion=bad, n_jobs=n_jobs).fit(X, y)
+
+
+def test_threads_have_a_limit():
+    X, y = noisy(1000, 20)
+    forest = TopKForestClassifier(1, k=8, max_depth=5, n_jobs=300, random_state=0).fit(X, y)
+    assert 1 < forest[0].search_["n_threads"] <= MAX_THREADS
+
+
+def test_what_is_sent_to_other_processes_has_no_table():
+    X, y = noisy(2000)
+    data = prepare(TopKForestClassifier(), X, y, None)
+    assert len(pickle.dumps(shared_data(data))) < X.nbytes
+    forest = TopKForestClassifier(4, max_depth=2, random_state=0)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        forest.fit(X, y)
+    assert all(tree.features_ is forest[0].features_ for tree in forest)
 
 
 def test_progress(capsys):

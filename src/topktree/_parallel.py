@@ -16,6 +16,9 @@ from joblib.parallel import get_active_backend
 from . import _dask_tasks
 from ._interruptible import Stop
 
+# More threads than this only cost memory.
+MAX_THREADS = max(8, 4 * int(joblib.cpu_count()))
+
 
 def results_of(
     calls: Iterable[Any], n_jobs: int | None, *, prefer: str | None = None, in_order: bool = False
@@ -45,7 +48,7 @@ def threads_per_call(n_jobs: int | None, n_calls: int) -> int:
     backend, _ = get_active_backend(prefer="threads")
     if not getattr(backend, "supports_sharedmem", False):  # other processes, or other machines
         return 1
-    return max(1, int(joblib.effective_n_jobs(n_jobs)) // max(n_calls, 1))
+    return min(max(1, int(joblib.effective_n_jobs(n_jobs)) // max(n_calls, 1)), MAX_THREADS)
 
 
 def share(values: Sequence[Any], n_jobs: int | None) -> Sequence[Any]:
@@ -57,10 +60,10 @@ def share(values: Sequence[Any], n_jobs: int | None) -> Sequence[Any]:
 def count_threads(n_jobs: int | None) -> int:
     """For one call, on this machine. Under Dask, joblib would count the cores of the whole cluster."""
     if _dask_tasks.active_backend() is None:
-        return int(joblib.effective_n_jobs(n_jobs))
+        return min(int(joblib.effective_n_jobs(n_jobs)), MAX_THREADS)
     if n_jobs is None:
         return 1
-    return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
+    return min(n_jobs, MAX_THREADS) if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + n_jobs)
 
 
 def _wanted_jobs(n_jobs: int | None) -> int | None:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 
 class _Line:
@@ -29,6 +29,12 @@ class _Line:
         self._stream.write(f"\r{line:<{self._width}}")
         self._stream.flush()
         self._width = len(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the line, if there is one."""
@@ -55,16 +61,19 @@ class GridLine(_Line):
 
 
 class CountLine(_Line):
-    """For work of so many parts: how many are done."""
+    """For work of so many parts: how many are done. Nothing is written unless it is verbose."""
 
-    def __init__(self, n_parts: int, what: str, stream: TextIO | None = None, seconds_between: float = 0.2) -> None:
-        super().__init__(stream, seconds_between)
+    def __init__(self, n_parts: int, what: str, verbose: bool) -> None:
+        super().__init__()
         self._n_parts = n_parts
         self._what = what
+        self._verbose = verbose
         self._start = time.monotonic()
 
     def __call__(self, n_done: int, more: str = "") -> None:
         """So many are done."""
+        if not self._verbose:
+            return
         text = f"{n_done} of {self._n_parts} {self._what}{more}"
         self.show(time.monotonic() - self._start, text, always=n_done == self._n_parts)
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Protocol, Self, TypeVar
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
@@ -52,11 +51,8 @@ from .tree import TREE_UNDEFINED, Tree, node_impurity
 # The status of a tree that a search has found on its way.
 PARTIAL = "partial"
 
-# More threads than this only cost memory.
-MAX_THREADS = max(8, 4 * joblib.cpu_count())
 
-
-class Saved(Protocol):
+class Restorable(Protocol):
     """An estimator whose parameters a file can have."""
 
     def get_params(self) -> dict[str, Any]:
@@ -65,7 +61,7 @@ class Saved(Protocol):
     def _check_parameters(self, criterion_is_lost: bool = False) -> None: ...
 
 
-Restored = TypeVar("Restored", bound=Saved)
+Restored = TypeVar("Restored", bound=Restorable)
 
 
 class TopKTreeClassifier(FittedTree):
@@ -141,7 +137,8 @@ class TopKTreeClassifier(FittedTree):
         of candidates at the root; and root: for the 20 of the best score, and the chosen one, a dict of rank, feature
         (its index), test, value, score (None for a criterion of your own), cost of the best tree that begins with it,
         exact (false: the cost is a lower bound, since the candidate could no longer win) and chosen. There are none if
-        it was plain that no split pays, on a `leaf_penalty_path`, and of what `near_optimal` gives.
+        it was plain that no split pays, on a `leaf_penalty_path`, in an ensemble, and of what
+        `near_optimal` gives.
     pruned_alpha_ : float
         Only of what `prune` gives: the penalty per leaf, a fraction of the training weight, that leaves this tree.
 
@@ -534,7 +531,7 @@ class TopKTreeClassifier(FittedTree):
         """What the parameters say of how to search; `start` is when the fit began."""
         cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
         return _engine.SearchOptions(
-            threads=min(count_threads(self.n_jobs), MAX_THREADS),
+            threads=count_threads(self.n_jobs),
             cache_bytes=min(cache_bytes, 2**62),
             time_limit=None if self.time_limit is None else max(self.time_limit - (time.perf_counter() - start), 1e-9),
             progress=_dask_tasks.watch(),
@@ -606,8 +603,7 @@ class TopKTreeClassifier(FittedTree):
         if left_out is None:
             return 0
         encoded, wanted = left_out
-        predicted = np.argmax(self.tree_.value, axis=1)[self.tree_.apply(encoded)]
-        return int(np.count_nonzero(predicted != wanted))
+        return int(np.count_nonzero(self.tree_.predict(encoded) != wanted))
 
 
 def restore(saved: SavedModel) -> TopKTreeClassifier:

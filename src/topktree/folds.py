@@ -41,8 +41,8 @@ class Fold:
         """Of a tree fitted to the training rows, on the others."""
         if not scoring.is_accuracy:
             return scoring(tree, self.X_test, self.y_test, self.weights)
-        leaf_class = tree.classes_[np.argmax(tree.tree_.value, axis=1)]
-        return float(np.average(leaf_class[tree.tree_.apply(self.X_test)] == self.y_test, weights=self.weights))
+        predicted = tree.classes_[tree.tree_.predict(self.X_test)]
+        return float(np.average(predicted == self.y_test, weights=self.weights))
 
 
 def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, random_state: Any) -> list[Rows]:

@@ -30,6 +30,7 @@ from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
 FORMAT, ENSEMBLE_FORMAT = "topktree-classifier", "topktree-ensemble"
 FOREST, BOOSTING = "forest", "boosting"
 VERSION = 1
+STOPPED = ("n_estimators", "perfect_tree", "useless_tree", "early_stopping", "time_limit")
 STATUSES = ("optimal", "complete", "time_limit", "partial")
 
 # What the labels of a file can be; "str" are as long as the longest.
@@ -72,6 +73,7 @@ class SavedEnsemble:
     trees: tuple[SavedTree, ...]
     status: str
     seed: int | None  # of a forest that draws
+    n_foreign: int  # the first so many trees did not draw by it
     oob_score: float | None
     votes: tuple[float, ...]  # of boosting, as errors
     errors: tuple[float, ...]
@@ -164,6 +166,8 @@ def _saved_ensemble(
     _require(kind in (FOREST, BOOSTING), f'"kind" must be "{FOREST}" or "{BOOSTING}"')
     _require(status in STATUSES, f'"status" must be one of {", ".join(STATUSES)}')
     _require(seed is None or (_is_int(seed) and 0 <= seed < 2**32), '"seed" must be a whole number below 2^32')
+    foreign: Any = payload.get("foreign", 0)
+    _require(_is_int(foreign) and 0 <= foreign <= len(entries), '"foreign" must be a number of trees')
     _require(score is None or _is_number(score), '"oob_score" must be a number')
     boosts = kind == BOOSTING
     votes = tuple(entry.get("vote") for entry in entries) if boosts else ()
@@ -171,7 +175,10 @@ def _saved_ensemble(
     _require(all(_is_number(vote) and vote > 0 for vote in votes), 'every tree must have a "vote", a number above 0')
     _require(all(_is_number(e) and 0 <= e <= 1 for e in errors), 'every tree must have an "error", a number in [0, 1]')
     scores: Any = payload.get("validation_scores")
-    _require(scores is None or (isinstance(scores, list) and all(map(_is_number, scores))), "odd validation_scores")
+    good_scores = scores is None or (isinstance(scores, list) and all(map(_is_number, scores)))
+    _require(good_scores, '"validation_scores" must be a list of numbers, or null')
+    stopped: Any = payload.get("stopped", "")
+    _require(not boosts or stopped in STOPPED, f'"stopped" must be one of {", ".join(STOPPED)}')
     return SavedEnsemble(
         kind=kind,
         parameters=parameters,
@@ -181,10 +188,11 @@ def _saved_ensemble(
         trees=tuple(_saved_tree(entry, features, classes) for entry in entries),
         status=status,
         seed=seed,
+        n_foreign=foreign,
         oob_score=score,
         votes=votes,
         errors=errors,
-        stopped=_get(payload, "stopped", str) if boosts else "",
+        stopped=stopped,
         validation_scores=None if scores is None else tuple(scores),
     )
 

@@ -73,6 +73,10 @@ class Tree:
             todo.append((int(self.children_right[node]), rows[~left]))
         return leaves
 
+    def predict(self, X: NDArray[Any]) -> IntArray:
+        """The index of the heaviest class of each row's leaf; ties go to the first."""
+        return np.asarray(np.argmax(self.value, axis=1)[self.apply(X)])
+
     def shares(self) -> FloatArray:
         """(node_count, n_classes): share of each class in the training weight of a node."""
         return np.asarray(self.value / self.value.sum(axis=1, keepdims=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,23 +19,33 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _parameters
+from .._engine import SearchOptions
 from .._files import PathLike
 from .._parallel import count_threads
 from .._problem import FloatArray, ScoreFunction, inverse_totals
 from .._progress import CountLine
-from ..classifier import MAX_THREADS, TopKTreeClassifier, restore_parameters, restored_on_error
+from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from ..model_file import BOOSTING, SavedEnsemble
 from ..training import Training, TrainingData
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names
-from .growing import Grown, View, grow, limits_of, share_of_time
+from .growing import View, grow, limits_of, share_of_time, shared_data
 from .rounds import Weights, add_vote, error_rate, few_digits, is_useless, shares_of, vote_of
 from .sklearn_ensemble import to_adaboost
 from .validation import Validation, hold_out
 
 # Why boosting ended, beside the time limit.
 ALL_TREES, PERFECT, USELESS, EARLY = "n_estimators", "perfect_tree", "useless_tree", "early_stopping"
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What came of one."""
+
+    tree: TopKTreeClassifier
+    vote: float
+    error: float  # share of the weight that the tree gets wrong
 
 
 class TopKBoostingClassifier(FittedEnsemble):
@@ -77,11 +87,11 @@ memory_limit, min_weight_fraction_leaf
     estimator_weights_ : ndarray of shape (n_trees,)
         Weights of their votes.
     estimator_errors_ : ndarray of shape (n_trees,)
-        Share of the weight that each gets wrong, at the weights it was searched with.
+        Share of the weight that each gets wrong, at the weights of its round.
     stopped_ : str
         Why boosting ended: "n_estimators", "perfect_tree", "useless_tree", "early_stopping" or "time_limit".
     validation_scores_ : ndarray
-        With validation: accuracy after every round, also of rounds whose trees did not stay.
+        With validation: accuracy after every round whose tree could stay, also of rounds after the best one.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -97,8 +107,8 @@ memory_limit, min_weight_fraction_leaf
     -----
     A perfect tree gets the vote 1 and ends boosting; a tree that is no better than chance, weighted, is left out and
     ends it, but stays with the vote 1 if it is the first. The weights of a search are rounded to 3 binary digits each,
-    those of the first round are as they are: rounding changes a weight by a sixteenth at most and makes the search some
-    times faster. Errors and votes are those of the weights themselves.
+    those of the first round are as they are: that changes a weight by a ninth at most, unless it is below 2**-21 of the
+    largest, and makes the search faster. Errors and votes are those of the weights themselves.
 
     Examples
     --------
@@ -172,7 +182,7 @@ memory_limit, min_weight_fraction_leaf
             data, validation = hold_out(self, X, y, sample_weight, fraction)
             copy_names(self, template)
             self.classes_, self.features_ = data.training.classes, data.training.features
-            self._collect(self._boost(template, data, validation, limits_of(self.time_limit, start)), validation)
+            self._collect(self._rounds(template, data, validation, limits_of(self.time_limit, start)), validation)
         return self
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
@@ -327,7 +337,7 @@ memory_limit, min_weight_fraction_leaf
         encoded = self._encode(X)
         decision, votes = np.zeros((len(encoded), len(self.classes_))), self.estimator_weights_
         for i, tree in enumerate(self.estimators_):
-            add_vote(decision, np.argmax(tree.tree_.value, axis=1)[tree.tree_.apply(encoded)], float(votes[i]))
+            add_vote(decision, tree.tree_.predict(encoded), float(votes[i]))
             yield decision / votes[: i + 1].sum()
 
     def _as_user_sees(self, decision: FloatArray) -> FloatArray:
@@ -342,72 +352,52 @@ memory_limit, min_weight_fraction_leaf
         if not _parameters.is_number(self.tol) or self.tol < 0:
             raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
 
-    def _boost(
+    def _rounds(
         self, template: TopKTreeClassifier, data: TrainingData, validation: Validation | None, limits: Limits
-    ) -> Iterator[tuple[Grown, float, float, str]]:
-        """Round after round a tree, its vote and its error, and why it is the last one, if it is."""
-        weights, n_classes = Weights(initial_weights(data.training)), len(data.training.classes)
+    ) -> Iterator[Round]:
+        """The rounds whose trees stay, as far as training goes; `stopped_` says why they end."""
+        initial, shared = initial_weights(data.training), data.work.call(shared_data, data)
+        weights, n_classes = Weights(initial), len(shared.classes)
+        self.stopped_ = ALL_TREES
         for i in range(self.n_estimators):
             values = weights.values()
-            grown = self._round(
-                template, data, None if i == 0 else values, share_of_time(limits, 1 / (self.n_estimators - i))
-            )
-            wrong = grown.predicted() != data.training.y
+            view = View(data.training.sample_weight) if i == 0 else _view(values, float(initial.sum()))
+            grown = grow(template, shared, view, self._options(template, limits, i))
+            wrong = grown.predicted() != shared.y
             error = error_rate(values, wrong)
-            if error == 0 or is_useless(error, n_classes):
-                yield grown, 1.0, error, PERFECT if error == 0 else USELESS
+            is_last = error == 0 or is_useless(error, n_classes)
+            if is_last:
+                self.stopped_ = PERFECT if error == 0 else USELESS
+            if self.stopped_ == USELESS and i > 0:
                 return
-            vote = vote_of(error, n_classes, self.learning_rate)
+            vote = 1.0 if is_last else vote_of(error, n_classes, self.learning_rate)
+            is_enough = validation is not None and validation.is_enough(grown.tree, vote)
+            yield Round(grown.tree, vote, error)
+            if is_last:
+                return
             weights.raise_where(wrong, vote)
-            reason = ""
-            if validation is not None and validation.is_enough(grown.tree, vote):
-                reason = EARLY
-            elif time.monotonic() >= limits.deadline:
-                reason = TIME_LIMIT
-            elif i == self.n_estimators - 1:
-                reason = ALL_TREES
-            yield grown, vote, error, reason
-            if reason:
+            if i < self.n_estimators - 1 and (is_enough or time.monotonic() >= limits.deadline):
+                self.stopped_ = EARLY if is_enough else TIME_LIMIT
                 return
 
-    def _round(
-        self, template: TopKTreeClassifier, data: TrainingData, weights: FloatArray | None, time_limit: float | None
-    ) -> Grown:
-        """One search: in the first round of the data as they are, then with these weights."""
+    def _options(self, template: TopKTreeClassifier, limits: Limits, i: int) -> SearchOptions:
+        """Of the search of round i."""
         options = template._search_options(time.perf_counter())
-        threads = min(count_threads(self.n_jobs), MAX_THREADS)
-        options = replace(options, threads=threads, time_limit=time_limit)
-        if weights is None:
-            return grow(template, data, View(data.training.sample_weight), options)
-        digits = few_digits(weights)
-        unit = initial_weights(data.training).sum() / digits.sum()  # so that leaves do not get heavier and heavier
-        data = replace(data, training=replace(data.training, class_weight=None))  # it is part of the weights
-        return grow(template, data, View(digits, unit=unit), options)
+        time_limit = share_of_time(limits, 1 / (self.n_estimators - i))
+        return replace(options, threads=count_threads(self.n_jobs), time_limit=time_limit)
 
-    def _collect(self, rounds: Iterator[tuple[Grown, float, float, str]], validation: Validation | None) -> None:
+    def _collect(self, rounds: Iterator[Round], validation: Validation | None) -> None:
         """The trees that stay."""
-        trees: list[TopKTreeClassifier] = []
-        votes: list[float] = []
-        errors: list[float] = []
-        line = CountLine(self.n_estimators, "trees") if self.verbose else None
-        try:
-            for grown, vote, error, reason in rounds:
-                self.stopped_ = reason
-                if reason == USELESS and trees:
-                    break
-                trees.append(grown.tree)
-                votes.append(vote)
-                errors.append(error)
-                if line:
-                    line(len(trees), f", weighted error {error:.4f}")
-        finally:
-            if line:
-                line.close()
-        n = len(trees) if validation is None else validation.n_best(len(trees))
-        self.estimators_ = trees[:n]
-        self.estimator_weights_ = np.array(votes[:n])
-        self.estimator_errors_ = np.array(errors[:n])
-        is_late = self.stopped_ == TIME_LIMIT or any(tree.status_ == TIME_LIMIT for tree in trees)
+        found: list[Round] = []
+        with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
+            for one in rounds:
+                found.append(one)
+                line(len(found), f", weighted error {one.error:.4f}")
+        is_late = self.stopped_ == TIME_LIMIT or any(one.tree.status_ == TIME_LIMIT for one in found)
+        kept = found if validation is None else found[: validation.n_best()]
+        self.estimators_ = [one.tree for one in kept]
+        self.estimator_weights_ = np.array([one.vote for one in kept])
+        self.estimator_errors_ = np.array([one.error for one in kept])
         self.status_ = TIME_LIMIT if is_late else COMPLETE
         self.__dict__.pop("validation_scores_", None)  # of an earlier fit
         if validation is not None:
@@ -430,12 +420,18 @@ def restore_boosting(saved: SavedEnsemble) -> TopKBoostingClassifier:
 
 
 def initial_weights(training: Training) -> FloatArray:
-    """What the user says that rows weigh, in any unit."""
+    """What the user says that rows weigh."""
     weights = np.ones(len(training.y)) if training.sample_weight is None else training.sample_weight
     if training.class_weight is None:
         return weights
-    if isinstance(training.class_weight, str):
-        by_class = inverse_totals(np.bincount(training.y, weights, len(training.classes)).astype(np.float64))
-    else:
-        by_class = training.class_weight
+    by_class = training.class_weight
+    if isinstance(by_class, str):
+        totals = np.bincount(training.y, weights, len(training.classes)).astype(np.float64)
+        by_class = inverse_totals(totals) * totals.sum() / np.count_nonzero(totals)
     return np.asarray(weights * by_class[training.y])
+
+
+def _view(weights: FloatArray, total: float) -> View:
+    """For a search with these weights, which class weights are part of; all rows together weigh what they always do."""
+    digits = few_digits(weights)
+    return View(digits, unit=total / float(digits.sum()), has_class_weight=False)

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine, _parameters
+from .. import _parameters
 from .._problem import FloatArray, IntArray, integer_weights
 from ..row_hashes import hash_rows
-from ..training import TrainingData
-from .growing import View
+from .growing import SharedData, View
 
 # Rows that whole-numbered weights may stand for; weights that are larger are no numbers of rows.
 MAX_REPEATED = 2**24
@@ -76,15 +75,15 @@ class Drawing:
         return np.flatnonzero(np.isin(self.column_feature, drawn)).astype(np.int32)
 
 
-def draw_rows(data: TrainingData, max_samples: int | float | None) -> RowDraw:
+def draw_rows(data: SharedData, weights: FloatArray | None, max_samples: int | float | None) -> RowDraw:
     """Rows are drawn by weight: as many as there are, or as whole-numbered weights sum up to."""
-    n, weights = len(data.training.y), data.training.sample_weight
+    n = len(data.y)
     numbers, n_rows = np.ones(n, dtype=np.int64), n
     if weights is not None and np.all(weights == np.rint(weights)) and weights.sum() <= MAX_REPEATED:
         numbers, n_rows = weights.astype(np.int64), int(weights.sum())
     elif weights is not None:
         numbers = integer_weights(weights)[0]
-    order = np.argsort(hash_rows(_engine.packed(data.rows), data.training.y), kind="stable")
+    order = np.lexsort((numbers, hash_rows(data.rows, data.y)))  # of equal rows the lighter one first
     return RowDraw(order, np.cumsum(numbers[order]), n_draws(max_samples, n_rows))
 
 
@@ -103,4 +102,4 @@ def n_features(max_features: Any, n_all: int) -> int | None:
         n = int(np.sqrt(n_all)) if max_features == "sqrt" else int(np.log2(n_all))
     else:
         n = int(max_features) if _parameters.is_int(max_features) else int(max_features * n_all)
-    return None if n >= n_all else max(1, n)
+    return None if max(1, n) >= n_all else max(1, n)

@@ -36,7 +36,7 @@ from ..training import TrainingData, prepare
 from .drawing import Drawing, draw_rows, n_features
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares
-from .growing import Grown, grow, limits_of, share_of_time
+from .growing import Grown, SharedData, grow, limits_of, share_of_time, shared_data
 from .out_of_bag import OutOfBag
 from .sklearn_ensemble import to_random_forest
 
@@ -123,7 +123,8 @@ memory_limit, min_weight_fraction_leaf
     """
 
     _seed: int | None = None  # that the draws come from
-    _n_foreign: int = 0  # trees that were put into it: they have seen all rows
+    _sampling: Any = None  # how rows were drawn
+    _n_foreign: int = 0  # the first so many trees did not draw their rows by these
 
     def __init__(
         self,
@@ -201,6 +202,7 @@ memory_limit, min_weight_fraction_leaf
         copy_names(first, forest)
         forest._become(trees, first.classes_, _common([tree.features_ for tree in trees]))
         forest._n_foreign = len(trees)
+        forest._sampling = (False, None)
         return forest
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -219,14 +221,16 @@ memory_limit, min_weight_fraction_leaf
         with restored_on_error(self):
             n_kept = len(self._kept_trees())
             data = prepare(self, X, y, sample_weight)
+            shared = data.work.call(shared_data, data)
             copy_names(self, template)
             features = self._common_features(data)
-            drawing = self._drawing(data)
+            drawing = data.work.call(self._drawing, shared, data.training.sample_weight)
             votes = OutOfBag(len(data.training.y), len(data.training.classes)) if self.oob_score else None
             if votes is not None:
                 self._earlier_votes(data, drawing, votes)
             limits, numbers = limits_of(self.time_limit, start), range(n_kept, self.n_estimators)
-            trees = self._collect(_grow_all(template, data, drawing, numbers, self.n_jobs, limits), drawing, votes)
+            grown = _grow_all(template, shared, drawing, numbers, self.n_jobs, limits, votes is not None)
+            trees = self._collect(grown, drawing, votes, shared)
             self._become(trees, data.training.classes, features)
             if votes is not None:
                 self._store_oob(votes, data)
@@ -285,7 +289,8 @@ memory_limit, min_weight_fraction_leaf
         """Write the fitted forest to a JSON file, which `topktree.load` reads.
 
         Functions (a criterion or an `oob_score` of your own), a `random_state` that is no number, and
-        `oob_decision_function_` are not saved.
+        `oob_decision_function_` are not saved; nor are parameters of trees that were put into it and differ from those
+        of the forest.
 
         Examples
         --------
@@ -299,7 +304,8 @@ memory_limit, min_weight_fraction_leaf
         check_is_fitted(self)
         self._check_parameters(criterion_is_lost=self.criterion is None)
         score = getattr(self, "oob_score_", math.nan)
-        save_ensemble(path, self, FOREST, {"seed": self._seed, "oob_score": score if math.isfinite(score) else None})
+        draws = {"seed": self._seed, "foreign": self._n_foreign}
+        save_ensemble(path, self, FOREST, {**draws, "oob_score": score if math.isfinite(score) else None})
 
     def _check_parameters(self, criterion_is_lost: bool = False) -> None:
         self._check_shared_parameters(criterion_is_lost)
@@ -336,37 +342,41 @@ memory_limit, min_weight_fraction_leaf
             raise ValueError(f"warm_start needs {allowed}, got others")
         return _common([self.features_, training.features])
 
-    def _drawing(self, data: TrainingData) -> Drawing:
-        if not self._kept_trees():
-            self._n_foreign = 0
+    def _drawing(self, data: SharedData, weights: FloatArray | None) -> Drawing:
+        self._n_foreign = self._count_foreign()
         if not self._kept_trees() or self._seed is None:
             self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
-        n_all = len(data.training.features)
+        n_all = len(data.features)
         for name in ("max_features", "max_features_per_tree"):
             _parameters.check_max_features(name, getattr(self, name), n_all)
         return Drawing(
             seed=self._seed,
-            rows=draw_rows(data, self.max_samples) if self.bootstrap else None,
-            weight=data.training.sample_weight,
+            rows=draw_rows(data, weights, self.max_samples) if self.bootstrap else None,
+            weight=weights,
             n_tree_features=n_features(self.max_features_per_tree, n_all),
             n_node_features=n_features(self.max_features, n_all),
             column_feature=data.columns.feature,
         )
 
-    def _collect(self, grown: Iterator[Grown], drawing: Drawing, votes: OutOfBag | None) -> list[TopKTreeClassifier]:
+    def _count_foreign(self) -> int:
+        """Of the trees that are there: those that were put in, or all if rows are drawn otherwise than for them."""
+        n_kept, sampling = len(self._kept_trees()), (self.bootstrap, self.max_samples)
+        same = n_kept == 0 or sampling == self._sampling
+        self._sampling = sampling
+        return min(self._n_foreign, n_kept) if same else n_kept
+
+    def _collect(
+        self, grown: Iterator[Grown], drawing: Drawing, votes: OutOfBag | None, data: SharedData
+    ) -> list[TopKTreeClassifier]:
         """The trees as they come; what they say of rows that they have not seen is added up."""
         trees = self._kept_trees().copy()
-        line = CountLine(self.n_estimators, "trees") if self.verbose else None
-        try:
+        with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
             for one in grown:
                 if votes is not None:
                     votes.add(drawing.sample(len(trees)), one.tree, one.leaves)
+                one.tree.features_, one.tree.classes_ = data.features, data.classes  # not a copy from other processes
                 trees.append(one.tree)
-                if line:
-                    line(len(trees))
-        finally:
-            if line:
-                line.close()
+                line(len(trees))
         return trees
 
     def _earlier_votes(self, data: TrainingData, drawing: Drawing, votes: OutOfBag) -> None:
@@ -404,7 +414,8 @@ def restore_forest(saved: SavedEnsemble) -> TopKForestClassifier:
     forest = restore_parameters(TopKForestClassifier, saved.parameters)
     restore_trees(forest, saved)
     forest._seed = saved.seed
-    forest._n_foreign = len(forest) if saved.seed is None else 0
+    forest._n_foreign = saved.n_foreign
+    forest._sampling = (forest.bootstrap, forest.max_samples)
     if saved.oob_score is not None:
         forest.oob_score_ = saved.oob_score
     return forest
@@ -431,18 +442,19 @@ def _common(several: Sequence[tuple[Feature, ...]]) -> tuple[Feature, ...]:
 
 def _grow_all(
     template: TopKTreeClassifier,
-    data: TrainingData,
+    data: SharedData,
     drawing: Drawing,
     numbers: range,
     n_jobs: int | None,
     limits: Limits,
+    with_leaves: bool,
 ) -> Iterator[Grown]:
-    """The trees with these numbers, in their order."""
+    """The trees with these numbers, in their order; with the leaves of all rows if these are needed."""
     threads = threads_per_call(n_jobs, len(numbers))
     at_once = min(max(1, int(joblib.effective_n_jobs(n_jobs))), max(1, len(numbers)))
     tree, shared, drawn = share([template, data, drawing], n_jobs)
     calls = (
-        joblib.delayed(grow_one)(tree, shared, drawn, i, limits, threads, min(1.0, at_once / left))
+        joblib.delayed(grow_one)(tree, shared, drawn, i, limits, threads, min(1.0, at_once / left), with_leaves)
         for i, left in zip(numbers, range(len(numbers), 0, -1), strict=True)
     )
     yield from in_parallel(calls, n_jobs, limits, in_order=True)
@@ -450,12 +462,13 @@ def _grow_all(
 
 def grow_one(
     template: TopKTreeClassifier,
-    data: TrainingData,
+    data: SharedData,
     drawing: Drawing,
     i: int,
     limits: Limits,
     threads: int,
     part: float,
+    with_leaves: bool,
 ) -> Grown:
     """One call, here or on another machine; it has this part of the time that is left."""
     with limits.working():
@@ -465,4 +478,5 @@ def grow_one(
         options = replace(
             options, threads=threads, progress=limits.watch(must_finish=True), time_limit=share_of_time(limits, part)
         )
-        return grow(template, data, drawing.view(i), options)
+        grown = grow(template, data, drawing.view(i), options)
+        return grown if with_leaves else replace(grown, leaves=grown.leaves[:0])

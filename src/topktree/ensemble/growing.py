@@ -10,17 +10,49 @@ import math
 import time
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _engine
 from .._problem import FeatureDraw, FloatArray, IntArray, Objective, make_objective
+from ..binarizer import Columns
 from ..classifier import TopKTreeClassifier
 from ..column_tree import column_tree
-from ..cross_validation import Limits
+from ..cross_validation import COMPLETE, Limits
 from ..root_choices import without_choices
-from ..training import TrainingData, encode_left_out
+from ..table import Feature
+from ..training import EncodedRows, TrainingData, encode_left_out
+
+OPTIMAL = "optimal"
+
+
+@dataclass(frozen=True, eq=False)
+class SharedData:
+    """What all searches of an ensemble need of the training data: not the table."""
+
+    rows: _engine.PackedRows
+    columns: Columns
+    y: NDArray[np.int32]
+    classes: NDArray[Any]
+    class_weight: FloatArray | str | None
+    features: tuple[Feature, ...]
+    left_out: EncodedRows | None  # rows without weight
+
+
+def shared_data(data: TrainingData) -> SharedData:
+    """Of training data."""
+    training = data.training
+    return SharedData(
+        _engine.packed(data.rows),
+        data.columns,
+        training.y,
+        training.classes,
+        training.class_weight,
+        training.features,
+        encode_left_out(training),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +64,7 @@ class View:
     n_node_features: int | None = None  # drawn at every node; None: all
     seed: int = 0  # of the draws
     unit: float = 1.0  # what a weight of 1 is in the user's weights
+    has_class_weight: bool = True  # False: class weights are part of the weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,42 +89,44 @@ def share_of_time(limits: Limits, part: float) -> float | None:
     return None if math.isinf(limits.deadline) else max((limits.deadline - time.monotonic()) * part, 1e-9)
 
 
-def grow(tree: TopKTreeClassifier, data: TrainingData, view: View, options: _engine.SearchOptions) -> Grown:
+def grow(tree: TopKTreeClassifier, data: SharedData, view: View, options: _engine.SearchOptions) -> Grown:
     """The tree of the view; `tree` has the parameters, and what `prepare` has set."""
-    training = data.training
     n_columns = len(data.columns) if view.columns is None else len(view.columns)
     objective = replace(_objective(tree, data, view, n_columns), draw=_draw(data, view))
-    solution = _engine.solve(data.rows, len(data.columns), training.y, objective, options, view.columns)
+    solution = _engine.solve(data.rows, len(data.columns), data.y, objective, options, view.columns)
     columns = data.columns if view.columns is None else data.columns.take(view.columns)
     classifier = copy(tree)
-    classifier._become(without_choices(solution), objective, columns, training.features, training.classes)
+    # What was considered at the root is not kept for every tree of an ensemble.
+    classifier._become(without_choices(solution), objective, columns, data.features, data.classes)
+    if classifier.status_ == OPTIMAL and (columns is not data.columns or objective.draw is not None):
+        classifier.status_ = COMPLETE  # of what it saw only
     grown = Grown(classifier, column_tree(solution, view.columns).apply(data.rows))
-    n_wrong = int(np.count_nonzero(grown.predicted() != training.y))
-    classifier.train_errors_ = n_wrong + classifier._errors_without_weight(encode_left_out(training))
+    n_wrong = int(np.count_nonzero(grown.predicted() != data.y))
+    classifier.train_errors_ = n_wrong + classifier._errors_without_weight(data.left_out)
     return grown
 
 
-def _objective(tree: TopKTreeClassifier, data: TrainingData, view: View, n_columns: int) -> Objective:
+def _objective(tree: TopKTreeClassifier, data: SharedData, view: View, n_columns: int) -> Objective:
     """Of the rows that are there; the others weigh 0 in it."""
-    training, weight = data.training, view.weight
+    weight = view.weight
     there = None if weight is None or weight.all() else weight > 0
-    n_rows = len(training.y) if there is None else int(np.count_nonzero(there))
+    n_rows = len(data.y) if there is None else int(np.count_nonzero(there))
     objective = make_objective(
-        training.y if there is None else training.y[there],
-        len(training.classes),
-        class_weight=training.class_weight,
+        data.y if there is None else data.y[there],
+        len(data.classes),
+        class_weight=data.class_weight if view.has_class_weight else None,
         sample_weight=weight if weight is None or there is None else weight[there],
         **tree._wishes(n_rows, n_columns),
     )
     objective = replace(objective, weight_unit=objective.weight_unit * view.unit)
     if there is None:
         return objective
-    row_weight = np.zeros(len(training.y), dtype=np.int64)
+    row_weight = np.zeros(len(data.y), dtype=np.int64)
     row_weight[there] = 1 if objective.row_weight is None else objective.row_weight
     return replace(objective, row_weight=row_weight)
 
 
-def _draw(data: TrainingData, view: View) -> FeatureDraw | None:
+def _draw(data: SharedData, view: View) -> FeatureDraw | None:
     if view.n_node_features is None:
         return None
     of_column = data.columns.feature if view.columns is None else data.columns.feature[view.columns]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._problem import FloatArray, IntArray
 
-# In a search the lightest rows count as 2**-RANGE_BITS of the heaviest one, at least.
+# In a search the lightest rows count as 2**-(RANGE_BITS + 1) of the heaviest one, at least.
 RANGE_BITS = 20
 # Binary digits of a weight in a search.
 DIGITS = 3
@@ -51,13 +51,16 @@ def is_useless(error: float, n_classes: int) -> bool:
 
 def vote_of(error: float, n_classes: int, learning_rate: float) -> float:
     """The weight of a tree's vote: > 0 for the errors of trees that are of use and not perfect."""
-    return learning_rate * (math.log((1 - error) / error) + math.log(n_classes - 1))
+    return learning_rate * (math.log1p(-error) - math.log(error) + math.log(n_classes - 1))
 
 
 def few_digits(weights: FloatArray) -> FloatArray:
-    """Weights as whole numbers of `DIGITS` binary digits, and zeros after them: so a search has few copies of a row."""
+    """Weights as whole numbers of `DIGITS` binary digits, and zeros after them: so a search has few copies of a row.
+
+    What is halfway between two of them, but for the last bits of a logarithm, is always rounded up.
+    """
     fraction, exponent = np.frexp(weights / weights.max())
-    digits = np.rint(np.ldexp(fraction, DIGITS))
+    digits = np.floor(np.ldexp(fraction, DIGITS) + (0.5 + ROUNDING))
     return np.asarray(np.maximum(np.ldexp(digits, exponent + RANGE_BITS), 2.0 ** (DIGITS - 1)))
 
 

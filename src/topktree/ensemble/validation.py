@@ -37,20 +37,18 @@ class Validation:
 
     def is_enough(self, tree: TopKTreeClassifier, vote: float) -> bool:
         """Whether this tree and those before it have brought nothing for as long as patience lasts."""
-        predicted: IntArray = np.argmax(tree.tree_.value, axis=1)[tree.tree_.apply(self.encoded)]
-        add_vote(self.decision, predicted, vote)
+        add_vote(self.decision, tree.tree_.predict(self.encoded), vote)
         right = np.argmax(self.decision, axis=1) == self.y
         self.scores.append(float(np.average(right, weights=self.weights)))
-        best = self.n_best(len(self.scores))
-        return len(self.scores) - best >= self.patience
+        return len(self.scores) - self.n_best() >= self.patience
 
-    def n_best(self, n_trees: int) -> int:
-        """Trees up to the last one that has brought more than `tol`; all if the last is perfect."""
+    def n_best(self) -> int:
+        """Trees up to the last one that has brought more than `tol`."""
         best = 0
         for i, score in enumerate(self.scores):
             if score > self.scores[best] + self.tol:
                 best = i
-        return best + 1 if len(self.scores) >= n_trees else n_trees
+        return best + 1
 
 
 def hold_out(
