@@ -39,7 +39,7 @@ from topktree.experiments.ensembles_models import (
 from topktree.experiments.ensembles_pictures import draw, draw_tuned, line_cells
 from topktree.experiments.ensembles_summary import summary, tuned_summary
 from topktree.experiments.ensembles_tuned import FREE, GREEDY, LEAGUES, READABLE, candidates, inner_split, methods
-from topktree.experiments.ensembles_words import answer
+from topktree.experiments.ensembles_words import answer, with_two_classes
 from topktree.experiments.experiment import FAILED, FINISHED, TIMEOUT, Row, Settings
 from topktree.experiments.paired import compared, over_datasets, paired_test, signed_rank_test
 from topktree.experiments.store import Store, as_text, as_value
@@ -327,6 +327,12 @@ def test_the_page_says_so_if_k_does_not_help(tmp_path: Path, gain: int, words: s
     assert f"5 trees of depth 4: {words}" in page
     assert "of depth 4: it helps" not in page
     assert "* **Boosting**: no. Of 6 cells" in page
+
+
+def test_boosting_of_as_many_trees() -> None:
+    rows = [{"dataset": name, HIST: 0.01, f"{HIST}_p": 0.5} for name in ("car", "tic-tac-toe", "telescope", "a")]
+    assert "has +1.0 points in the mean of 2 datasets" in with_two_classes(rows)  # car has four classes
+    assert with_two_classes(rows[:1]) == ""
 
 
 @pytest.mark.parametrize(

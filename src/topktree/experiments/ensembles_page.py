@@ -15,7 +15,7 @@ from .ensembles_models import ADABOOST, BOOSTING, FOREST, HIST, OURS, PEERS, RAN
 from .ensembles_pictures import DATASETS, GAINS, LEAVES, NAMES, SMALL, TIMES, draw, draw_tuned, geometric_mean
 from .ensembles_summary import SUMMARY, TUNED_SUMMARY, summary, tuned_summary
 from .ensembles_tuned_page import FREE_TITLE, READABLE_TITLE, free, in_short_tuned, readable, what_was_tuned
-from .ensembles_words import answer, clearly, said, verdict
+from .ensembles_words import answer, clearly, said, verdict, with_two_classes
 from .experiment import Experiment, Row, Settings, its_dataset
 from .paired import LEVEL, Comparison, over_datasets
 from .tables import listed, markdown, mean, numbers, only, points, values, where
@@ -280,7 +280,8 @@ def peers(rows: Sequence[Row]) -> str:
                 for (method, k), cells in found.items()
             ]
             text.append(markdown(header, body))
-    return "\n\n".join(text)
+            text.append(with_two_classes(_cell(rows, BOOSTING, WIDE, trees, depth)))
+    return "\n\n".join(part for part in text if part)
 
 
 def what_was_run(rows: Sequence[Row]) -> str:
@@ -339,8 +340,8 @@ def _missing(rows: Sequence[Row]) -> str:
     ]
     return (
         f"a run would have taken more than {limits} s, or a cheaper one of the same dataset and method would, for "
-        f"{len(stopped)} cells (dataset x method x k x depth x trees): {'; '.join(parts)}. Everything else that is not "
-        "finished was not begun."
+        f"{len(stopped)} of the cells (dataset x method x k x depth x trees): {'; '.join(parts)}. Everything else that "
+        "is not finished was not begun."
     )
 
 

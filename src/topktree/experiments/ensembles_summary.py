@@ -62,7 +62,11 @@ def summary(rows: Sequence[Row]) -> list[Row]:
                 of_seeds[row["seed"]] = entry
     return [
         dict(zip(CELL, cell, strict=True))
-        | {"splits": len(entries[cell]), "stopped": len(limits.get(cell, [])), "limit": max(limits.get(cell, [0.0]))}
+        | {
+            "splits": len(entries[cell]),
+            "stopped": len(limits.get(cell, [])),
+            "limit": max(limits.get(cell, []), default=None),
+        }
         | _means(entries[cell], ("test_mean", "train_mean", "leaves", "cpu"))
         | _against(entries[cell], dict(_opponents(cell, entries)), ("gain", *PEERS))
         for cell in sorted(entries)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .ensembles_models import HIST, OURS, PEERS, SKLEARN_TREE, TREE
+from .ensembles_models import BOOSTING, HIST, OURS, PEERS, SKLEARN_TREE, TREE
 from .ensembles_pictures import NAMES, complete, geometric_mean
 from .ensembles_tuned import CANDIDATE, FREE, GREEDY, KS, LEAGUES, READABLE, VALIDATION, methods
-from .ensembles_words import said, verdict
+from .ensembles_words import said, verdict, with_two_classes
 from .experiment import LIMIT, Row
 from .paired import Comparison, over_datasets
 from .tables import listed, markdown, mean, numbers, points, seconds, values, where
@@ -102,7 +102,8 @@ def _against_peers(rows: Sequence[Row], league: str) -> str:
         (NAMES[method], *(_short(over_datasets(where(rows, league=league, method=method), peer)) for peer in PEERS))
         for method in ((TREE, *OURS) if league == READABLE else OURS)
     ]
-    return f"Ours, with k to choose, over scikit-learn's:\n\n{markdown(header, body)}"
+    text = f"Ours, with k to choose, over scikit-learn's:\n\n{markdown(header, body)}"
+    return f"{text}\n\n{with_two_classes(where(rows, league=league, method=BOOSTING))}"
 
 
 def what_was_tuned(rows: Sequence[Row]) -> str:

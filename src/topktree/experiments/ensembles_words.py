@@ -1,13 +1,17 @@
 """Comparisons over datasets in words.
 
-In: a Comparison. Out: parts of sentences.
+In: a Comparison, or rows of a summary. Out: sentences, or parts of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .paired import Comparison
+from .. import datasets
+from .ensembles_models import BOOSTING, HIST
+from .ensembles_pictures import NAMES
+from .experiment import Row
+from .paired import Comparison, over_datasets
 from .tables import listed, points
 
 
@@ -45,3 +49,12 @@ def clearly(compared: Comparison) -> str:
         listed(names) if names else "no dataset" for names in (compared.clearly_ahead, compared.clearly_behind)
     )
     return f"clearly ahead on {ahead}; clearly behind on {behind}"
+
+
+def with_two_classes(rows: Sequence[Row]) -> str:
+    """Boosting where a round of HistGradientBoosting is one tree, and both are as large; nothing without such data."""
+    binary = [row for row in rows if row["dataset"] in datasets.PAPER and datasets.PAPER[row["dataset"]].classes == 2]
+    compared = over_datasets(binary, HIST)
+    if not compared.n:
+        return ""
+    return f"With two classes, where a round is one tree, {NAMES[BOOSTING]} has {said(compared)} over {NAMES[HIST]}."
