@@ -39,7 +39,7 @@ from topktree.experiments.ensembles_models import (
 from topktree.experiments.ensembles_pictures import draw, draw_tuned, line_cells
 from topktree.experiments.ensembles_summary import summary, tuned_summary
 from topktree.experiments.ensembles_tuned import FREE, GREEDY, LEAGUES, READABLE, candidates, inner_split, methods
-from topktree.experiments.ensembles_words import answer, with_two_classes
+from topktree.experiments.ensembles_words import answer, in_a_cell, said, with_two_classes
 from topktree.experiments.experiment import FAILED, FINISHED, TIMEOUT, Row, Settings
 from topktree.experiments.paired import compared, over_datasets, paired_test, signed_rank_test
 from topktree.experiments.store import Store, as_text, as_value
@@ -238,7 +238,10 @@ def test_comparisons_over_datasets() -> None:
     found += [(name, 0.01 + 0.001 * i, None) for i, name in enumerate("fghij")]
     rows = [{"dataset": name, "gain": gain, "gain_p": p} for name, gain, p in found]
     result = over_datasets(rows, "gain")
-    assert (result.n, result.ahead, result.behind) == (9, 7, 1)
+    assert (result.n, result.tested, result.ahead, result.behind) == (9, 4, 7, 1)
+    assert in_a_cell(replace(result, p=0.01)) == "**+1.3** (1, 1)"
+    assert in_a_cell(over_datasets(rows[5:], "gain")) == "+1.2"  # nothing is tested
+    assert "clearly" not in said(over_datasets(rows[5:], "gain"))
     assert (result.clearly_ahead, result.clearly_behind) == (("a",), ("c",))
     values = [0.05, 0.02, -0.01, *(0.01 + 0.001 * i for i in range(5))]
     assert result.p == pytest.approx(wilcoxon(values).pvalue)

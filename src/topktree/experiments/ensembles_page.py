@@ -15,7 +15,7 @@ from .ensembles_models import ADABOOST, BOOSTING, FOREST, HIST, OURS, PEERS, RAN
 from .ensembles_pictures import DATASETS, GAINS, LEAVES, NAMES, SMALL, TIMES, draw, draw_tuned, geometric_mean
 from .ensembles_summary import SUMMARY, TUNED_SUMMARY, summary, tuned_summary
 from .ensembles_tuned_page import FREE_TITLE, READABLE_TITLE, free, in_short_tuned, readable, what_was_tuned
-from .ensembles_words import answer, clearly, said, verdict, with_two_classes
+from .ensembles_words import answer, clearly, in_a_cell, said, verdict, with_two_classes
 from .experiment import Experiment, Row, Settings, its_dataset
 from .paired import LEVEL, Comparison, over_datasets
 from .tables import listed, markdown, mean, numbers, only, points, values, where
@@ -128,8 +128,8 @@ def grid(rows: Sequence[Row]) -> str:
     """A table per method: depth by trees, and where k helps."""
     text = [
         f"Points of test accuracy of k = {WIDE} over k = 1, in the mean over the datasets; in brackets on how many it "
-        "is clearly ahead and clearly behind. **Bold** where it helps or does harm. The number of datasets follows "
-        "where some are missing."
+        "is clearly ahead and clearly behind (nothing where there is but one split). **Bold** where it helps or does "
+        "harm. The number of datasets follows where some are missing."
     ]
     for method in OURS:
         cells = {
@@ -166,12 +166,8 @@ def _trees(n: int) -> str:
 
 
 def _shown(compared: Comparison, most: int) -> str:
-    if not compared.n:
-        return ""
-    gain = points(compared.mean, signed=True)
-    text = f"**{gain}**" if compared.direction else gain
-    text += f" ({len(compared.clearly_ahead)}, {len(compared.clearly_behind)})"
-    return text if compared.n == most else f"{text} on {compared.n}"
+    text = in_a_cell(compared)
+    return f"{text} on {compared.n}" if 0 < compared.n < most else text
 
 
 def by_dataset(rows: Sequence[Row]) -> str:
@@ -191,7 +187,7 @@ def by_dataset(rows: Sequence[Row]) -> str:
     ]
     for method in OURS:
         compared = over_datasets(_cell(rows, method, WIDE, trees, depth), "gain")
-        if compared.n:
+        if compared.tested:
             text.append(f"{_title(method)}: {clearly(compared)}.")
     return "\n\n".join(text)
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from .ensembles_models import BOOSTING, HIST, OURS, PEERS, SKLEARN_TREE, TREE
 from .ensembles_pictures import NAMES, complete, geometric_mean
 from .ensembles_tuned import CANDIDATE, FREE, GREEDY, KS, LEAGUES, READABLE, VALIDATION, methods
-from .ensembles_words import said, verdict, with_two_classes
+from .ensembles_words import in_a_cell, said, verdict, with_two_classes
 from .experiment import LIMIT, Row
-from .paired import Comparison, over_datasets
+from .paired import over_datasets
 from .tables import listed, markdown, mean, numbers, points, seconds, values, where
 
 READABLE_TITLE = "Tuned, and small enough to read"
@@ -77,9 +77,9 @@ def _table(rows: Sequence[Row], league: str) -> str:
                     f"{mean(numbers(of_method, 'trees')):.1f}",
                     f"{geometric_mean(of_method, 'leaves'):.0f}",
                     seconds(geometric_mean(of_method, "cpu")),
-                    _short(over_datasets(of_method, "gain")),
+                    in_a_cell(over_datasets(of_method, "gain")),
                 ]
-                body.append([*line, _short(over_datasets(of_method, TREE))] if league == READABLE else line)
+                body.append([*line, in_a_cell(over_datasets(of_method, TREE))] if league == READABLE else line)
     note = (
         "Accuracy and trees are means over the datasets, leaves (of all trees) and CPU time (of the whole choice) "
         "geometric means. Differences in points, in brackets on how many datasets they are clearly ahead and clearly "
@@ -88,18 +88,10 @@ def _table(rows: Sequence[Row], league: str) -> str:
     return f"{markdown(header, body)}\n\n{note}"
 
 
-def _short(compared: Comparison) -> str:
-    if not compared.n:
-        return ""
-    gain = points(compared.mean, signed=True)
-    text = f"**{gain}**" if compared.direction else gain
-    return f"{text} ({len(compared.clearly_ahead)}, {len(compared.clearly_behind)})"
-
-
 def _against_peers(rows: Sequence[Row], league: str) -> str:
     header = ("over", *(NAMES[peer] for peer in PEERS))
     body = [
-        (NAMES[method], *(_short(over_datasets(where(rows, league=league, method=method), peer)) for peer in PEERS))
+        (NAMES[method], *(in_a_cell(over_datasets(where(rows, league=league, method=method), peer)) for peer in PEERS))
         for method in ((TREE, *OURS) if league == READABLE else OURS)
     ]
     text = f"Ours, with k to choose, over scikit-learn's:\n\n{markdown(header, body)}"

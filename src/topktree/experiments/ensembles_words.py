@@ -30,12 +30,23 @@ def verdict(compared: Comparison) -> str:
 
 def said(compared: Comparison) -> str:
     """The numbers."""
-    text = (
-        f"{points(compared.mean, signed=True)} points in the mean of {compared.n} datasets, ahead on {compared.ahead} "
-        f"(clearly on {len(compared.clearly_ahead)}), behind on {compared.behind} (clearly on "
-        f"{len(compared.clearly_behind)})"
-    )
+    ahead, behind = str(compared.ahead), str(compared.behind)
+    if compared.tested:
+        ahead += f" (clearly on {len(compared.clearly_ahead)})"
+        behind += f" (clearly on {len(compared.clearly_behind)})"
+    text = f"{points(compared.mean, signed=True)} points in the mean of {compared.n} datasets, ahead on {ahead}"
+    text += f", behind on {behind}"
     return text if compared.p is None else f"{text}, {p_value(compared.p)}"
+
+
+def in_a_cell(compared: Comparison) -> str:
+    """The mean, bold where the datasets agree, and on how many it is clear, if there are tests."""
+    if not compared.n:
+        return ""
+    gain = points(compared.mean, signed=True)
+    text = f"**{gain}**" if compared.direction else gain
+    clear = f" ({len(compared.clearly_ahead)}, {len(compared.clearly_behind)})"
+    return text + clear if compared.tested else text
 
 
 def p_value(p: float) -> str:

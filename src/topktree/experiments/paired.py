@@ -48,6 +48,7 @@ class Comparison:
     """Differences on many datasets."""
 
     n: int
+    tested: int  # datasets with more than one split
     mean: float
     ahead: int
     behind: int
@@ -69,6 +70,7 @@ def over_datasets(rows: Sequence[Row], name: str) -> Comparison:
     up, down = ([row for row in found if sign * row[name] > ROUNDING] for sign in (1, -1))
     return Comparison(
         n=len(found),
+        tested=sum(row[f"{name}_p"] is not None for row in found),
         mean=fmean(row[name] for row in found) if found else 0.0,
         ahead=len(up),
         behind=len(down),
