@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from messy import cases, queries
 from problems import label
+from scipy.sparse import csr_matrix
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -308,6 +309,24 @@ def test_validation_of_few_rows():
     boosting = TopKBoostingClassifier(3, n_iter_no_change=1, validation_fraction=0.34, random_state=1)
     with pytest.raises(ValueError, match="validation_fraction must leave rows"):
         boosting.set_params(validation_fraction=0.999).fit(X, y)
+
+
+@pytest.mark.parametrize("change", ["sparse", "3d", "empty", "fewer rows", "more rows"])
+def test_validation_says_what_is_wrong_with_the_table(change):
+    X, y = noisy()
+    changes = {
+        "sparse": lambda: csr_matrix(X),
+        "3d": lambda: X[None],
+        "empty": lambda: X[:0],
+        "fewer rows": lambda: X[:-1],
+        "more rows": lambda: np.vstack([X, X]),
+    }
+    odd, labels = changes[change](), y[:0] if change == "empty" else y
+    with pytest.raises((TypeError, ValueError)) as without:
+        TopKBoostingClassifier(2).fit(odd, labels)
+    with pytest.raises(type(without.value)) as validated:
+        TopKBoostingClassifier(2, n_iter_no_change=1).fit(odd, labels)
+    assert str(validated.value) == str(without.value)
 
 
 # Stages.

@@ -5,6 +5,7 @@ In: the user's table. Out: training data of the other rows, and a `Validation` t
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,7 @@ def hold_out(
     if fraction is None:
         return prepare(estimator, X, y, sample_weight), None
     labels = read_labels(estimator, y)
-    n_rows = len(labels)
+    n_rows = read_table(copy(estimator), X, reset=True).n_rows  # before rows are taken: it says what X must be
     classes, indices = number_labels(labels, n_rows)
     weights = read_weights(sample_weight, n_rows)
     train, test = _split(indices, fraction, estimator.random_state)
