@@ -368,6 +368,37 @@ def test_trees_that_were_put_in_have_no_votes_out_of_bag():
     assert np.isfinite(forest.oob_decision_function_).all()
 
 
+@pytest.mark.parametrize("labels", [[b"no", b"yes"], ["2020-01-01", "2021-01-01"]])
+def test_all_labels_can_be_judged_out_of_bag(labels):
+    X, y = noisy()
+    labels = np.array(labels, dtype="S" if isinstance(labels[0], bytes) else "datetime64[D]")
+    options = {"max_depth": 2, "oob_score": True, "random_state": 0}
+    forest = TopKForestClassifier(30, **options).fit(X, labels[y])
+    assert forest.oob_score_ == TopKForestClassifier(30, **options).fit(X, y).oob_score_
+
+
+@pytest.mark.parametrize("before", ["all rows", "larger samples", "other rows", "put in", "put in and loaded"])
+def test_trees_that_may_have_seen_a_row_have_no_votes_out_of_bag(before, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 4)), rng.integers(0, 2, 300)  # nothing to be learnt but the rows themselves
+    options = {"k": 1, "max_depth": 20, "warm_start": True, "random_state": 0}
+    if before.startswith("put in"):
+        forest = TopKForestClassifier.of_trees([TopKTreeClassifier(k=1, max_depth=20).fit(X, y)] * 20)
+    elif before == "other rows":
+        forest = TopKForestClassifier(20, **options).fit(np.vstack([X, X[::-1]]), np.append(y, y[::-1]))
+    else:
+        how = {"bootstrap": False} if before == "all rows" else {"max_samples": 2000}
+        forest = TopKForestClassifier(20, **options, **how).fit(X, y)
+    if before == "put in and loaded":
+        forest.save(tmp_path / "forest.json")
+        forest = load(tmp_path / "forest.json")
+    later = {"n_estimators": 50, "bootstrap": True, "max_samples": None, "oob_score": True}
+    forest.set_params(**options, **later).fit(X, y)
+    assert forest.oob_score_ < 0.7
+    forest.save(tmp_path / "forest.json")
+    assert load(tmp_path / "forest.json").set_params(n_estimators=80).fit(X, y).oob_score_ < 0.7
+
+
 def test_trees_added_by_and_by_vote_for_rows_that_they_have_not_seen(tmp_path):
     """Two trees are put in, then three are drawn, then five, from a file in between."""
     X, y = noisy()

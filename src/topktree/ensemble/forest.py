@@ -17,7 +17,6 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -400,7 +399,7 @@ memory_limit, min_weight_fraction_leaf
         if not judged.all():
             text = f"{np.count_nonzero(~judged)} of {len(judged)} rows are in the sample of every tree: they have no"
             warnings.warn(f"{text} oob_decision_function_; more trees leave fewer of them", UserWarning, stacklevel=3)
-        metric = self.oob_score if callable(self.oob_score) else accuracy_score
+        metric = self.oob_score if callable(self.oob_score) else _accuracy
         predicted = training.classes[np.argmax(means[judged], axis=1)]
         self.oob_score_ = float(metric(training.classes[training.y[judged]], predicted)) if judged.any() else np.nan
         self.oob_decision_function_ = training.for_all_rows(means)
@@ -419,6 +418,11 @@ def restore_forest(saved: SavedEnsemble) -> TopKForestClassifier:
     if saved.oob_score is not None:
         forest.oob_score_ = saved.oob_score
     return forest
+
+
+def _accuracy(labels: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Of all labels that `fit` takes, which scikit-learn's own function does not allow."""
+    return float(np.mean(labels == predicted))
 
 
 def _same_data(
