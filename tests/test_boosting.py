@@ -329,6 +329,26 @@ def test_validation_says_what_is_wrong_with_the_table(change):
     assert str(validated.value) == str(without.value)
 
 
+@pytest.mark.parametrize("learning_rate", [5e-324, 1e-300, 1e-12, 1e6, 1e300, 1.7e308])
+def test_extreme_learning_rates(learning_rate):
+    X, y = noisy(n_classes=3)
+    boosting = TopKBoostingClassifier(8, max_depth=2, learning_rate=learning_rate).fit(X, y)
+    assert np.isfinite(boosting.estimator_weights_).all()
+    assert np.isfinite(boosting.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("weight", "class_weight"),
+    [(5e-324, None), (1e-300, None), (1e300, None), (1e-300, {0: 1e-300, 1: 1}), (1e300, {0: 1e-300, 1: 1})],
+)
+def test_extreme_weights(weight, class_weight):
+    X, y = noisy()
+    boosting = TopKBoostingClassifier(3, class_weight=class_weight).fit(X, y, np.full(len(y), weight))
+    usual = TopKBoostingClassifier(3, class_weight=class_weight).fit(X, y)
+    np.testing.assert_array_equal(boosting[0].predict(X), usual[0].predict(X))
+    assert all(np.isfinite(tree.predict_proba(X)).all() for tree in boosting)
+
+
 # Stages.
 
 

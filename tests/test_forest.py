@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from topktree import TopKForestClassifier, TopKTreeClassifier, load
+from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, load
 from topktree._parallel import MAX_THREADS
 from topktree.ensemble.drawing import RowDraw, draw_rows, n_features
 from topktree.ensemble.growing import shared_data
@@ -375,6 +375,14 @@ def test_all_labels_can_be_judged_out_of_bag(labels):
     options = {"max_depth": 2, "oob_score": True, "random_state": 0}
     forest = TopKForestClassifier(30, **options).fit(X, labels[y])
     assert forest.oob_score_ == TopKForestClassifier(30, **options).fit(X, y).oob_score_
+
+
+@pytest.mark.parametrize("kind", [TopKTreeClassifier, TopKForestClassifier, TopKBoostingClassifier])
+@pytest.mark.parametrize("size", [1e-200, 1e300])
+def test_weights_whose_product_no_float_holds(kind, size):
+    X, y = noisy()
+    with pytest.raises(ValueError, match="sample_weight times class_weight must be finite and > 0, got up to 1e"):
+        kind(class_weight={0: size, 1: size}).fit(X, y, np.full(len(y), size))
 
 
 @pytest.mark.parametrize("before", ["all rows", "larger samples", "other rows", "put in", "put in and loaded"])

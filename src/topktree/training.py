@@ -161,6 +161,7 @@ def _validate(
     class_weight = class_weights(estimator.class_weight, classes)
     has_weight = None if row_weights is None else row_weights > 0
     if isinstance(class_weight, np.ndarray):
+        _check_product(float(class_weight.max()), table.n_rows if row_weights is None else float(row_weights.sum()))
         has_weight = (class_weight[indices] > 0) & (True if has_weight is None else has_weight)
         class_weight = np.where(class_weight > 0, class_weight, 1.0)  # of classes without rows
     present = np.arange(len(classes))
@@ -199,6 +200,13 @@ def _binarize(
     columns = make_columns(training.features, thresholds)
     columns = columns.take(~find_redundant(encoded, columns))
     return pack(encoded, columns), columns
+
+
+def _check_product(class_weight: float, total: float) -> None:
+    """The largest class weight and the sum of the rows' must have a product that a float can hold."""
+    if class_weight > 0 and not 0 < class_weight * total < math.inf:
+        allowed = "sample_weight times class_weight must be finite and > 0"
+        raise ValueError(f"{allowed}, got up to {class_weight} and a sum of {total}")
 
 
 def check_classes(present: NDArray[Any]) -> None:

@@ -38,6 +38,9 @@ from .validation import Validation, hold_out
 # Why boosting ended, beside the time limit.
 ALL_TREES, PERFECT, USELESS, EARLY = "n_estimators", "perfect_tree", "useless_tree", "early_stopping"
 
+# Of a row that has any, so that its logarithm is finite and what a search makes of it is not zero.
+LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True, eq=False)
 class Round:
@@ -423,12 +426,12 @@ def initial_weights(training: Training) -> FloatArray:
     """What the user says that rows weigh."""
     weights = np.ones(len(training.y)) if training.sample_weight is None else training.sample_weight
     if training.class_weight is None:
-        return weights
+        return np.maximum(weights, LEAST_WEIGHT)
     by_class = training.class_weight
     if isinstance(by_class, str):
         totals = np.bincount(training.y, weights, len(training.classes)).astype(np.float64)
         by_class = inverse_totals(totals) * totals.sum() / np.count_nonzero(totals)
-    return np.asarray(weights * by_class[training.y])
+    return np.maximum(weights * by_class[training.y], LEAST_WEIGHT)
 
 
 def _view(weights: FloatArray, total: float) -> View:

@@ -21,6 +21,8 @@ DIGITS = 3
 ROUNDING = 1e-9
 # Of a weight's logarithm below that of the heaviest one: what exp makes of it is > 0.
 LOWEST_LOGARITHM = -700.0
+# What votes may be, whatever the learning rate: their sums are finite and > 0.
+LEAST_VOTE, MOST_VOTE = 1e-300, 1e300
 
 
 class Weights:
@@ -51,7 +53,8 @@ def is_useless(error: float, n_classes: int) -> bool:
 
 def vote_of(error: float, n_classes: int, learning_rate: float) -> float:
     """The weight of a tree's vote: > 0 for the errors of trees that are of use and not perfect."""
-    return learning_rate * (math.log1p(-error) - math.log(error) + math.log(n_classes - 1))
+    vote = float(learning_rate) * (math.log1p(-error) - math.log(error) + math.log(n_classes - 1))
+    return min(max(vote, LEAST_VOTE), MOST_VOTE)
 
 
 def few_digits(weights: FloatArray) -> FloatArray:
