@@ -26,8 +26,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, load
 from topktree._parallel import MAX_THREADS
+from topktree.ensemble import forest as forest_module
 from topktree.ensemble.drawing import RowDraw, draw_rows, n_features
-from topktree.ensemble.growing import shared_data
+from topktree.ensemble.growing import grow, shared_data
 from topktree.training import prepare
 
 few = settings(max_examples=40, deadline=None)
@@ -385,6 +386,27 @@ def test_weights_whose_product_no_float_holds(kind, size):
         kind(class_weight={0: size, 1: size}).fit(X, y, np.full(len(y), size))
 
 
+@pytest.mark.parametrize("max_samples", [2**24 + 1, 10**30])
+def test_samples_that_are_too_large(max_samples):
+    X, y = noisy()
+    with pytest.raises(ValueError, match=f"max_samples must be .* at most {2**24}, .*got {max_samples}"):
+        TopKForestClassifier(1, max_samples=max_samples).fit(X, y)
+
+
+@pytest.mark.parametrize("n_estimators", [1, 3])
+def test_no_more_threads_than_are_of_use(n_estimators, monkeypatch):
+    X, y = noisy()
+    asked = []
+    real = forest_module.in_parallel
+    monkeypatch.setattr(
+        forest_module, "in_parallel", lambda calls, n, *a, **b: asked.append(n) or real(calls, n, *a, **b)
+    )
+    monkeypatch.setattr(forest_module, "grow", lambda *args: asked.append(args[-1].threads) or grow(*args))
+    TopKForestClassifier(n_estimators, n_jobs=1000, random_state=0).fit(X, y)
+    assert asked[0] == n_estimators
+    assert max(asked[1:]) <= MAX_THREADS
+
+
 @pytest.mark.parametrize("before", ["all rows", "larger samples", "other rows", "put in", "put in and loaded"])
 def test_trees_that_may_have_seen_a_row_have_no_votes_out_of_bag(before, tmp_path):
     rng = np.random.default_rng(0)
@@ -440,7 +462,7 @@ def test_trees_that_drew_otherwise_have_no_vote(earlier):
 def test_trees_that_do_not_go_together():
     X, y = noisy()
     tree = TopKTreeClassifier(max_depth=2).fit(X, y)
-    for others in ([], [tree, 5], [X]):
+    for others in ([], [tree, 5], [X], None, tree, 5):
         with pytest.raises(ValueError, match="trees must be at least one fitted TopKTreeClassifier"):
             TopKForestClassifier.of_trees(others)
     with pytest.raises(NotFittedError):

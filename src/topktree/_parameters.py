@@ -140,12 +140,15 @@ def check_random_state(random_state: Any) -> None:
         raise ValueError(f"random_state must be {allowed}, got {random_state!r}") from None
 
 
-def check_samples(name: str, value: Any) -> None:
-    """An int >= 1, a fraction in (0, 1], or None."""
-    if value is None or (is_int(value) and value >= 1):
-        return
-    if is_int(value) or not is_number(value) or not 0 < value <= 1:
-        raise ValueError(f"{name} must be an int >= 1, a fraction in (0, 1] or None, got {value!r}")
+def check_samples(name: str, value: Any, most: int | None = None) -> None:
+    """An int >= 1, a fraction in (0, 1], or None; an int of at most `most` if that is known."""
+    if is_int(value):
+        good = value >= 1 and (most is None or value <= most)
+    else:
+        good = value is None or (is_number(value) and 0 < value <= 1)
+    if not good:
+        allowed = f"an int >= 1{'' if most is None else f' and at most {most}'}, a fraction in (0, 1] or None"
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
 
 def check_max_features(name: str, value: Any, n_features: int | None = None) -> None:

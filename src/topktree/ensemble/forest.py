@@ -27,12 +27,12 @@ from .._interruptible import Cancelled
 from .._parallel import in_parallel, share, threads_per_call
 from .._problem import FloatArray, ScoreFunction
 from .._progress import CountLine
-from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
+from ..classifier import MAX_THREADS, TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from ..model_file import FOREST, SavedEnsemble
 from ..table import Feature, encode
 from ..training import TrainingData, prepare
-from .drawing import Drawing, draw_rows, n_features
+from .drawing import MAX_REPEATED, Drawing, draw_rows, n_features
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares
 from .growing import Grown, SharedData, grow, limits_of, share_of_time, shared_data
@@ -61,8 +61,9 @@ class TopKForestClassifier(FittedEnsemble):
         Whether every tree has a sample of the rows, drawn with replacement and with `sample_weight` as their chances;
         if not, all trees have all rows.
     max_samples : int, float or None, default=None
-        Rows of a sample: a number, or a fraction of all. None: as many as there are; where `sample_weight` has whole
-        numbers (which sum up to at most 2**24), as many as they sum up to, as if rows were there that often.
+        Rows of a sample: a number, which is at most that of all rows or 2**24, or a fraction of all. None: as many as
+        there are; where `sample_weight` has whole numbers (which sum up to at most 2**24), as many as they sum up to,
+        as if rows were there that often.
     max_features : {"sqrt", "log2"}, int, float or None, default=None
         Features that are drawn at every node, out of those that can split it: only their columns are candidates. A
         number, a fraction of all, or the square root or logarithm of their number. None: all.
@@ -187,8 +188,8 @@ memory_limit, min_weight_fraction_leaf
         >>> len(TopKForestClassifier.of_trees(trees))
         3
         """
-        trees = list(trees)
-        if not trees or not all(isinstance(tree, TopKTreeClassifier) for tree in trees):
+        trees = list(trees) if hasattr(trees, "__getitem__") or hasattr(trees, "__iter__") else trees
+        if not isinstance(trees, list) or not trees or not all(isinstance(t, TopKTreeClassifier) for t in trees):
             raise ValueError(f"trees must be at least one fitted TopKTreeClassifier, got {trees!r}")
         for tree in trees:
             check_is_fitted(tree)
@@ -346,6 +347,7 @@ memory_limit, min_weight_fraction_leaf
         if not self._kept_trees() or self._seed is None:
             self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
         n_all = len(data.features)
+        _parameters.check_samples("max_samples", self.max_samples, max(len(data.y), MAX_REPEATED))
         for name in ("max_features", "max_features_per_tree"):
             _parameters.check_max_features(name, getattr(self, name), n_all)
         return Drawing(
@@ -456,6 +458,7 @@ def _grow_all(
     """The trees with these numbers, in their order; with the leaves of all rows if these are needed."""
     threads = threads_per_call(n_jobs, len(numbers))
     at_once = min(max(1, int(joblib.effective_n_jobs(n_jobs))), max(1, len(numbers)))
+    n_jobs = n_jobs if n_jobs is None else min(n_jobs, max(1, len(numbers)))  # joblib starts as many as it is told
     tree, shared, drawn = share([template, data, drawing], n_jobs)
     calls = (
         joblib.delayed(grow_one)(tree, shared, drawn, i, limits, threads, min(1.0, at_once / left), with_leaves)
