@@ -215,7 +215,7 @@ def test_predict_command(files):
     np.testing.assert_allclose(out[["proba_high", "proba_low"]], model.predict_proba(X))
     result = run("predict", folder / "model.json", folder / "rows.csv", "--rule")
     assert result.exit_code == 2
-    assert "--rule: is for models of one tree, this one has 3" in result.stderr
+    assert "--rule: is for a model that is one tree, this is an ensemble of 3" in result.stderr
 
 
 def test_show_command(files):
@@ -229,7 +229,7 @@ def test_show_command(files):
     for form in ("sql", "dot", "rules"):
         result = run("show", folder / "model.json", "--format", form)
         assert result.exit_code == 2
-        assert "is for models of one tree, this one has 3" in result.stderr
+        assert "is for a model that is one tree, this is an ensemble of 3" in result.stderr
 
 
 # Other tools.

@@ -88,7 +88,7 @@ def _predictions(classifier: Model, X: pd.DataFrame, column: str, proba: bool, r
 def _rules(classifier: Model, X: pd.DataFrame) -> Any:
     """The rule of each row's leaf."""
     if not isinstance(classifier, TopKTreeClassifier):
-        raise Mistake(f"--rule: is for models of one tree, this one has {len(classifier)}")
+        raise Mistake(f"--rule: is for a model that is one tree, this is an ensemble of {len(classifier)}")
     words = np.full(classifier.tree_.node_count, "", dtype=object)
     for leaf, conditions in rules(classifier._model(None, None)):
         words[leaf] = one_line(rule_text(conditions))

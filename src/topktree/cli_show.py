@@ -69,9 +69,8 @@ def _ensemble_text(ensemble: TopKForestClassifier | TopKBoostingClassifier, form
     if form == "json":
         return json.dumps(ensemble.export_dict(), indent=1, allow_nan=False)
     if form != "text":
-        raise Mistake(
-            f"--format {form}: is for models of one tree, this one has {len(ensemble)}: text and json show all"
-        )
+        allowed = "is for a model that is one tree"
+        raise Mistake(f"--format {form}: {allowed}, this is an ensemble of {len(ensemble)}: text and json show all")
     kind = "forest" if isinstance(ensemble, TopKForestClassifier) else "boosting"
     leaves = counted(ensemble.get_n_leaves(), "leaf", "leaves")
     heading = f"{kind} of {counted(len(ensemble), 'tree')}, {leaves} in all; k = {_parameters.k_text(ensemble.k)}"
