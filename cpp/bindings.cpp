@@ -258,6 +258,9 @@ nb::list near_optimal(const Problem& problem, std::size_t n, double epsilon, boo
     }
     nb::list trees;
     for (topk::Solution& solution : solutions) {
+        if (PyErr_CheckSignals() != 0) {  // there may be a hundred thousand of them, and Ctrl-C
+            throw nb::python_error();
+        }
         trees.append(to_dict(std::move(solution), problem.n_classes()));
     }
     return trees;
