@@ -289,7 +289,8 @@ class TopKTreeClassifier(FittedTree):
         A classifier that was fitted knows its rows, as bits of the columns, if these are no more than 16 MiB. One
         that was loaded, copied, pruned or chosen by cross-validation does not; then pass `X` and `y`, which also
         works without a fit. The classifier itself stays as it is, and `verbose` is ignored. `time_limit` is for the
-        whole call: when time is up, the trees known by then are returned, and `complete` is false.
+        search: when time is up, the trees known by then are returned, and `complete` is false. To make classifiers of
+        them comes on top, and takes longer than the search if there are many thousands.
 
         Examples
         --------
