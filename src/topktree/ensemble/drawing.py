@@ -29,6 +29,7 @@ class RowDraw:
     order: IntArray  # (n,), rows by the hash of their content
     ends: IntArray  # (n,), of each row's range of the numbers that are drawn, in that order
     n_draws: int
+    mark: int  # of the rows and their weights, in any order
 
     def counts(self, random: np.random.RandomState) -> FloatArray:
         """How often each row is drawn, (n,)."""
@@ -83,8 +84,10 @@ def draw_rows(data: SharedData, weights: FloatArray | None, max_samples: int | f
         numbers, n_rows = weights.astype(np.int64), int(weights.sum())
     elif weights is not None:
         numbers = integer_weights(weights)[0]
-    order = np.lexsort((numbers, hash_rows(data.rows, data.y)))  # of equal rows the lighter one first
-    return RowDraw(order, np.cumsum(numbers[order]), n_draws(max_samples, n_rows))
+    hashes = hash_rows(data.rows, data.y)
+    order = np.lexsort((numbers, hashes))  # of equal rows the lighter one first
+    mark = int((hashes * numbers.astype(np.uint64)).sum(dtype=np.uint64))
+    return RowDraw(order, np.cumsum(numbers[order]), n_draws(max_samples, n_rows), mark)
 
 
 def n_draws(max_samples: int | float | None, n_rows: int) -> int:

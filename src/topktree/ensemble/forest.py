@@ -27,7 +27,7 @@ from .._interruptible import Cancelled
 from .._parallel import in_parallel, share, threads_per_call
 from .._problem import FloatArray, ScoreFunction
 from .._progress import CountLine
-from ..classifier import MAX_THREADS, TopKTreeClassifier, restore_parameters, restored_on_error
+from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from ..model_file import FOREST, SavedEnsemble
 from ..table import Feature, encode
@@ -41,6 +41,9 @@ from .sklearn_ensemble import to_random_forest
 
 # Of the seeds that the trees' own seeds come from.
 _SEEDS = 2**32
+
+# Which rows trees of a file were drawn from is not known: it is taken for granted that they are the same.
+FROM_FILE = "file"
 
 
 class TopKForestClassifier(FittedEnsemble):
@@ -123,7 +126,7 @@ memory_limit, min_weight_fraction_leaf
     """
 
     _seed: int | None = None  # that the draws come from
-    _sampling: Any = None  # how rows were drawn
+    _sampling: tuple[int, int] | str | None = None  # what rows were drawn from, and how many; None: they were not
     _n_foreign: int = 0  # the first so many trees did not draw their rows by these
 
     def __init__(
@@ -202,7 +205,6 @@ memory_limit, min_weight_fraction_leaf
         copy_names(first, forest)
         forest._become(trees, first.classes_, _common([tree.features_ for tree in trees]))
         forest._n_foreign = len(trees)
-        forest._sampling = (False, None)
         return forest
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -343,7 +345,8 @@ memory_limit, min_weight_fraction_leaf
         return _common([self.features_, training.features])
 
     def _drawing(self, data: SharedData, weights: FloatArray | None) -> Drawing:
-        self._n_foreign = self._count_foreign()
+        rows = draw_rows(data, weights, self.max_samples) if self.bootstrap else None
+        self._n_foreign = self._count_foreign(None if rows is None else (rows.mark, rows.n_draws))
         if not self._kept_trees() or self._seed is None:
             self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
         n_all = len(data.features)
@@ -352,19 +355,19 @@ memory_limit, min_weight_fraction_leaf
             _parameters.check_max_features(name, getattr(self, name), n_all)
         return Drawing(
             seed=self._seed,
-            rows=draw_rows(data, weights, self.max_samples) if self.bootstrap else None,
+            rows=rows,
             weight=weights,
             n_tree_features=n_features(self.max_features_per_tree, n_all),
             n_node_features=n_features(self.max_features, n_all),
             column_feature=data.columns.feature,
         )
 
-    def _count_foreign(self) -> int:
-        """Of the trees that are there: those that were put in, or all if rows are drawn otherwise than for them."""
-        n_kept, sampling = len(self._kept_trees()), (self.bootstrap, self.max_samples)
-        same = n_kept == 0 or sampling == self._sampling
+    def _count_foreign(self, sampling: tuple[int, int] | None) -> int:
+        """Of the trees that are there: those that were put in, or all if these are not the draws that they had."""
+        n_kept = len(self._kept_trees())
+        known = self._sampling in (sampling, FROM_FILE)
         self._sampling = sampling
-        return min(self._n_foreign, n_kept) if same else n_kept
+        return min(self._n_foreign, n_kept) if known else n_kept
 
     def _collect(
         self, grown: Iterator[Grown], drawing: Drawing, votes: OutOfBag | None, data: SharedData
@@ -416,7 +419,7 @@ def restore_forest(saved: SavedEnsemble) -> TopKForestClassifier:
     restore_trees(forest, saved)
     forest._seed = saved.seed
     forest._n_foreign = saved.n_foreign
-    forest._sampling = (forest.bootstrap, forest.max_samples)
+    forest._sampling = FROM_FILE
     if saved.oob_score is not None:
         forest.oob_score_ = saved.oob_score
     return forest
