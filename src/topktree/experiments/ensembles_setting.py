@@ -1,0 +1,75 @@
+"""The part of ensembles.md on what was run, and what was not.
+
+In: the summary of `ensembles`. Out: Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .ensembles import ALL_SIZES, DEPTHS, KS, PROBES, SIZES
+from .ensembles_models import OURS, PEERS
+from .ensembles_pictures import NAMES
+from .experiment import Row, Settings
+from .tables import listed, markdown, numbers, values, where
+
+
+def what_was_run(rows: Sequence[Row]) -> str:
+    """The setting, and what is missing."""
+    names = values(rows, "dataset")
+    most = max(row["splits"] for row in rows)
+    fixed = [name for name in names if max(row["splits"] for row in where(rows, dataset=name)) == 1 < most]
+    lines = [
+        f"{len(names)} datasets, the paper's that are at hand, up to {most} splits each"
+        + (f" ({listed(fixed)} have one, fixed)" if fixed else "")
+        + ". Tables as they are: thresholds come from the training rows; categories are categories for ours and for "
+        "HistGradientBoosting, a column each for scikit-learn's other models.",
+        f"* **Ours**: k in {_list(KS)}, depth in {_list(DEPTHS)}; forests with all features or, at every node, the "
+        "square root of their number; boosting as it is.",
+        "* **scikit-learn's**: default parameters but for trees and depth; HistGradientBoosting without early "
+        "stopping.",
+        f"* **Sizes**: fits of {' and '.join(map(str, SIZES))} trees give those of {_list(ALL_SIZES)}: the first trees "
+        "of a forest are the forest of so many trees, and boosting likewise. Boosting that ends early stays as it is.",
+        "* **Time**: CPU seconds of a fit on one thread. Two fits are measured, of "
+        f"{', or of '.join(f'{probe} and {trees}' for trees, probe in PROBES.items())} trees; the sizes between are on "
+        "the line through both.",
+        f"* **Missing**: {_missing(rows)}",
+    ]
+    return "\n".join([lines[0], "", *lines[1:], "", _done(rows)])
+
+
+def _list(found: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in found)
+
+
+def _done(rows: Sequence[Row]) -> str:
+    """How many of the runs there are, by depth and trees."""
+    splits = {name: max(row["splits"] for row in where(rows, dataset=name)) for name in values(rows, "dataset")}
+    planned = sum(n if n == 1 else Settings().splits for n in splits.values()) * (len(OURS) * len(KS) + len(PEERS))
+    header = ("finished, of all runs", *(f"depth {depth}" for depth in DEPTHS))
+    body = [
+        (
+            f"{trees} trees",
+            *(f"{sum(numbers(where(rows, trees=trees, depth=d), 'splits')) / planned:.0%}" for d in DEPTHS),
+        )
+        for trees in SIZES
+    ]
+    return markdown(header, body)
+
+
+def _missing(rows: Sequence[Row]) -> str:
+    """Cells that the limit came first in."""
+    stopped = [row for row in rows if row["stopped"] and row["trees"] in SIZES]
+    if not stopped:
+        return "nothing was stopped by the limit; what is not finished was not begun."
+    limits = " or ".join(f"{limit:g}" for limit in sorted(set(numbers(stopped, "limit"))))
+    parts = [
+        f"{NAMES[method]} {len(of_method)} ({listed(values(of_method, 'dataset'))})"
+        for method in (*OURS, *PEERS)
+        if (of_method := where(stopped, method=method))
+    ]
+    return (
+        f"a run would have taken more than {limits} s, or a cheaper one of the same dataset and method would, for "
+        f"{len(stopped)} of the cells (dataset x method x k x depth x trees): {'; '.join(parts)}. Everything else that "
+        "is not finished was not begun."
+    )
