@@ -5,7 +5,7 @@
 PYTHON ?= python3
 PYTEST ?=
 BENCH ?=
-DIST_TESTS ?= $(patsubst %,tests/test_%.py,package classifier table tree export penalty_path monsters)
+DIST_TESTS ?= $(patsubst %,tests/test_%.py,package classifier table tree export monsters)
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -35,7 +35,7 @@ bench: $(VENV)/installed $(VENV)/bench-tools
 
 sanitize: $(VENV)/build-tools
 	@$(call cpp_tests,address,Debug,address$(comma)undefined)
-	@$(call cpp_tests,thread,Debug,thread,-R 'search|near_optimal|shared_rows|thread_pool|cache')
+	@$(call cpp_tests,thread,Debug,thread,-R '$(subst $(space),|,$(THREADED))',--target $(THREADED))
 
 lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/dask-tools
 	@$(TOOLS) ruff check
@@ -75,14 +75,16 @@ clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 comma := ,
+space := $(subst ,, )
+THREADED := test_search test_search_stop test_near_optimal test_shared_rows test_thread_pool test_cache
 
-# $(call cpp_tests,folder,build type,sanitizers,which): configure, build and run the C++ tests in build/<folder>. Only
+# $(call cpp_tests,folder,build type,sanitizers,which,targets): configure, build and run the C++ tests in build/<folder>. Only
 # some of them have threads.
 define cpp_tests
 export $(TOOLS) && dir=build/$(1) && mkdir -p $$dir \
 && cmake -S . -B $$dir -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTOPKTREE_TESTS=ON -DTOPKTREE_WERROR=ON -DTOPKTREE_SANITIZE=$(3) > $$dir/configure.log \
 || { cat $$dir/configure.log; exit 1; }; \
-cmake --build $$dir && cd $$dir && ctest --output-on-failure --parallel 2 $(4)
+cmake --build $$dir $(5) && cd $$dir && ctest --output-on-failure --parallel 2 $(4)
 endef
 
 # All tests: those that disturb nobody side by side, the others one after the other. With arguments of the caller's, which

@@ -21,15 +21,14 @@ from topktree.ensemble.growing import grow
 from topktree.ensemble.rounds import DIGITS, RANGE_BITS, Weights, error_rate, few_digits, is_useless, shares_of, vote_of
 from topktree.ensemble.validation import Validation, hold_out
 
-few = settings(max_examples=40, deadline=None)
-many = settings(max_examples=300, deadline=None)
+few = settings(max_examples=20, deadline=None)
+many = settings(max_examples=100, deadline=None)
 
 
 @parametrize_with_checks(
     [
         TopKBoostingClassifier(n_estimators=3),
-        TopKBoostingClassifier(n_estimators=4, learning_rate=0.5, class_weight="balanced", n_jobs=2),
-        TopKBoostingClassifier(n_estimators=3, k=2, max_depth=1, criterion="gini"),
+        TopKBoostingClassifier(n_estimators=3, k=2, max_depth=1, learning_rate=0.5, class_weight="balanced"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

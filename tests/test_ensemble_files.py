@@ -22,7 +22,7 @@ from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClass
 from topktree.cli import main
 from topktree.model_file import _checksum
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=20, deadline=None)
 KINDS = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}
 
 

@@ -31,15 +31,14 @@ from topktree.ensemble.drawing import RowDraw, draw_rows, n_features
 from topktree.ensemble.growing import grow, shared_data
 from topktree.training import prepare
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=20, deadline=None)
 PLAIN = {"bootstrap": False, "max_features": None}
 
 
 @parametrize_with_checks(
     [
         TopKForestClassifier(n_estimators=3),
-        TopKForestClassifier(n_estimators=3, max_features="sqrt", max_features_per_tree=0.5, n_jobs=2),
-        TopKForestClassifier(n_estimators=2, bootstrap=False, max_features=1, warm_start=True, class_weight="balanced"),
+        TopKForestClassifier(n_estimators=2, max_features="sqrt", max_features_per_tree=0.5, class_weight="balanced"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

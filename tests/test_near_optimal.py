@@ -35,8 +35,8 @@ from topktree import TopKTreeClassifier, TopKTreeClassifierCV, _engine, _referen
 from topktree.near_optimal import NearOptimalTrees
 from topktree.tree import Tree
 
-some = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+some = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 wishes = st.builds(
     _engine.NearOptimalWishes,

@@ -23,8 +23,8 @@ from problems import (
 from topktree import _engine, _reference
 from topktree._problem import FeatureDraw
 
-some = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+some = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 seeds = st.integers(0, 2**32 - 1)
 
 
