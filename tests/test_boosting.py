@@ -28,7 +28,7 @@ many = settings(max_examples=100, deadline=None)
 @parametrize_with_checks(
     [
         TopKBoostingClassifier(n_estimators=3),
-        TopKBoostingClassifier(n_estimators=3, k=2, max_depth=1, learning_rate=0.5, class_weight="balanced"),
+        TopKBoostingClassifier(n_estimators=4, learning_rate=0.5, class_weight="balanced", n_jobs=2),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
