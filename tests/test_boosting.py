@@ -18,7 +18,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from topktree import TopKBoostingClassifier, TopKTreeClassifier, _engine, datasets
 from topktree.ensemble import rounds
 from topktree.ensemble.growing import grow
-from topktree.ensemble.rounds import DIGITS, RANGE_BITS, Weights, error_rate, few_digits, is_useless, shares_of, vote_of
+from topktree.ensemble.rounds import (
+    DIGITS,
+    MANY,
+    RANGE_BITS,
+    Weights,
+    error_rate,
+    few_digits,
+    is_useless,
+    search_weights,
+    shares_of,
+    vote_of,
+)
 from topktree.ensemble.validation import Validation, hold_out
 
 few = settings(max_examples=20, deadline=None)
@@ -28,7 +39,7 @@ many = settings(max_examples=100, deadline=None)
 @parametrize_with_checks(
     [
         TopKBoostingClassifier(n_estimators=3),
-        TopKBoostingClassifier(n_estimators=4, learning_rate=0.5, class_weight="balanced", n_jobs=2),
+        TopKBoostingClassifier(n_estimators=3, k=2, max_depth=1, learning_rate=0.5, class_weight="balanced", n_jobs=2),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -95,7 +106,7 @@ def boost_by_hand(X, y, classes, sample_weight, n_rounds, **parameters):
     weight = sample_weight / sample_weight.sum()
     trees, votes = [], []
     for i in range(n_rounds):
-        search = sample_weight if i == 0 else few_digits(weight)
+        search = sample_weight if i == 0 else sample_weight * few_digits(weight / sample_weight)
         tree = TopKTreeClassifier(**parameters).fit(X, y, search)
         wrong = tree.predict(X) != y
         error = weight[wrong].sum() / weight.sum()
@@ -131,9 +142,48 @@ def test_boosting_by_hand(n_classes, weighted):
     np.testing.assert_array_equal(boosting.predict(X), boosting.classes_[np.argmax(decision, axis=1)])
 
 
+@few
+@given(st.data())
+def test_weights_are_repetitions(data):
+    """Tree for tree, whatever class weights and penalties there are."""
+    X, y = binary(n_classes=data.draw(st.sampled_from([2, 3])))
+    most = data.draw(st.sampled_from([1, 2, 5, MANY - 1]))
+    weight = np.random.default_rng(data.draw(st.integers(0, 99))).integers(1, most + 1, len(y))
+    parameters = {
+        "k": data.draw(st.integers(1, 3)),
+        "max_depth": data.draw(st.integers(1, 3)),
+        "learning_rate": data.draw(st.sampled_from([0.1, 0.5, 1.0])),
+        "class_weight": data.draw(st.sampled_from([None, "balanced", {0: 1.0, 1: 0.3, 2: 2.5}])),
+        "leaf_penalty": data.draw(st.sampled_from([0.0, "tie", 0.01])),
+    }
+    if isinstance(parameters["class_weight"], dict):
+        parameters["class_weight"] = {c: parameters["class_weight"][c] for c in range(y.max() + 1)}
+    boosting = TopKBoostingClassifier(4, **parameters)
+    weighted = boosting.fit(X, y, weight).estimators_
+    votes, stopped = boosting.estimator_weights_, boosting.stopped_
+    boosting.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert len(boosting) == len(weighted)
+    assert boosting.stopped_ == stopped
+    np.testing.assert_allclose(boosting.estimator_weights_, votes)
+    for tree, repeated in zip(weighted, boosting, strict=True):
+        np.testing.assert_array_equal(tree.predict(X), repeated.predict(X))
+        np.testing.assert_allclose(tree.tree_.value, repeated.tree_.value)
+        np.testing.assert_array_equal(tree.tree_.feature, repeated.tree_.feature)
+
+
+@pytest.mark.parametrize("weight", [1.5, float(MANY)])
+def test_other_weights_have_few_digits(weight):
+    values, sample_weight = np.array([0.4, 0.35, 0.25]), np.array([weight, 1.0, 3.0])
+    np.testing.assert_array_equal(search_weights(values, sample_weight), few_digits(values))
+    assert (
+        search_weights(values, np.array([2.0, 1.0, 3.0])).tolist()
+        == (np.array([2.0, 1.0, 3.0]) * few_digits(np.array([0.2, 0.35, 0.25 / 3]))).tolist()
+    )
+
+
 def test_scikit_learn_finds_the_same_votes_with_the_same_trees(monkeypatch):
     """AdaBoost around our tree, with the weights as they are."""
-    monkeypatch.setattr("topktree.ensemble.boosting.few_digits", lambda weights: weights)
+    monkeypatch.setattr("topktree.ensemble.rounds.few_digits", lambda weights: weights)
     X, y = binary(n_classes=3)
     boosting = TopKBoostingClassifier(6, k=2, max_depth=2).fit(X, y)
     theirs = AdaBoostClassifier(TopKTreeClassifier(k=2, max_depth=2), n_estimators=6).fit(X, y)
@@ -161,9 +211,9 @@ def test_weights_of_every_search_are_positive(monkeypatch):
 
 def test_class_weights_are_there_from_the_beginning():
     X, y = binary()
-    weight = {0: 1.0, 1: 3.0}
+    weight = {0: 1.0, 1: 2.5}
     by_class = TopKBoostingClassifier(4, k=2, max_depth=2, class_weight=weight).fit(X, y)
-    by_row = TopKBoostingClassifier(4, k=2, max_depth=2).fit(X, y, np.where(y == 1, 3.0, 1.0))
+    by_row = TopKBoostingClassifier(4, k=2, max_depth=2).fit(X, y, np.where(y == 1, 2.5, 1.0))
     np.testing.assert_allclose(by_class.estimator_weights_, by_row.estimator_weights_)
     np.testing.assert_array_equal(by_class.predict(X), by_row.predict(X))
 

@@ -31,7 +31,7 @@ from ..training import Training, TrainingData
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names
 from .growing import View, grow, limits_of, share_of_time, shared_data
-from .rounds import Weights, add_vote, error_rate, few_digits, is_useless, shares_of, vote_of
+from .rounds import Weights, add_vote, error_rate, is_useless, search_weights, shares_of, vote_of
 from .sklearn_ensemble import to_adaboost
 from .validation import Validation, hold_out
 
@@ -111,7 +111,8 @@ memory_limit, min_weight_fraction_leaf
     A perfect tree gets the vote 1 and ends boosting; a tree that is no better than chance, weighted, is left out and
     ends it, but stays with the vote 1 if it is the first. The weights of a search are rounded to 3 binary digits each,
     those of the first round are as they are: that changes a weight by a ninth at most, unless it is below 2**-21 of the
-    largest, and makes the search faster. Errors and votes are those of the weights themselves.
+    largest, and makes the search faster. Where `sample_weight` is whole numbers below 128, what boosting makes of them
+    is rounded instead, so that they are the same as repeated rows. Errors and votes are those of weights as they are.
 
     Examples
     --------
@@ -359,12 +360,13 @@ memory_limit, min_weight_fraction_leaf
         self, template: TopKTreeClassifier, data: TrainingData, validation: Validation | None, limits: Limits
     ) -> Iterator[Round]:
         """The rounds whose trees stay, as far as training goes; `stopped_` says why they end."""
+        sample_weight = data.training.sample_weight
         initial, shared = initial_weights(data.training), data.work.call(shared_data, data)
         weights, n_classes = Weights(initial), len(shared.classes)
         self.stopped_ = ALL_TREES
         for i in range(self.n_estimators):
             values = weights.values()
-            view = View(data.training.sample_weight) if i == 0 else _view(values, float(initial.sum()))
+            view = View(sample_weight) if i == 0 else _view(search_weights(values, sample_weight), initial)
             grown = grow(template, shared, view, self._options(template, limits, i))
             wrong = grown.predicted() != shared.y
             error = error_rate(values, wrong)
@@ -434,7 +436,6 @@ def initial_weights(training: Training) -> FloatArray:
     return np.maximum(weights * by_class[training.y], LEAST_WEIGHT)
 
 
-def _view(weights: FloatArray, total: float) -> View:
+def _view(weights: FloatArray, initial: FloatArray) -> View:
     """For a search with these weights, which class weights are part of; all rows together weigh what they always do."""
-    digits = few_digits(weights)
-    return View(digits, unit=total / float(digits.sum()), has_class_weight=False)
+    return View(weights, unit=float(initial.sum() / weights.sum()), has_class_weight=False)

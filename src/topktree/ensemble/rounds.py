@@ -11,12 +11,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .._problem import FloatArray, IntArray
+from .._problem import EXACT_WEIGHT_BITS, FloatArray, IntArray
 
 # In a search the lightest rows count as 2**-(RANGE_BITS + 1) of the heaviest one, at least.
 RANGE_BITS = 20
 # Binary digits of a weight in a search.
 DIGITS = 3
+# Whole numbers below this count as repetitions of a row: times what boosting makes of them, they are exact in a search.
+MANY = 2 ** (EXACT_WEIGHT_BITS - RANGE_BITS - DIGITS)
 # What sums of weights may be off by.
 ROUNDING = 1e-9
 # Of a weight's logarithm below that of the heaviest one: what exp makes of it is > 0.
@@ -55,6 +57,18 @@ def vote_of(error: float, n_classes: int, learning_rate: float) -> float:
     """The weight of a tree's vote: > 0 for the errors of trees that are of use and not perfect."""
     vote = float(learning_rate) * (math.log1p(-error) - math.log(error) + math.log(n_classes - 1))
     return min(max(vote, LEAST_VOTE), MOST_VOTE)
+
+
+def search_weights(weights: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
+    """What rows weigh in a search: few digits, or so many times as often as the user says."""
+    if sample_weight is None or not counts_rows(sample_weight):
+        return few_digits(weights)
+    return sample_weight * few_digits(weights / sample_weight)
+
+
+def counts_rows(sample_weight: FloatArray) -> bool:
+    """Whether positive weights are numbers of repetitions, and not too large ones."""
+    return bool(sample_weight.max() < MANY) and bool(np.all(sample_weight == np.floor(sample_weight)))
 
 
 def few_digits(weights: FloatArray) -> FloatArray:
