@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -414,5 +415,9 @@ def test_reproduce(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / "ensembles" / "leaves.svg").is_file()
     again = CliRunner().invoke(main, command)
     assert "0 made now" in again.output
+    rmtree(tmp_path / "runs")
+    again = CliRunner().invoke(main, command)
+    assert again.output.count("0 made now") == 2, "runs that were kept are made again"
+    assert (tmp_path / "ensembles.md").read_text() == page
     assert {row["depth"] for row in ensembles.tasks(Settings(max_depth=2))} == {min(DEPTHS)}
     assert max(KS) == 8

@@ -14,7 +14,7 @@ from joblib import parallel_config
 
 from topktree.experiments.experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Settings
 from topktree.experiments.runner import make_runs
-from topktree.experiments.store import Store, as_text, as_value, read_table, write_table
+from topktree.experiments.store import Damaged, Store, as_text, as_value, read_table, unpack, write_table
 
 KEYS = ("name", "k")
 COLUMNS = (*KEYS, "value", "status", "limit", "message")
@@ -105,6 +105,23 @@ def test_a_file_of_something_else_is_set_aside(path, content):
     store.add(row())
     store.close()
     assert set(Store(path, KEYS, COLUMNS).rows) == {("a", "1")}
+
+
+def test_packed_runs_come_back(path):
+    packed = path.with_name("runs.csv.xz")
+    unpack(packed, path)
+    assert not path.exists()
+    rows = [row(k=k) for k in range(3)]
+    write_table(packed, COLUMNS, rows)
+    unpack(packed, path)
+    assert list(Store(path, KEYS, COLUMNS).rows.values()) == rows
+    write_table(packed, COLUMNS, rows[:1])
+    unpack(packed, path)  # runs that are there are not replaced
+    assert len(Store(path, KEYS, COLUMNS).rows) == 3
+    path.unlink()
+    packed.write_bytes(packed.read_bytes()[:50])
+    with pytest.raises(Damaged, match=r"runs\.csv\.xz is damaged"):
+        unpack(packed, path)
 
 
 def test_tables_come_back(tmp_path):

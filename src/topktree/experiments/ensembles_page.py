@@ -37,8 +37,10 @@ over the datasets (Wilcoxon's signed-rank test of their means). *Yes* is what he
 and does harm in none, *no* what helps in none or does harm as often. Many cells are compared and no p-value is
 corrected for that, so look at how many agree, not at one.
 
-This page is written by `topktree reproduce ensembles` from [ensembles/ensembles.csv](ensembles/ensembles.csv) and
-[ensembles/ensembles-tuned.csv](ensembles/ensembles-tuned.csv).
+This page is written by `topktree reproduce ensembles` from [ensembles.csv](ensembles/ensembles.csv) and
+[ensembles-tuned.csv](ensembles/ensembles-tuned.csv), a row per cell. Every run, with its split:
+[ensembles-runs.csv.xz](ensembles/ensembles-runs.csv.xz) and
+[ensembles-tuned-runs.csv.xz](ensembles/ensembles-tuned-runs.csv.xz); pandas reads both as they are.
 """
 
 
@@ -295,6 +297,7 @@ EXPERIMENT = Experiment(
     pictures=draw,
     drawn=(GAINS, DATASETS, TIMES),
     folder=FOLDER,
+    is_long=True,
 )
 TUNED = Experiment(
     "ensembles-tuned",
@@ -309,4 +312,5 @@ TUNED = Experiment(
     pictures=draw_tuned,
     drawn=(LEAVES,),
     folder=FOLDER,
+    is_long=True,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Experiment:
     pictures: Callable[[Sequence[Row]], dict[str, Figure]] | None = None  # of the summary, by file name
     drawn: tuple[str, ...] = ()  # all file names that there can be
     folder: str = "paper"  # of tables and pictures
+    is_long: bool = False  # its runs take hours: they are kept beside the table, packed, and a new folder starts there
 
     @property
     def run_columns(self) -> tuple[str, ...]:
@@ -90,6 +92,14 @@ class Experiment:
     def table_columns(self) -> tuple[str, ...]:
         """Of the table that the page is written from."""
         return self.summary or self.run_columns
+
+    def file_of_runs(self, out: Path) -> Path:
+        """Where rows are added, run by run."""
+        return out / "runs" / f"{self.name}.csv"
+
+    def packed_runs(self, out: Path) -> Path:
+        """Where they are kept, if they take long."""
+        return out / self.folder / f"{self.name}-runs.csv.xz"
 
     def time_limit(self, settings: Settings) -> float:
         """Seconds for one run."""

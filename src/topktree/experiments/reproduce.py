@@ -1,7 +1,8 @@
 """`topktree reproduce`: runs, tables, pictures and the page of one or all experiments.
 
 In: names of experiments, Settings, a folder. Out, in the folder: runs/<name>.csv (every run), paper/<name>.csv (what
-the page is written from) with pictures beside it, and paper.md.
+the page is written from) with pictures beside it, and paper.md. Experiments that are long have paper/<name>-runs.csv.xz
+as well, every run once more.
 The one idea: everything shown is made from a file that the step before wrote, so each step can be repeated by itself.
 """
 
@@ -19,7 +20,7 @@ from .experiment import Experiment, Row, Settings, Task
 from .page import write_page
 from .runner import Progress, Tally, is_settled, make_runs
 from .splits import VARIANTS, file_name
-from .store import Damaged, Store, locked, read_table, write_table
+from .store import Damaged, Store, locked, read_table, unpack, write_table
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
@@ -99,7 +100,12 @@ def _one(
     jobs: int | None,
     resume: bool,
 ) -> None:
-    store = Store(out / "runs" / f"{experiment.name}.csv", experiment.keys, experiment.run_columns)
+    if experiment.is_long and resume:
+        try:
+            unpack(experiment.packed_runs(out), experiment.file_of_runs(out))
+        except Damaged as error:
+            screen.say(f"{error}: its runs are made again")
+    store = Store(experiment.file_of_runs(out), experiment.keys, experiment.run_columns)
     if store.damage:
         screen.say(store.damage)
     if not resume and (aside := store.set_aside()):
@@ -118,6 +124,8 @@ def _one(
 
 def write_results(experiment: Experiment, rows: Sequence[Row], out: Path) -> None:
     """The table that the page is written from, and the pictures; those that are no longer drawn go away."""
+    if experiment.is_long:
+        write_table(experiment.packed_runs(out), experiment.run_columns, rows)
     summary = list(rows) if experiment.summarise is None else experiment.summarise(rows)
     write_table(out / experiment.folder / f"{experiment.name}.csv", experiment.table_columns, summary)
     figures = experiment.pictures(summary) if experiment.pictures and summary else {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import lzma
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -203,11 +204,24 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> list[Row]:
     return [{name: as_value(text) for name, text in zip(header, line, strict=True)} for line in lines]
 
 
+def unpack(packed: Path, path: Path) -> None:
+    """Make the file that was packed, unless it is there or nothing was."""
+    if path.exists() or not packed.is_file():
+        return
+    try:
+        content = lzma.decompress(packed.read_bytes())
+    except lzma.LZMAError as error:
+        raise Damaged(f"{packed} is damaged: {error}") from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
 def write_table(path: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file, whole or not at all; packed if its name ends in .xz."""
     path.parent.mkdir(parents=True, exist_ok=True)
     whole = path.with_name(f"{path.name}.tmp")
-    with whole.open("w", encoding="utf-8", newline="") as stream:
+    opened = lzma.open if path.suffix == ".xz" else open
+    with opened(whole, "wt", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows([as_text(row[name]) for name in columns] for row in rows)
