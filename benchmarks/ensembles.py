@@ -23,7 +23,8 @@ from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from tables import table
 
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, _engine
-from topktree.ensemble import boosting, rounds
+from topktree.ensemble import rounds
+from topktree.ensemble.rounds import few_digits
 from topktree.experiments.splits import RAW, split
 
 N_TREES = 20
@@ -123,7 +124,7 @@ def with_digits(n_digits: int | None) -> Callable[[Any], Any]:
     def rounded(weights: Any) -> Any:
         before, rounds.DIGITS = rounds.DIGITS, n_digits
         try:
-            return rounds.few_digits(weights)
+            return few_digits(weights)
         finally:
             rounds.DIGITS = before
 
@@ -138,12 +139,12 @@ def digits_table(data: str) -> str:
             X, X_test, y, y_test = split(name, RAW, seed, data)
             for k, depth in ((1, 4), (4, 3)):
                 for n in scores:
-                    boosting.few_digits = with_digits(n)
+                    rounds.few_digits = with_digits(n)
                     model = ours("boosting", 30, k, depth)
                     seconds[n] += cpu_seconds(lambda model=model, X=X, y=y: model.fit(X, y))
                     staged = list(model.staged_score(X_test, y_test))
                     scores[n].append((staged[min(9, len(staged) - 1)], staged[-1]))
-    boosting.few_digits = rounds.few_digits
+    rounds.few_digits = few_digits
     rows = []
     for n, found in scores.items():
         points = 100 * (np.array(found) - np.array(scores[None]))

@@ -56,6 +56,17 @@ WordList Counter<Count>::part_of(WordList list, Mask mask) {
 }
 
 template <class Count>
+void Counter<Count>::add_product(const std::int32_t* counts, Count factor, std::size_t n_columns, Count* out) const {
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        kernels_.add_product(counts, factor, n_columns, out);
+    } else {
+        for (std::size_t j = 0; j < n_columns; ++j) {
+            out[j] += counts[j] * factor;
+        }
+    }
+}
+
+template <class Count>
 void Counter<Count>::weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out) {
     const std::int32_t class_index = subset.spans[span].class_index;
     const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(class_index)];
@@ -69,12 +80,11 @@ void Counter<Count>::weights(const BitMatrix& matrix, const Subset& subset, std:
                 return;
             }
         }
-        const std::int32_t* counts = counted(matrix, list);
-        for (std::size_t j = 0; j < matrix.n_columns; ++j) {
-            const Count weight = static_cast<Count>(counts[j]) * factor;
-            out[j] = first ? weight : out[j] + weight;
+        if (first) {
+            std::fill_n(out, matrix.n_columns, Count{0});
+            first = false;
         }
-        first = false;
+        add_product(counted(matrix, list), factor, matrix.n_columns, out);
     };
     for (; span < subset.spans.size() && subset.spans[span].class_index == class_index; ++span) {
         const WordList list = subset.list(subset.spans[span]);
@@ -120,10 +130,7 @@ void Counter<Count>::weights_of_sides(const BitMatrix& matrix, const Subset& sub
                 const std::uint64_t flip = sides[i].value ? 0 : ~std::uint64_t{0};
                 const WordList part =
                     part_of(block, [&](std::uint32_t word) { return bits[word * matrix.n_columns] ^ flip; });
-                const std::int32_t* counts = counted(matrix, part);
-                for (std::size_t j = 0; j < matrix.n_columns; ++j) {
-                    out[i][j] += static_cast<Count>(counts[j]) * factor;
-                }
+                add_product(counted(matrix, part), factor, matrix.n_columns, out[i]);
             }
         }
     }

@@ -51,6 +51,7 @@ class Counter {
     void count(const BitMatrix& matrix, WordList list, std::int32_t* out);
     std::size_t n_rows(const BitMatrix& matrix, const Subset& subset, const Span& span) const;
     const std::int32_t* counted(const BitMatrix& matrix, WordList list);
+    void add_product(const std::int32_t* counts, Count factor, std::size_t n_columns, Count* out) const;
     template <class Mask>
     WordList part_of(WordList list, Mask mask);
     WordList in_plane(const BitMatrix& matrix, std::size_t plane, WordList list);

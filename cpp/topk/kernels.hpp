@@ -79,6 +79,9 @@ struct Kernels {
     void (*count)(const std::uint64_t* bits, std::size_t stride, WordList list, std::size_t n_columns,
                   std::int32_t* out);
 
+    // out[j] += counts[j] * factor, j < n_columns.
+    void (*add_product)(const std::int32_t* counts, std::int32_t factor, std::size_t n_columns, std::int32_t* out);
+
     // XOR of the keys of the rows in the list; row r of word w has keys low[64 * w + r], high[64 * w + r].
     Key (*xor_keys)(const std::uint64_t* low, const std::uint64_t* high, WordList list);
 
@@ -91,6 +94,11 @@ struct Kernels {
     // keys[j] = packed (rounded entropy gain, column) or -1 if a side has less than min_side; see scoring.hpp.
     void (*entropy_keys)(const CountTable& table, const EntropyTable& entropy, std::int32_t min_side,
                          std::size_t n_columns, std::int64_t* keys);
+
+    // The same for nodes whose counts are too large for a table: every term is computed, in fixed point of `unit`
+    // units.
+    void (*large_entropy_keys)(const CountTable& table, std::int64_t whole, double unit, std::int32_t min_side,
+                               std::size_t n_columns, std::int64_t* keys);
 
     // How many of keys[0..n_columns) are greater than `key`.
     std::size_t (*count_greater)(const std::int64_t* keys, std::size_t n_columns, std::int64_t key);

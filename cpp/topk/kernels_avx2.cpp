@@ -67,8 +67,9 @@ void pack_flags(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
 
 }  // namespace
 
-const Kernels kAvx2Kernels = {"avx2",        count,      xor_keys_loop, last_level, raise_bounds, entropy_keys_loop,
-                              count_greater, count_rows, compress,      pack_flags, transpose,    fill_keys,
-                              fill_xlog2x};
+const Kernels kAvx2Kernels = {"avx2",        count,        add_product,       xor_keys_loop,
+                              last_level,    raise_bounds, entropy_keys_loop, large_entropy_keys,
+                              count_greater, count_rows,   compress,          pack_flags,
+                              transpose,     fill_keys,    fill_xlog2x};
 
 }  // namespace topk

@@ -119,7 +119,8 @@ void pack_flags(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512",   count,    xor_keys,   last_level, raise_bounds, entropy_keys, count_greater,
-                                count_rows, compress, pack_flags, transpose,  fill_keys,    fill_xlog2x};
+const Kernels kAvx512Kernels = {"avx512",     count,        add_product,        xor_keys,      last_level,
+                                raise_bounds, entropy_keys, large_entropy_keys, count_greater, count_rows,
+                                compress,     pack_flags,   transpose,          fill_keys,     fill_xlog2x};
 
 }  // namespace topk

@@ -34,12 +34,27 @@ struct SideMaxima {
     }
 };
 
+void add_product(const std::int32_t* counts, std::int32_t factor, std::size_t n_columns, std::int32_t* out) {
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        out[j] += counts[j] * factor;
+    }
+}
+
 inline std::int32_t smallest_lane(const Int32x16& x) {
     std::int32_t best = x[0];
     for (int i = 1; i < 16; ++i) {
         best = x[i] < best ? x[i] : best;
     }
     return best;
+}
+
+// Of what a comparison gives.
+inline bool is_everywhere(const Int32x16& where) {
+    std::int32_t all = where[0];
+    for (int i = 1; i < 16; ++i) {
+        all &= where[i];
+    }
+    return all != 0;
 }
 
 Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
@@ -109,6 +124,47 @@ void raise_bounds(const BoundTable& t, std::size_t n_columns) {
         gain -= e.xlog2x[n_true] + e.xlog2x[weight - n_true];
         const bool admissible = n_true >= min_side && weight - n_true >= min_side;
         keys[j] = admissible ? pack_key(round_gain(gain), j) : kNoKey;
+    }
+}
+
+// sums[i] += sign * (the terms of both sides of column i), for kColumnPadding columns.
+template <int sign>
+inline void add_terms(const std::int32_t* n_true, std::int32_t total, double unit, std::int64_t* sums) {
+    for (std::size_t i = 0; i < kColumnPadding; i += kReals) {
+        Reals n;
+        convert(n_true + i, n);
+        const Reals rest = static_cast<double>(total) - n;
+        Integers term;
+        Integers other;
+        xlog2x_of(n, unit, term);
+        xlog2x_of(rest, unit, other);
+        *reinterpret_cast<Integers*>(sums + i) += sign * (term + other);
+    }
+}
+
+// Blocks of columns that split nothing, which are many deep in a tree, are not computed.
+void large_entropy_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
+                        std::size_t n_columns, std::int64_t* keys) {
+    std::int32_t weight = 0;
+    for (std::size_t c = 0; c < t.n_classes; ++c) {
+        weight += t.totals[c];
+    }
+    for (std::size_t j = 0; j < n_columns; j += kColumnPadding) {
+        Int32x16 n_true = {};
+        for (std::size_t c = 0; c < t.n_classes; ++c) {
+            n_true += load(t.rows[c] + j);
+        }
+        const Int32x16 too_small = (n_true < min_side) | (weight - n_true < min_side);
+        alignas(64) std::int64_t gain[kColumnPadding] = {};
+        if (!is_everywhere(too_small)) {
+            for (std::size_t c = 0; c < t.n_classes; ++c) {
+                add_terms<1>(t.rows[c] + j, t.totals[c], unit, gain);
+            }
+            add_terms<-1>(reinterpret_cast<const std::int32_t*>(&n_true), weight, unit, gain);
+        }
+        for (std::size_t i = 0; i < kColumnPadding; ++i) {
+            keys[j + i] = too_small[static_cast<int>(i)] == 0 ? pack_key(round_gain(gain[i] - whole), j + i) : kNoKey;
+        }
     }
 }
 

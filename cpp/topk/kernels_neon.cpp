@@ -48,8 +48,9 @@ void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::si
 
 }  // namespace
 
-const Kernels kNeonKernels = {
-    "neon",     count,    xor_keys_loop,   last_level, raise_bounds, entropy_keys_loop, count_greater,
-    count_rows, compress, pack_flags_loop, transpose,  fill_keys,    fill_xlog2x};
+const Kernels kNeonKernels = {"neon",        count,        add_product,       xor_keys_loop,
+                              last_level,    raise_bounds, entropy_keys_loop, large_entropy_keys,
+                              count_greater, count_rows,   compress,          pack_flags_loop,
+                              transpose,     fill_keys,    fill_xlog2x};
 
 }  // namespace topk

@@ -37,6 +37,16 @@ inline int lowest_bit(std::uint64_t x) { return __builtin_ctzll(x); }
 typedef std::int32_t Int32x16 __attribute__((vector_size(64)));
 typedef std::uint64_t UInt64x8 __attribute__((vector_size(64)));
 
+// As many doubles as the compiler can do arithmetic with at once, and integers of their size.
+typedef double Reals __attribute__((vector_size(64)));
+typedef std::int64_t Integers __attribute__((vector_size(64)));
+inline constexpr std::size_t kReals = 8;
+
+inline void convert(const std::int32_t* n, Reals& out) {
+    typedef std::int32_t Int32x8 __attribute__((vector_size(32)));
+    out = __builtin_convertvector(*reinterpret_cast<const Int32x8*>(n), Reals);
+}
+
 inline void raise_to(Int32x16& best, const Int32x16& x) { best = best > x ? best : x; }
 
 inline void lower_to(Int32x16& best, const Int32x16& x) { best = best < x ? best : x; }
@@ -78,6 +88,12 @@ struct alignas(64) Lanes {
 
     T operator[](int i) const { return lane[i]; }
 };
+
+using Reals = double;
+using Integers = std::int64_t;
+inline constexpr std::size_t kReals = 1;
+
+inline void convert(const std::int32_t* n, Reals& out) { out = *n; }
 
 using Int32x16 = Lanes<std::int32_t, 16>;
 using UInt64x8 = Lanes<std::uint64_t, 8>;

@@ -60,20 +60,28 @@ void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns
 }
 
 void Scorer::all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
-    const std::int64_t total = std::accumulate(counts.totals.begin(), counts.totals.end(), std::int64_t{0});
-    const bool by_table = total < static_cast<std::int64_t>(table_.size());
-    if (options_.criterion != Criterion::entropy || !by_table || counts.n_true != nullptr) {
+    if (options_.criterion != Criterion::entropy) {
         slow_keys(counts, padded_columns, keys);
         return;
     }
+    const std::int64_t total = std::accumulate(counts.totals.begin(), counts.totals.end(), std::int64_t{0});
     std::int64_t whole = -term(total);
     for (const std::int32_t t : counts.totals) {
         whole += term(t);
     }
     // A larger min_side than the total only has to stay larger than it.
     const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(min_side_, total + 1));
-    kernels_.entropy_keys({counts.rows.data(), counts.totals.data(), counts.rows.size()}, {table_.data(), whole},
-                          min_side, padded_columns, keys);
+    const CountTable table = {counts.rows.data(), counts.totals.data(), counts.rows.size()};
+    if (total < static_cast<std::int64_t>(table_.size())) {
+        kernels_.entropy_keys(table, {table_.data(), whole}, min_side, padded_columns, keys);
+    } else {
+        kernels_.large_entropy_keys(table, whole, unit_, min_side, padded_columns, keys);
+    }
+    if (counts.n_true != nullptr) {
+        for (std::size_t j = 0; j < n_columns_; ++j) {
+            keys[j] = has_rows(counts, j) ? keys[j] : kNoKey;
+        }
+    }
 }
 
 void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
@@ -82,13 +90,14 @@ void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns
 }
 
 template <class Count>
+bool Scorer::has_rows(const Counts<Count>& counts, std::size_t column) const {
+    return std::min<std::int64_t>(counts.n_true[column], counts.n_rows - counts.n_true[column]) >= options_.min_rows;
+}
+
+template <class Count>
 bool Scorer::admissible(const Counts<Count>& counts, std::size_t column, std::int64_t true_weight,
                         std::int64_t false_weight) const {
-    if (std::min(true_weight, false_weight) < min_side_) {
-        return false;
-    }
-    return counts.n_true == nullptr ||
-           std::min<std::int64_t>(counts.n_true[column], counts.n_rows - counts.n_true[column]) >= options_.min_rows;
+    return std::min(true_weight, false_weight) >= min_side_ && (counts.n_true == nullptr || has_rows(counts, column));
 }
 
 // The criterion's value of one side: higher is purer, and a split's gain is the two sides less the whole.

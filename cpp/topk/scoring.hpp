@@ -51,6 +51,8 @@ class Scorer {
     template <class Count>
     void user_keys(const Counts<Count>& counts, std::int64_t* keys) const;
     template <class Count>
+    bool has_rows(const Counts<Count>& counts, std::size_t column) const;  // enough on both sides; needs n_true
+    template <class Count>
     bool admissible(const Counts<Count>& counts, std::size_t column, std::int64_t true_weight,
                     std::int64_t false_weight) const;
     std::int64_t term(std::int64_t n) const;  // xlog2x, by table where possible

@@ -2,6 +2,7 @@
 // other.
 #include <bit>
 #include <climits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -174,25 +175,35 @@ void test_last_level(const Kernels& kernels, Random& random, std::size_t n_colum
     CHECK(minima.large == *std::min_element(large.begin(), large.end()), kernels.name << ": " << shape);
 }
 
-void test_entropy_keys(const Kernels& kernels, Random& random, std::size_t n_columns, std::size_t n_classes) {
-    RandomCounts counts(random, n_columns, n_classes, random.pick<std::size_t>({1, 10, 2000}));
-    const auto min_side = random.pick({1, 1, 7});
-    std::int32_t weight = 0;
+void test_add_product(const Kernels& kernels, Random& random, std::size_t n_columns) {
+    RandomCounts counts(random, n_columns, 2, 1000);
+    const auto factor = random.pick({1, 2, 7, 1 << 20});
+    std::vector<std::int32_t> expected = counts.parent[1].copy();
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        expected[j] += counts.parent[0][j] * factor;
+    }
+    kernels.add_product(counts.parent[0].data(), factor, n_columns, counts.parent[1].data());
+    CHECK(counts.parent[1].copy() == expected, kernels.name << ": " << n_columns << " columns, times " << factor);
+}
+
+std::int32_t weight_of(const RandomCounts& counts) {
+    return std::accumulate(counts.parent_totals.begin(), counts.parent_totals.end(), 0);
+}
+
+std::int64_t whole_of(const RandomCounts& counts, double unit) {
+    std::int64_t whole = -xlog2x(weight_of(counts), unit);
     for (const std::int32_t total : counts.parent_totals) {
-        weight += total;
+        whole += xlog2x(total, unit);
     }
-    std::vector<std::int64_t> table;
-    for (std::int32_t n = 0; n <= weight; ++n) {
-        table.push_back(xlog2x(n, 0x1p24));
-    }
-    const auto term = [&](std::int32_t n) { return table[static_cast<std::size_t>(n)]; };
-    std::int64_t whole = -term(weight);
-    for (const std::int32_t total : counts.parent_totals) {
-        whole += term(total);
-    }
-    Aligned<std::int64_t> keys(n_columns);
-    kernels.entropy_keys({counts.parent_rows.data(), counts.parent_totals.data(), n_classes}, {table.data(), whole},
-                         min_side, n_columns, keys.data());
+    return whole;
+}
+
+// Entropy keys, term by term.
+std::vector<std::int64_t> naive_keys(RandomCounts& counts, std::size_t n_columns, double unit, std::int32_t min_side) {
+    const auto term = [&](std::int32_t n) { return xlog2x(n, unit); };
+    const std::int64_t whole = whole_of(counts, unit);
+    const std::int32_t weight = weight_of(counts);
+    const std::size_t n_classes = counts.parent_totals.size();
     std::vector<std::int64_t> expected;
     for (std::size_t j = 0; j < n_columns; ++j) {
         std::int32_t n_true = 0;
@@ -205,7 +216,33 @@ void test_entropy_keys(const Kernels& kernels, Random& random, std::size_t n_col
         const bool admissible = std::min(n_true, weight - n_true) >= min_side;
         expected.push_back(admissible ? pack_key(round_gain(gain), j) : kNoKey);
     }
-    CHECK(keys.copy() == expected, kernels.name << ": " << n_columns << " columns, " << n_classes << " classes");
+    return expected;
+}
+
+void test_entropy_keys(const Kernels& kernels, Random& random, std::size_t n_columns, std::size_t n_classes) {
+    RandomCounts counts(random, n_columns, n_classes, random.pick<std::size_t>({1, 10, 2000}));
+    const auto min_side = random.pick({1, 1, 7});
+    std::vector<std::int64_t> table;
+    for (std::int32_t n = 0; n <= weight_of(counts); ++n) {
+        table.push_back(xlog2x(n, 0x1p24));
+    }
+    Aligned<std::int64_t> keys(n_columns);
+    kernels.entropy_keys({counts.parent_rows.data(), counts.parent_totals.data(), n_classes},
+                         {table.data(), whole_of(counts, 0x1p24)}, min_side, n_columns, keys.data());
+    CHECK(keys.copy() == naive_keys(counts, n_columns, 0x1p24, min_side),
+          kernels.name << ": " << n_columns << " columns, " << n_classes << " classes");
+}
+
+void test_large_entropy_keys(const Kernels& kernels, Random& random, std::size_t n_columns, std::size_t n_classes) {
+    const auto largest = random.pick<std::size_t>({1, 2000, (std::size_t{1} << 30) / n_classes - 1});
+    RandomCounts counts(random, n_columns, n_classes, largest);
+    const auto min_side = random.pick({1, 1, 7, 70'000'000});
+    const double unit = 0x1p13;  // of the largest totals
+    Aligned<std::int64_t> keys(n_columns);
+    kernels.large_entropy_keys({counts.parent_rows.data(), counts.parent_totals.data(), n_classes},
+                               whole_of(counts, unit), unit, min_side, n_columns, keys.data());
+    CHECK(keys.copy() == naive_keys(counts, n_columns, unit, min_side),
+          kernels.name << ": " << n_columns << " columns, " << n_classes << " classes up to " << largest);
 }
 
 void test_count_greater(const Kernels& kernels, Random& random, std::size_t n_columns) {
@@ -391,7 +428,9 @@ void test_kernels(const Kernels& kernels) {
         for (const std::size_t n_classes : Sizes{1, 2, 3, 10}) {
             test_last_level(kernels, random, n_columns, n_classes);
             test_entropy_keys(kernels, random, n_columns, n_classes);
+            test_large_entropy_keys(kernels, random, n_columns, n_classes);
         }
+        test_add_product(kernels, random, n_columns);
         test_count_greater(kernels, random, n_columns);
         for (int i = 0; i < 10; ++i) {
             test_raise_bounds(kernels, random, n_columns);
