@@ -27,7 +27,7 @@ from topktree.ensemble import rounds
 from topktree.ensemble.rounds import few_digits
 from topktree.experiments.splits import RAW, split
 
-N_TREES = 20
+N_TREES = 100
 TIMED = ("telescope", "spambase", "dry-bean")
 SIZES = ((1, 4), (8, 4))  # k and depth
 ROUNDED = ("nursery", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice", "tic-tac-toe")
