@@ -12,11 +12,9 @@
 namespace topk {
 namespace {
 
-void check_fields(const Data& data, const Options& options) {
+void check_columns(const Data& data) {
     const std::size_t n_stored = data.n_stored_columns();
-    const std::size_t words_per_row = (n_stored + 63) / 64;
-    require(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
-    require(n_stored < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
+    require(n_stored < static_cast<std::size_t>(kMaxColumns), "n_stored must be below 2^24 - 1");
     require(data.columns.size() == data.n_columns || (data.columns.empty() && data.n_columns == n_stored),
             "columns must have n_columns entries");
     require(std::adjacent_find(data.columns.begin(), data.columns.end(), std::greater_equal<>()) == data.columns.end(),
@@ -24,22 +22,29 @@ void check_fields(const Data& data, const Options& options) {
     require(
         data.columns.empty() || (data.columns.front() >= 0 && static_cast<std::size_t>(data.columns.back()) < n_stored),
         "columns must be in [0, n_stored)");
+    const std::size_t words_per_row = (n_stored + 63) / 64;
     require(data.flags.empty() ? data.rows.size() == data.n_rows * words_per_row
                                : data.flags.size() == data.n_rows * n_stored,
-            "rows must have n_rows * ceil(n_columns / 64) words, flags n_rows * n_columns bytes");
+            "rows must have n_rows * ceil(n_stored / 64) words, flags n_rows * n_stored bytes");
+}
+
+void check_rows(const Data& data) {
+    require(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
     require(data.classes.size() == data.n_rows, "classes must have one entry per row");
     require(data.n_classes > 0, "n_classes must be at least 1");
     require(data.class_weight.size() == static_cast<std::size_t>(data.n_classes),
             "class_weight must have one entry per class");
     require(data.row_weight.empty() || data.row_weight.size() == data.n_rows, "row_weight must have one entry per row");
-    const auto positive = [](std::int64_t w) { return w >= 1; };
     require(std::all_of(data.row_weight.begin(), data.row_weight.end(), [](std::int64_t w) { return w >= 0; }),
             "row_weight must not be negative");
-    require(std::all_of(data.class_weight.begin(), data.class_weight.end(), positive),
+    require(std::all_of(data.class_weight.begin(), data.class_weight.end(), [](std::int64_t w) { return w >= 1; }),
             "class_weight must be at least 1");
     require(std::all_of(data.classes.begin(), data.classes.end(),
                         [&](std::int32_t c) { return c >= 0 && c < data.n_classes; }),
             "classes must be in [0, n_classes)");
+}
+
+void check_options(const Data& data, const Options& options) {
     require(std::all_of(options.k.begin(), options.k.end(), [](std::int32_t k) { return k >= 1; }),
             "k must be at least 1 at every level");
     require(options.k.size() < 1000, "the depth must be below 1000");
@@ -77,7 +82,9 @@ std::int64_t total_weight(const Data& data, const Options& options) {
 }  // namespace
 
 std::int64_t validate(const Data& data, const Options& options) {
-    check_fields(data, options);
+    check_rows(data);
+    check_columns(data);
+    check_options(data, options);
     return total_weight(data, options);
 }
 
