@@ -319,6 +319,7 @@ def test_what_the_page_says_of_made_rows(tmp_path: Path) -> None:
     assert f"5 trees of depth 4: it helps, {said}, for 8.0 times the CPU time." in page
     assert "| depth 4 | **+9.5** (8, 0) |" in page
     assert "| forest, k = 8 | **+8.5** (8, 0) |" in page
+    assert "| forest, k = 8 | 8 | 8 | 8 | 8 |" in page  # times the CPU time
     assert "clearly ahead on h, g, f, e, d, c, b and a; clearly behind on no dataset" in page
     assert "k = 8 is better, +9.5 points, ahead on 8 of 8 datasets" in page
     assert "nothing was stopped by the limit" in page

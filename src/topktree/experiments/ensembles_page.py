@@ -112,15 +112,19 @@ def _answer(rows: Sequence[Row], method: str) -> str:
         compared = over_datasets(_cell(rows, method, WIDE, trees, SMALL[1]), "gain")
         if compared.n:
             text += f" {trees} trees of depth {SMALL[1]}: it {verdict(compared)}, {said(compared)}"
-            text += f", for {_times(_ratio(rows, method, WIDE, trees, SMALL[1]))} the CPU time."
+            text += f", for {_times(_over_greedy(rows, method, WIDE, trees, SMALL[1]))} the CPU time."
     return text
 
 
-def _ratio(rows: Sequence[Row], method: str, k: int, trees: int, depth: int) -> float:
-    """CPU time over that of k = 1, geometric mean over the datasets that have both."""
-    mine, greedy = (_cell(rows, method, value, trees, depth) for value in (k, min(KS)))
-    both = tuple({row["dataset"] for row in mine if row["cpu"]} & {row["dataset"] for row in greedy if row["cpu"]})
-    return geometric_mean(where(mine, dataset=both), "cpu") / geometric_mean(where(greedy, dataset=both), "cpu")
+def _over_greedy(rows: Sequence[Row], method: str, k: int, trees: int, depth: int) -> float:
+    """CPU time over that of k = 1."""
+    return _ratio(*(_cell(rows, method, value, trees, depth) for value in (k, min(KS))))
+
+
+def _ratio(mine: Sequence[Row], others: Sequence[Row]) -> float:
+    """CPU time over that of others, geometric mean over the datasets that have both."""
+    both = tuple({row["dataset"] for row in mine if row["cpu"]} & {row["dataset"] for row in others if row["cpu"]})
+    return geometric_mean(where(mine, dataset=both), "cpu") / geometric_mean(where(others, dataset=both), "cpu")
 
 
 def _times(ratio: float) -> str:
@@ -212,7 +216,7 @@ def costs(rows: Sequence[Row]) -> str:
         for k in KS[1:]:
             cells = [_cell(rows, method, k, trees, depth) for depth in DEPTHS]
             ratios = [
-                f"{_ratio(rows, method, k, trees, depth):.1f}" if any(numbers(cell, "gain")) else ""
+                f"{_over_greedy(rows, method, k, trees, depth):.1f}" if any(numbers(cell, "gain")) else ""
                 for depth, cell in zip(DEPTHS, cells, strict=True)
             ]
             body.append((f"{NAMES[method]}, k = {k}", *ratios))
@@ -280,7 +284,24 @@ def peers(rows: Sequence[Row]) -> str:
             ]
             text.append(markdown(header, body))
             text.append(with_two_classes(_cell(rows, BOOSTING, WIDE, trees, depth)))
+    text += [
+        "CPU time over that of scikit-learn's model, geometric means over the datasets; below 1 ours is faster. "
+        "Columns for categories, which all but HistGradientBoosting need, are made before and not counted.",
+        *(_times_of_peers(rows, trees, SMALL[1]) for trees in (SMALL[0], LARGE)),
+    ]
     return "\n\n".join(part for part in text if part)
+
+
+def _times_of_peers(rows: Sequence[Row], trees: int, depth: int) -> str:
+    others = [_cell(rows, peer, 0, trees, depth) for peer in PEERS]
+    header = (f"{trees} trees, depth {depth}", *(NAMES[peer] for peer in PEERS))
+    body = [
+        (f"{NAMES[method]}, k = {k}", *(f"{_ratio(mine, other):.2g}" for other in others))
+        for method in OURS
+        for k in (min(KS), WIDE)
+        if any(numbers(mine := _cell(rows, method, k, trees, depth), "cpu"))
+    ]
+    return markdown(header, body) if body and all(others) else ""
 
 
 EXPERIMENT = Experiment(
