@@ -7,7 +7,7 @@ twice or weighs 2 makes a difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,12 @@ class RowDraw:
     n_draws: int
     mark: int  # of the rows and their weights, in any order
 
-    def counts(self, random: np.random.RandomState) -> FloatArray:
+    def counts(self, random: np.random.RandomState) -> IntArray:
         """How often each row is drawn, (n,)."""
         numbers = random.randint(0, int(self.ends[-1]), size=self.n_draws, dtype=np.int64)
         if self.ends[-1] > len(self.ends):  # rows have more than one number
             numbers = np.searchsorted(self.ends, numbers, side="right")
-        counts = np.empty(len(self.order))
+        counts = np.empty(len(self.order), dtype=np.int64)
         counts[self.order] = np.bincount(numbers, minlength=len(self.order))
         return counts
 
@@ -54,12 +54,13 @@ class Drawing:
 
     def view(self, i: int) -> View:
         """What tree i sees."""
-        _, feature_seed, high, low = self._seeds(i)
-        weight = self.weight if self.rows is None else self.sample(i)
-        columns = self._columns(np.random.RandomState(feature_seed))
-        return View(weight, columns, self.n_node_features, high << 32 | low)
+        row_seed, feature_seed, high, low = self._seeds(i)
+        view = View(self.weight, None, self._columns(feature_seed), self.n_node_features, high << 32 | low)
+        if self.rows is None:
+            return view
+        return replace(view, weight=None, counts=self.rows.counts(np.random.RandomState(row_seed)))
 
-    def sample(self, i: int) -> FloatArray:
+    def sample(self, i: int) -> IntArray:
         """How often tree i has each row, if rows are drawn."""
         assert self.rows is not None
         return self.rows.counts(np.random.RandomState(self._seeds(i)[0]))
@@ -67,12 +68,14 @@ class Drawing:
     def _seeds(self, i: int) -> list[int]:
         return [int(seed) for seed in np.random.SeedSequence([self.seed, i]).generate_state(4)]
 
-    def _columns(self, random: np.random.RandomState) -> NDArray[np.int32] | None:
+    def _columns(self, seed: int) -> NDArray[np.int32] | None:
         """Those of the features that the tree draws, of the ones that have any."""
-        features = np.unique(self.column_feature)
-        if self.n_tree_features is None or len(features) <= self.n_tree_features:
+        if self.n_tree_features is None:
             return None
-        drawn = random.choice(features, self.n_tree_features, replace=False)
+        features = np.unique(self.column_feature)
+        if len(features) <= self.n_tree_features:
+            return None
+        drawn = np.random.RandomState(seed).choice(features, self.n_tree_features, replace=False)
         return np.flatnonzero(np.isin(self.column_feature, drawn)).astype(np.int32)
 
 

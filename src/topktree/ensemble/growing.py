@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _engine
-from .._problem import FeatureDraw, FloatArray, IntArray, Objective, make_objective
+from .._problem import FeatureDraw, FloatArray, IntArray, Objective, make_objective, objective_of_totals
 from ..binarizer import Columns
 from ..classifier import TopKTreeClassifier
 from ..column_tree import column_tree
@@ -59,7 +59,8 @@ def shared_data(data: TrainingData) -> SharedData:
 class View:
     """What one tree sees of the shared data."""
 
-    weight: FloatArray | None  # (n,), 0: the row is not there; None: every row weighs 1
+    weight: FloatArray | None = None  # (n,), positive; None: every row weighs 1
+    counts: IntArray | None = None  # (n,), instead of weights: how often a row is there; 0: it is not
     columns: NDArray[np.int32] | None = None  # rising; None: all
     n_node_features: int | None = None  # drawn at every node; None: all
     seed: int = 0  # of the draws
@@ -108,22 +109,22 @@ def grow(tree: TopKTreeClassifier, data: SharedData, view: View, options: _engin
 
 def _objective(tree: TopKTreeClassifier, data: SharedData, view: View, n_columns: int) -> Objective:
     """Of the rows that are there; the others weigh 0 in it."""
-    weight = view.weight
-    there = None if weight is None or weight.all() else weight > 0
-    n_rows = len(data.y) if there is None else int(np.count_nonzero(there))
-    objective = make_objective(
-        data.y if there is None else data.y[there],
-        len(data.classes),
-        class_weight=data.class_weight if view.has_class_weight else None,
-        sample_weight=weight if weight is None or there is None else weight[there],
+    class_weight = data.class_weight if view.has_class_weight else None
+    n_classes, counts = len(data.classes), view.counts
+    if counts is None:
+        wishes = {"class_weight": class_weight, **tree._wishes(len(data.y), n_columns)}
+        objective = make_objective(data.y, n_classes, sample_weight=view.weight, **wishes)
+        return replace(objective, weight_unit=objective.weight_unit * view.unit)
+    n_rows = int(np.count_nonzero(counts))
+    return objective_of_totals(
+        np.bincount(data.y, counts, n_classes).astype(np.int64),
+        n_rows,
+        row_weight=counts,
+        rows_weigh=bool(counts.max() > 1),
+        unit=view.unit,
+        class_weight=class_weight,
         **tree._wishes(n_rows, n_columns),
     )
-    objective = replace(objective, weight_unit=objective.weight_unit * view.unit)
-    if there is None:
-        return objective
-    row_weight = np.zeros(len(data.y), dtype=np.int64)
-    row_weight[there] = 1 if objective.row_weight is None else objective.row_weight
-    return replace(objective, row_weight=row_weight)
 
 
 def _draw(data: SharedData, view: View) -> FeatureDraw | None:

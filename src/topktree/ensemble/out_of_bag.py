@@ -19,7 +19,7 @@ class OutOfBag:
         self._shares = np.zeros((n_rows, n_classes))
         self._n_trees = np.zeros(n_rows, dtype=np.int64)
 
-    def add(self, weight: FloatArray, tree: TopKTreeClassifier, leaves: IntArray | NDArray[np.int32]) -> None:
+    def add(self, weight: IntArray, tree: TopKTreeClassifier, leaves: IntArray | NDArray[np.int32]) -> None:
         """A tree whose sample has the rows that weigh something."""
         rows = np.flatnonzero(weight == 0)
         self._shares[rows] += tree.tree_.shares()[leaves[rows]]
