@@ -314,7 +314,7 @@ def assert_same_rows(*paths):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "smoke://signals:1"])
 def test_an_address_without_a_scheduler_is_said_in_a_line(tmp_path, monkeypatch, address):
-    monkeypatch.setattr("topktree.cli_dask.PATIENCE", 2.0)
+    monkeypatch.setattr("topktree.cli_dask.PATIENCE", 0.5)
     result = reproduce(tmp_path, "--dask", address)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"Error: --dask {address}: must be the address of a Dask scheduler")

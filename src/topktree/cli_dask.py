@@ -5,6 +5,7 @@ In: the address of a scheduler. Out: a `with` block in which joblib's calls go t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -36,8 +37,10 @@ def cluster(address: str | None) -> Iterator[None]:
         return
     if find_spec("distributed") is None:
         raise Mistake(f"--dask {address}: needs Dask: pip install 'topktree[dask]'")
+    distributed = import_module("distributed")
     try:
-        client: Any = import_module("distributed").Client(address, timeout=PATIENCE, set_as_default=False)
+        asyncio.run(_reach(distributed, address))
+        client: Any = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TypeError, ValueError) as error:
         raise Mistake(f"--dask {address}: must be the address of a Dask scheduler that runs: {error}") from None
     with client, joblib.parallel_config(backend="dask", client=client):
@@ -46,3 +49,10 @@ def cluster(address: str | None) -> Iterator[None]:
         except TimeoutError:
             raise Mistake(f"--dask {address}: the scheduler has no workers") from None
         yield
+
+
+async def _reach(distributed: Any, address: str) -> None:
+    """Connect, without a client: one that cannot connect stays half open, and the next one may wait for it forever."""
+    security = distributed.Security().get_connection_args("client")
+    comm = await distributed.comm.connect(address, timeout=PATIENCE, **security)
+    comm.abort()
