@@ -7,7 +7,7 @@ twice or weighs 2 makes a difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,11 +54,11 @@ class Drawing:
 
     def view(self, i: int) -> View:
         """What tree i sees."""
-        row_seed, feature_seed, high, low = self._seeds(i)
-        view = View(self.weight, None, self._columns(feature_seed), self.n_node_features, high << 32 | low)
+        _, feature_seed, high, low = self._seeds(i)
+        columns, seed = self._columns(feature_seed), high << 32 | low
         if self.rows is None:
-            return view
-        return replace(view, weight=None, counts=self.rows.counts(np.random.RandomState(row_seed)))
+            return View(self.weight, None, columns, self.n_node_features, seed)
+        return View(None, self.sample(i), columns, self.n_node_features, seed)
 
     def sample(self, i: int) -> IntArray:
         """How often tree i has each row, if rows are drawn."""
