@@ -357,6 +357,7 @@ switches = st.fixed_dictionaries(
         "arrange": st.sampled_from(["never", "if_it_pays", "always"]),
         "max_keyed_rows": st.sampled_from([0, 2**16]),
         "large_node_bytes": st.sampled_from([0, 2**20]),
+        "many_columns": st.sampled_from([0, 300]),
         "packed": st.booleans(),
     }
 )

@@ -16,24 +16,24 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 19;
 }  // namespace
 
 template <class Count>
-void Counter<Count>::count(const BitMatrix& matrix, WordList list, std::int32_t* out) {
-    if (list.size * matrix.n_columns <= kPartWork) {
-        ticker_.tick(list.size * matrix.n_columns);
-        kernels_.count(matrix.bits.data(), matrix.n_columns, list, matrix.n_columns, out);
+void Counter<Count>::count(const BitMatrix& matrix, WordList list, ColumnRange range, std::int32_t* out) {
+    const std::uint64_t* bits = matrix.bits.data() + range.begin;
+    if (list.size * range.size() <= kPartWork) {
+        ticker_.tick(list.size * range.size());
+        kernels_.count(bits, matrix.n_columns, list, range.size(), out);
         return;
     }
-    const std::size_t part_size = std::max<std::size_t>(kPartWork / matrix.n_columns, 1);
+    const std::size_t part_size = std::max<std::size_t>(kPartWork / range.size(), 1);
     const auto count_part = [&](std::size_t begin, std::int32_t* target) {
         const std::size_t size = std::min(part_size, list.size - begin);
-        ticker_.tick(size * matrix.n_columns);
-        kernels_.count(matrix.bits.data(), matrix.n_columns, {list.words + begin, list.masks + begin, size},
-                       matrix.n_columns, target);
+        ticker_.tick(size * range.size());
+        kernels_.count(bits, matrix.n_columns, {list.words + begin, list.masks + begin, size}, range.size(), target);
     };
     count_part(0, out);
     for (std::size_t begin = part_size; begin < list.size; begin += part_size) {
-        std::int32_t* part = part_.ensure(matrix.n_columns);
+        std::int32_t* part = part_.ensure(range.size());
         count_part(begin, part);
-        for (std::size_t j = 0; j < matrix.n_columns; ++j) {
+        for (std::size_t j = 0; j < range.size(); ++j) {
             out[j] += part[j];
         }
     }
@@ -67,24 +67,27 @@ void Counter<Count>::add_product(const std::int32_t* counts, Count factor, std::
 }
 
 template <class Count>
-void Counter<Count>::weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out) {
+void Counter<Count>::weights(const BitMatrix& matrix, const Subset& subset, std::span<const ColumnRange> ranges,
+                             std::size_t& span, Count* out) {
     const std::int32_t class_index = subset.spans[span].class_index;
     const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(class_index)];
     bool first = true;
     const auto add = [&](WordList list, int shift) {
         const auto factor = static_cast<Count>(class_weight << shift);
-        if constexpr (std::is_same_v<Count, std::int32_t>) {
-            if (first && factor == 1) {
-                count(matrix, list, out);
-                first = false;
-                return;
+        for (const ColumnRange range : ranges) {
+            Count* target = out + range.begin;
+            if constexpr (std::is_same_v<Count, std::int32_t>) {
+                if (first && factor == 1) {
+                    count(matrix, list, range, target);
+                    continue;
+                }
             }
+            if (first) {
+                std::fill_n(target, range.size(), Count{0});
+            }
+            add_product(counted(matrix, list, range), factor, range.size(), target);
         }
-        if (first) {
-            std::fill_n(out, matrix.n_columns, Count{0});
-            first = false;
-        }
-        add_product(counted(matrix, list), factor, matrix.n_columns, out);
+        first = false;
     };
     for (; span < subset.spans.size() && subset.spans[span].class_index == class_index; ++span) {
         const WordList list = subset.list(subset.spans[span]);
@@ -104,9 +107,9 @@ WordList Counter<Count>::in_plane(const BitMatrix& matrix, std::size_t plane, Wo
 }
 
 template <class Count>
-const std::int32_t* Counter<Count>::counted(const BitMatrix& matrix, WordList list) {
-    std::int32_t* counts = span_counts_.ensure(matrix.n_columns);
-    count(matrix, list, counts);
+const std::int32_t* Counter<Count>::counted(const BitMatrix& matrix, WordList list, ColumnRange range) {
+    std::int32_t* counts = span_counts_.ensure(range.size());
+    count(matrix, list, range, counts);
     return counts;
 }
 
@@ -157,7 +160,8 @@ void Counter<Count>::rows_of_class(const BitMatrix& matrix, const Subset& subset
 template <class Count>
 void Counter<Count>::rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out) {
     if (matrix.has_primary) {
-        count(matrix, part_of(subset.list(), [&](std::uint32_t word) { return matrix.primary[word]; }), out);
+        const WordList list = part_of(subset.list(), [&](std::uint32_t word) { return matrix.primary[word]; });
+        count(matrix, list, {0, matrix.n_columns}, out);
         return;
     }
     std::fill_n(out, matrix.n_columns, 0);

@@ -18,6 +18,13 @@ struct Side {
     bool value;
 };
 
+// Columns next to each other; begin and end are multiples of kColumnPadding.
+struct ColumnRange {
+    std::size_t begin;
+    std::size_t end;
+    std::size_t size() const { return end - begin; }
+};
+
 // One per thread of execution (it has scratch space). Count is int32_t or int64_t, wide enough for the total weight.
 template <class Count>
 class Counter {
@@ -27,7 +34,14 @@ class Counter {
 
     // out[j] = weight of the rows that have column j, for all (padded) columns, among those of one class: that of the
     // span number `span`. Moves `span` on to the next class.
-    void weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out);
+    void weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out) {
+        const ColumnRange all = {0, matrix.n_columns};
+        weights(matrix, subset, std::span(&all, 1), span, out);
+    }
+
+    // The same for the columns of some ranges; out[j] of the others stays as it is.
+    void weights(const BitMatrix& matrix, const Subset& subset, std::span<const ColumnRange> ranges, std::size_t& span,
+                 Count* out);
 
     // The same for several sides of splits of the subset at once: out[i][j] for side i. The rows are taken in blocks
     // that stay in the cache while all sides are counted. Not for weights in bit planes.
@@ -48,9 +62,12 @@ class Counter {
     Count conflicts(const BitMatrix& matrix, const Subset& subset);
 
   private:
-    void count(const BitMatrix& matrix, WordList list, std::int32_t* out);
+    void count(const BitMatrix& matrix, WordList list, ColumnRange range, std::int32_t* out);
     std::size_t n_rows(const BitMatrix& matrix, const Subset& subset, const Span& span) const;
-    const std::int32_t* counted(const BitMatrix& matrix, WordList list);
+    const std::int32_t* counted(const BitMatrix& matrix, WordList list, ColumnRange range);
+    const std::int32_t* counted(const BitMatrix& matrix, WordList list) {
+        return counted(matrix, list, {0, matrix.n_columns});
+    }
     void add_product(const std::int32_t* counts, Count factor, std::size_t n_columns, Count* out) const;
     template <class Mask>
     WordList part_of(WordList list, Mask mask);

@@ -24,6 +24,11 @@ std::uint64_t draw_hash(std::uint64_t seed, const std::vector<std::int32_t>& cla
     return hash;
 }
 
+// A feature's place in the order in which a node with this hash draws: lower ones come first.
+inline std::uint64_t draw_number(std::uint64_t hash, std::size_t feature) {
+    return mix(hash ^ static_cast<std::uint64_t>(feature)) | 1;  // never 0
+}
+
 // Takes the keys away from all columns but those of the drawn features. Features without a candidate are not drawn:
 // those that are left come in the order of random numbers.
 inline void draw_features(const FeatureDraw& draw, std::uint64_t hash, std::int64_t* keys) {
@@ -33,7 +38,7 @@ inline void draw_features(const FeatureDraw& draw, std::uint64_t hash, std::int6
     for (std::size_t j = 0; j < n_columns; ++j) {
         std::uint64_t& own = number[static_cast<std::size_t>(draw.of_column[j])];
         if (keys[j] != kNoKey && own == 0) {
-            own = mix(hash ^ static_cast<std::uint64_t>(draw.of_column[j])) | 1;  // never 0
+            own = draw_number(hash, static_cast<std::size_t>(draw.of_column[j]));
             order.push_back(own);
         }
     }

@@ -34,8 +34,19 @@ struct ChildErrors {
 }  // namespace
 
 template <class Count>
+void LastLevel<Count>::begin(const Node<Count>& node) {
+    ahead_columns_.clear();
+    if (draws()) {
+        drawn_->open(node);
+    }
+}
+
+template <class Count>
 Count LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
     split(*node.matrix, node.subset, split_on.column, split_on.small_side, small_);
+    if (draws()) {
+        drawn_->open(split_on, small_);
+    }
     return counter.conflicts(*node.matrix, small_);
 }
 
@@ -43,25 +54,25 @@ template <class Count>
 void LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
                              Count fewest[2]) {
     count_small(node, split_on, counter);
-    errors(node, fewest);
+    errors(node.counts, node.matrix->n_columns, fewest);
 }
 
 template <class Count>
-void LastLevel<Count>::errors(const Node<Count>& node, Count fewest[2]) {
-    errors_[0].ensure(node.matrix->n_columns);
-    errors_[1].ensure(node.matrix->n_columns);
-    if (!fast_errors(node, fewest)) {
-        slow_errors(node, fewest);
+void LastLevel<Count>::errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]) {
+    errors_[0].ensure(n_columns);
+    errors_[1].ensure(n_columns);
+    if (!fast_errors(counts, n_columns, fewest)) {
+        slow_errors(counts, n_columns, fewest);
     }
 }
 
-// The node is the larger child of a split that leaves nothing on the other side.
+// The counts are those of the larger child of a split that leaves nothing on the other side.
 template <class Count>
-Count LastLevel<Count>::fewest_errors(const Node<Count>& node) {
-    small_rows_.assign(node.counts.rows.size(), nullptr);
-    small_totals_.assign(node.counts.rows.size(), 0);
+Count LastLevel<Count>::fewest_errors(const Counts<Count>& counts, std::size_t n_columns) {
+    small_rows_.assign(counts.rows.size(), nullptr);
+    small_totals_.assign(counts.rows.size(), 0);
     Count fewest[2];
-    errors(node, fewest);
+    errors(counts, n_columns, fewest);
     return fewest[1];
 }
 
@@ -117,21 +128,21 @@ void LastLevel<Count>::count_small(const Node<Count>& node, const Split<Count>& 
 }
 
 template <class Count>
-bool LastLevel<Count>::fast_errors(const Node<Count>& node, Count fewest[2]) {
+bool LastLevel<Count>::fast_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]) {
     if constexpr (std::is_same_v<Count, std::int32_t>) {
         if (limits_.track_rows) {
             return false;
         }
         PairTable table;
-        table.parent_rows = node.counts.rows.data();
+        table.parent_rows = counts.rows.data();
         table.small_rows = small_rows_.data();
-        table.parent_totals = node.counts.totals.data();
+        table.parent_totals = counts.totals.data();
         table.small_totals = small_totals_.data();
-        table.n_classes = node.counts.rows.size();
+        table.n_classes = counts.rows.size();
         table.small_errors = errors_[0].data();
         table.large_errors = errors_[1].data();
         const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(limits_.min_weight, INT32_MAX));
-        const Minima minima = kernels_.last_level(table, min_side, node.matrix->n_columns);
+        const Minima minima = kernels_.last_level(table, min_side, n_columns);
         fewest[0] = minima.small;
         fewest[1] = minima.large;
         return true;
@@ -140,22 +151,21 @@ bool LastLevel<Count>::fast_errors(const Node<Count>& node, Count fewest[2]) {
 }
 
 template <class Count>
-void LastLevel<Count>::slow_errors(const Node<Count>& node, Count fewest[2]) {
-    const std::size_t n_columns = node.matrix->n_columns;
+void LastLevel<Count>::slow_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]) {
     for (std::size_t j = 0; j < n_columns; ++j) {
         ChildErrors<Count> child[2];
-        for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
+        for (std::size_t c = 0; c < counts.rows.size(); ++c) {
             const Count n_true = small_rows_[c] == nullptr ? Count{0} : small_rows_[c][j];
             child[0].add(n_true, small_totals_[c]);
-            child[1].add(static_cast<Count>(node.counts.rows[c][j] - n_true),
-                         static_cast<Count>(node.counts.totals[c] - small_totals_[c]));
+            child[1].add(static_cast<Count>(counts.rows[c][j] - n_true),
+                         static_cast<Count>(counts.totals[c] - small_totals_[c]));
         }
         for (int i = 0; i < 2; ++i) {
             errors_[i][j] = child[i].errors(limits_.min_weight);
         }
     }
     if (limits_.track_rows) {
-        drop_small_sides(node);
+        drop_small_sides(counts, n_columns);
     }
     for (int i = 0; i < 2; ++i) {
         fewest[i] = *std::min_element(errors_[i].data(), errors_[i].data() + n_columns);
@@ -163,10 +173,10 @@ void LastLevel<Count>::slow_errors(const Node<Count>& node, Count fewest[2]) {
 }
 
 template <class Count>
-void LastLevel<Count>::drop_small_sides(const Node<Count>& node) {
-    const std::int64_t n_rows[2] = {small_n_rows_, node.counts.n_rows - small_n_rows_};
-    for (std::size_t j = 0; j < node.matrix->n_columns; ++j) {
-        const std::int64_t n_true[2] = {small_n_true_[j], node.counts.n_true[j] - small_n_true_[j]};
+void LastLevel<Count>::drop_small_sides(const Counts<Count>& counts, std::size_t n_columns) {
+    const std::int64_t n_rows[2] = {small_n_rows_, counts.n_rows - small_n_rows_};
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        const std::int64_t n_true[2] = {small_n_true_[j], counts.n_true[j] - small_n_true_[j]};
         for (int i = 0; i < 2; ++i) {
             if (std::min(n_true[i], n_rows[i] - n_true[i]) < limits_.min_rows) {
                 errors_[i][j] = std::numeric_limits<Count>::max();
@@ -196,41 +206,74 @@ const Counts<Count>& LastLevel<Count>::child_counts(const Node<Count>& node, int
     return large_.counts;
 }
 
-// Usually a column with the fewest errors of all is among the k best, which takes one pass over the keys to see.
 template <class Count>
 Count LastLevel<Count>::best_of_k(const Node<Count>& node, const Split<Count>& split_on, int i, std::size_t k,
                                   Count fewest, Ticker& ticker) {
     const std::size_t n_padded = node.matrix->n_columns;
-    std::int64_t* keys = keys_.ensure(n_padded);
     const Counts<Count>& counts = child_counts(node, i);
     ticker.tick(scorer_.work(counts.rows.size()));
-    scorer_.keys(counts, n_padded, keys);
+    scorer_.keys(counts, n_padded, keys_.ensure(n_padded));
     const Count* errors = errors_[i].data();
+    if (const std::optional<Count> best = best_by_rank(errors, n_padded, k, fewest)) {
+        return *best;
+    }
+    if (!distinct_) {
+        return best_of_selected(errors, n_padded, k);
+    }
+    const RowSet rows = {*node.matrix, node.subset, true, split_on.column, (i == 0) == split_on.small_side};
+    best_distinct_keys(keys_.data(), n_columns_, k, counts, rows, scorer_.is_symmetric(), sorted_keys_);
+    Count best = std::numeric_limits<Count>::max();
+    for (const std::int64_t key : sorted_keys_) {
+        best = std::min(best, errors[key_column(key)]);
+    }
+    return best;
+}
+
+template <class Count>
+Count LastLevel<Count>::count_drawn(int i, Counter<Count>& counter) {
+    drawn_->count(i, counter);
+    const std::size_t n_columns = drawn_->n_columns();
+    return n_columns > 0 ? fewest_errors(drawn_->counts(), n_columns) : std::numeric_limits<Count>::max();
+}
+
+template <class Count>
+Count LastLevel<Count>::best_of_k_drawn(std::size_t k, Count fewest, Ticker& ticker) {
+    const std::size_t n_columns = drawn_->n_columns();
+    ticker.tick(scorer_.work(drawn_->counts().rows.size()));
+    scorer_.all_keys(drawn_->counts(), n_columns, keys_.ensure(n_columns));
+    const Count* errors = errors_[1].data();
+    const std::optional<Count> best = best_by_rank(errors, n_columns, k, fewest);
+    return best ? *best : best_of_selected(errors, n_columns, k);
+}
+
+// Usually a column with the fewest errors of all is among the k best, which takes one pass over the keys to see.
+template <class Count>
+std::optional<Count> LastLevel<Count>::best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k,
+                                                    Count fewest) const {
+    const std::int64_t* keys = keys_.data();
     int tests = 0;
-    for (std::size_t j = 0; j < n_columns_ && tests < kRankTests; ++j) {
+    for (std::size_t j = 0; j < n_columns && tests < kRankTests; ++j) {
         if (errors[j] == fewest && keys[j] != kNoKey) {
-            if (kernels_.count_greater(keys, n_padded, keys[j]) < k) {
+            if (kernels_.count_greater(keys, n_columns, keys[j]) < k) {
                 return fewest;
             }
             ++tests;
         }
     }
-    if (distinct_) {
-        const RowSet rows = {*node.matrix, node.subset, true, split_on.column, (i == 0) == split_on.small_side};
-        best_distinct_keys(keys, n_columns_, k, counts, rows, scorer_.is_symmetric(), sorted_keys_);
-        Count best = std::numeric_limits<Count>::max();
-        for (const std::int64_t key : sorted_keys_) {
-            best = std::min(best, errors[key_column(key)]);
-        }
-        return best;
-    }
-    sorted_keys_.assign(keys, keys + n_columns_);
+    return std::nullopt;
+}
+
+// The fewest errors of the columns with the k best keys.
+template <class Count>
+Count LastLevel<Count>::best_of_selected(const Count* errors, std::size_t n_columns, std::size_t k) {
+    const std::int64_t* keys = keys_.data();
+    sorted_keys_.assign(keys, keys + n_columns);
     const std::size_t n = std::min(k, sorted_keys_.size());
     const auto last = sorted_keys_.begin() + static_cast<std::ptrdiff_t>(n - 1);
     std::nth_element(sorted_keys_.begin(), last, sorted_keys_.end(), std::greater<>());
     const std::int64_t threshold = std::max<std::int64_t>(*last, 0);
     Count best = std::numeric_limits<Count>::max();
-    for (std::size_t j = 0; j < n_columns_; ++j) {
+    for (std::size_t j = 0; j < n_columns; ++j) {
         if (keys[j] >= threshold) {
             best = std::min(best, errors[j]);
         }

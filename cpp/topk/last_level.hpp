@@ -1,16 +1,19 @@
 // The two children of a node that may be split once more: their costs follow from counts, without nodes of their own.
 //
 // Only the smaller child is counted. From its counts and the parent's follow the errors of both children for every
-// column; the fewest over all columns bound those over the k best from below, and mostly settle the matter.
+// column; the fewest over all columns bound those over the k best from below, and mostly settle the matter. Where nodes
+// draw features, only those that the children draw are counted; see drawn_columns.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
+#include "drawn_columns.hpp"
 #include "memory.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
@@ -28,11 +31,24 @@ struct SideLimits {
 template <class Count>
 class LastLevel {
   public:
-    LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, bool distinct, std::size_t n_columns)
-        : kernels_(kernels), scorer_(scorer), limits_(limits), distinct_(distinct), n_columns_(n_columns) {}
+    // drawn: null if all columns are to be counted.
+    LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, bool distinct, std::size_t n_columns,
+              DrawnColumns<Count>* drawn = nullptr)
+        : kernels_(kernels),
+          scorer_(scorer),
+          limits_(limits),
+          distinct_(distinct),
+          n_columns_(n_columns),
+          drawn_(drawn) {}
+
+    // Whether only features that the children draw are counted.
+    bool draws() const { return drawn_ != nullptr; }
+
+    // The children of this node follow. It stays where it is meanwhile.
+    void begin(const Node<Count>& node);
 
     // Errors of the node itself with the best of all columns; numeric max if it cannot be split. Not with track_rows.
-    Count fewest_errors(const Node<Count>& node);
+    Count fewest_errors(const Node<Count>& node) { return fewest_errors(node.counts, node.matrix->n_columns); }
 
     // Count the smaller children of the splits on these columns, all in one pass over the rows, for the calls of
     // count() that follow. For nodes whose rows do not fit the cache: fetching them takes longer than counting.
@@ -40,34 +56,45 @@ class LastLevel {
     bool is_ahead(std::int32_t column) const {
         return std::find(ahead_columns_.begin(), ahead_columns_.end(), column) != ahead_columns_.end();
     }
-    void forget_ahead() { ahead_columns_.clear(); }
 
     // Take the children of `node` on this split. Returns the conflicts of the smaller one.
     Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
 
-    // Count them. fewest[i]: errors of child i with the best of all columns; numeric max if it cannot be split.
+    // Count them. fewest[i]: errors of child i with the best of all columns; numeric max if it cannot be split. Not if
+    // draws().
     void count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter, Count fewest[2]);
 
     // Errors of child i with the best of its k best-scoring columns, given fewest[i].
     Count best_of_k(const Node<Count>& node, const Split<Count>& split_on, int i, std::size_t k, Count fewest,
                     Ticker& ticker);
 
-    // Counts of the smaller child, per class of the node; null for the classes it does not have.
+    // If draws(): take child i of the split that open() was called for, and count it. Errors with the best of the
+    // columns that it draws; numeric max if it cannot be split.
+    Count count_drawn(int i, Counter<Count>& counter);
+
+    // Errors of that child with the best of the k best-scoring columns that it draws.
+    Count best_of_k_drawn(std::size_t k, Count fewest, Ticker& ticker);
+
+    // Counts of the smaller child, per class of the node; null for the classes it does not have. Not if draws().
     std::span<const Count* const> small_rows() const { return small_rows_; }
 
   private:
     void count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
-    void errors(const Node<Count>& node, Count fewest[2]);
-    bool fast_errors(const Node<Count>& node, Count fewest[2]);
-    void slow_errors(const Node<Count>& node, Count fewest[2]);
-    void drop_small_sides(const Node<Count>& node);
+    void errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]);
+    bool fast_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]);
+    void slow_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]);
+    void drop_small_sides(const Counts<Count>& counts, std::size_t n_columns);
+    Count fewest_errors(const Counts<Count>& counts, std::size_t n_columns);
     const Counts<Count>& child_counts(const Node<Count>& node, int i);
+    std::optional<Count> best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k, Count fewest) const;
+    Count best_of_selected(const Count* errors, std::size_t n_columns, std::size_t k);
 
     const Kernels& kernels_;
     const Scorer& scorer_;
     const SideLimits limits_;
     const bool distinct_;  // columns that split the rows alike count as one
     const std::size_t n_columns_;
+    DrawnColumns<Count>* const drawn_;
 
     Subset small_;
     AlignedBuffer<Count> storage_;

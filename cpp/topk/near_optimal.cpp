@@ -242,9 +242,11 @@ std::int64_t Enumeration<Count>::lowest_of_split(Space& space, int level, const 
     }
     const std::vector<std::int32_t> only = {column};
     Family<Count> family{node, only, this->kernels_, nullptr, false};
-    space.last.forget_ahead();
-    return this->height(level) == 2 ? this->split_cost_last(space, level, family, 0, limit + 1)
-                                    : this->split_cost(space, level, family, 0, limit + 1);
+    if (this->height(level) > 2) {
+        return this->split_cost(space, level, family, 0, limit + 1);
+    }
+    space.last.begin(node);
+    return this->split_cost_last(space, level, family, 0, limit + 1);
 }
 
 // The cost of the best tree of the node, which is known not to be above the limit.

@@ -85,7 +85,7 @@ void Scorer::all_keys(const Counts<std::int32_t>& counts, std::size_t padded_col
 }
 
 void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
-    slow_keys(counts, padded_columns, keys);
+    all_keys(counts, padded_columns, keys);
     draw(counts, keys);
 }
 
@@ -149,7 +149,7 @@ void Scorer::slow_keys(const Counts<Count>& counts, std::size_t padded_columns, 
     const std::int64_t whole = side(totals.data(), n_classes, total);
     std::vector<std::int64_t> left(n_classes);
     std::vector<std::int64_t> right(n_classes);
-    for (std::size_t j = 0; j < n_columns_; ++j) {
+    for (std::size_t j = 0; j < std::min(n_columns_, padded_columns); ++j) {
         std::int64_t n_true = 0;
         for (std::size_t c = 0; c < n_classes; ++c) {
             right[c] = counts.rows[c][j];

@@ -42,8 +42,13 @@ class Scorer {
     void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
     void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
 
-  private:
+    // Likewise, nothing being drawn; also of fewer columns than there are, but not with the user's criterion.
     void all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* keys) const;
+    void all_keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, std::int64_t* keys) const {
+        slow_keys(counts, padded_columns, keys);
+    }
+
+  private:
     template <class Count>
     void draw(const Counts<Count>& counts, std::int64_t* keys) const;
     template <class Count>

@@ -297,16 +297,28 @@ template <class Count>
 void Search<Count>::rank_candidates(Space& space, int level, const Node<Count>& node) const {
     Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
     std::int64_t* keys = buffers.keys.ensure(matrix_.n_columns);
-    score(space, node.counts, keys);
     std::vector<std::int64_t>& sorted = buffers.sorted_keys;
     const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
+    buffers.candidates.clear();
+    if (space.drawn) {
+        space.drawn->open(node);
+        space.drawn->take_node();
+        const std::size_t n_columns = space.drawn->n_columns();
+        space.ticker.tick(scorer_.work(node.counts.rows.size()));
+        scorer_.all_keys(space.drawn->counts(), n_columns, keys);
+        best_keys(keys, n_columns, k, sorted);
+        for (const std::int64_t key : sorted) {
+            buffers.candidates.push_back(space.drawn->column(static_cast<std::size_t>(key_column(key))));
+        }
+        return;
+    }
+    score(space, node.counts, keys);
     if (options_.distinct_splits && (enumerates_ || !all_columns(level))) {
         const RowSet rows = {*node.matrix, node.subset};
         best_distinct_keys(keys, data_.n_columns, k, node.counts, rows, scorer_.is_symmetric(), sorted);
     } else {  // all columns: those that are passed over would lose their ties anyway
         best_keys(keys, data_.n_columns, k, sorted);
     }
-    buffers.candidates.clear();
     for (const std::int64_t key : sorted) {
         buffers.candidates.push_back(key_column(key));
     }
@@ -415,7 +427,9 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
     const std::vector<std::int32_t>& candidates = space.levels[static_cast<std::size_t>(level)].candidates;
     const auto n = static_cast<int>(candidates.size());
     Family<Count> family{node, candidates, kernels_, nullptr, may_be_parallel(level)};
-    if (bounds_sides(level) && (height(level) > 2 || space.payoff.try_it())) {
+    // What children draw differs from one to the other: then nothing is known of the fewest errors over all columns.
+    const bool bounds_last = height(level) == 2 && !space.last.draws() && space.payoff.try_it();
+    if (bounds_sides(level) && (height(level) > 2 || bounds_last)) {
         family.bounds = &space.levels[static_cast<std::size_t>(level)].bounds;
         family.bounds->reset(node.counts, node.whole.weight, options_.cost_scale, matrix_.n_columns, candidates);
         space.payoff.spend(family.bounds->cycles());
@@ -423,7 +437,9 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
             family.bounds->learn({{}, 0, {0, shallower}}, kernels_);  // a split with no row on one side
         }
     }
-    space.last.forget_ahead();
+    if (height(level) == 2) {
+        space.last.begin(node);
+    }
     if (level == 0) {
         list_choices(node, candidates);
     }
@@ -611,7 +627,7 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, Family<Coun
     const Node<Count>& node = family.node;
     const std::int32_t column = family.column(rank);
     const Split<Count> split_on(node.counts, column);
-    if (is_large(node) && !space.last.is_ahead(column)) {
+    if (is_large(node) && !space.last.draws() && !space.last.is_ahead(column)) {
         space.last.count_ahead(node, family.next(rank, kBatch), space.counter);
     }
     const bool needs_rows = !space.last.is_ahead(column) || node.matrix->has_conflicts || limits_.track_rows;
@@ -626,6 +642,9 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, Family<Coun
     const bool leaves = cost[0] == leaf[0] && cost[1] == leaf[1];
     if (leaves || cost[0] + cost[1] >= budget) {
         return cost[0] + cost[1];
+    }
+    if (space.last.draws()) {
+        return split_cost_drawn(space, level, leaf, cost, budget);
     }
     count_nodes(space, 2);
     Count fewest[2];
@@ -645,6 +664,33 @@ std::int64_t Search<Count>::split_cost_last(Space& space, int level, Family<Coun
             const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level) + 1]);
             const Count errors = space.last.best_of_k(node, split_on, i, k, fewest[i], space.ticker);
             cost[i] = std::min(leaf[i], leaf_cost(errors) + options_.leaf_penalty);
+        }
+    }
+    return cost[0] + cost[1];
+}
+
+// The same where children draw features: one child after the other, the larger one first, since it has more of the
+// cost. `cost`: so far lower bounds.
+template <class Count>
+std::int64_t Search<Count>::split_cost_drawn(Space& space, int level, const std::int64_t leaf[2], std::int64_t cost[2],
+                                             std::int64_t budget) {
+    const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level) + 1]);
+    const auto with_split = [&](Count errors) {
+        const bool exists = errors != std::numeric_limits<Count>::max();
+        return exists ? leaf_cost(errors) + options_.leaf_penalty : kInfinity;
+    };
+    for (const int i : {1, 0}) {
+        if (cost[i] == leaf[i]) {
+            continue;
+        }
+        count_nodes(space, 1);
+        const Count fewest = space.last.count_drawn(i, space.counter);
+        cost[i] = std::min(leaf[i], with_split(fewest));
+        if (cost[i] < leaf[i] && cost[0] + cost[1] < budget) {
+            cost[i] = std::min(leaf[i], with_split(space.last.best_of_k_drawn(k, fewest, space.ticker)));
+        }
+        if (cost[0] + cost[1] >= budget) {
+            break;
         }
     }
     return cost[0] + cost[1];

@@ -111,6 +111,8 @@ class Search {
     double cycles_to_try(const Node<Count>& node) const;
     std::int64_t split_cost(Space& space, int level, Family<Count>& family, int rank, std::int64_t budget);
     std::int64_t split_cost_last(Space& space, int level, Family<Count>& family, int rank, std::int64_t budget);
+    std::int64_t split_cost_drawn(Space& space, int level, const std::int64_t leaf[2], std::int64_t cost[2],
+                                  std::int64_t budget);
 
     void score(Space& space, const Counts<Count>& counts, std::int64_t* keys) const;
     void rank_candidates(Space& space, int level, const Node<Count>& node) const;

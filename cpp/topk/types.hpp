@@ -81,6 +81,9 @@ struct Options {
     std::size_t max_keyed_rows = std::size_t{1} << 16;
     // Rows of a node that are more bytes than this do not stay in the second-level cache between its candidates.
     std::size_t large_node_bytes = std::size_t{1} << 20;
+    // With so many columns features are drawn before columns are scored and, on the last level, counted. Fewer are
+    // scored and counted in less time than it takes to draw.
+    std::size_t many_columns = 300;
     std::string kernel;     // "" = the best one for this machine
     double time_limit = 0;  // seconds; 0 = none
     // Cost of some tree that the search can find, known beforehand: it need not look for dearer ones. -1: none is

@@ -57,6 +57,7 @@ void check_options(const Data& data, const Options& options) {
     require(std::all_of(draw.of_column.begin(), draw.of_column.end(),
                         [&](std::int32_t f) { return f >= 0 && static_cast<std::size_t>(f) < draw.n_all; }),
             "features must be in [0, n_all)");
+    require(std::is_sorted(draw.of_column.begin(), draw.of_column.end()), "features must be in the order of columns");
     require(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
 }
 

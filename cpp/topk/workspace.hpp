@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
+#include "drawn_columns.hpp"
 #include "kernels.hpp"
 #include "last_level.hpp"
 #include "memory.hpp"
@@ -66,6 +68,13 @@ struct Family {
     }
 };
 
+// Whether features are drawn before columns are scored and, on the last level, counted. If columns must be told apart
+// by their rows, or the user scores them, all of them are needed.
+inline bool draws_first(const Options& options, const SideLimits& limits) {
+    return options.draw.n_features > 0 && options.draw.of_column.size() >= options.many_columns && !limits.track_rows &&
+           !options.distinct_splits && options.criterion != Criterion::user;
+}
+
 // All of one thread of execution.
 template <class Count>
 struct Workspace {
@@ -74,11 +83,14 @@ struct Workspace {
         : ticker(monitor),
           counter(kernels, data.class_weight, ticker),
           levels(options.k.size() + 1),
-          last(kernels, scorer, limits, options.distinct_splits, data.n_columns) {}
+          drawn(draws_first(options, limits) ? std::make_unique<DrawnColumns<Count>>(options.draw, limits.min_weight)
+                                             : nullptr),
+          last(kernels, scorer, limits, options.distinct_splits, data.n_columns, drawn.get()) {}
 
     Ticker ticker;
     Counter<Count> counter;
     std::vector<Level<Count>> levels;
+    std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
     Payoff payoff;
     std::int64_t nodes = 0;

@@ -62,6 +62,7 @@ class SearchArguments(TypedDict):
     arrange: str
     max_keyed_rows: int
     large_node_bytes: int
+    many_columns: int
     threads_after: float
     kernel: str
     time_limit: float

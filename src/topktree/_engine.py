@@ -68,6 +68,7 @@ class SearchOptions:
     arrange: str = "if_it_pays"  # merge equal rows and put similar ones together: "never", "if_it_pays" or "always"
     max_keyed_rows: int = 2**16  # from here on subsets are known by the splits that lead to them
     large_node_bytes: int = 2**20  # from here on children are counted over blocks of rows
+    many_columns: int = 300  # from here on features are drawn before columns are counted
     threads_after: float = 0.002  # seconds: starting them takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
@@ -153,6 +154,7 @@ def _arguments(
         arrange=options.arrange,
         max_keyed_rows=options.max_keyed_rows,
         large_node_bytes=options.large_node_bytes,
+        many_columns=options.many_columns,
         threads_after=options.threads_after,
         kernel=options.kernel,
         time_limit=options.time_limit or 0.0,

@@ -78,6 +78,7 @@ inline void random_switches(Random& random, topk::Options& options) {
         random.pick({topk::Arrange::never, topk::Arrange::if_it_pays, topk::Arrange::always, topk::Arrange::always});
     options.max_keyed_rows = random.chance(0.3) ? 0 : SIZE_MAX;
     options.large_node_bytes = random.chance(0.3) ? 0 : SIZE_MAX;
+    options.many_columns = random.chance(0.7) ? 0 : SIZE_MAX;
     options.threads_after = 0;
     options.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
 }
@@ -91,8 +92,9 @@ inline std::string describe(std::uint64_t seed, const Problem& problem, const to
     out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight()
         << ", min_rows " << options.min_rows << ", min_weight " << options.min_weight << ", penalty "
         << options.leaf_penalty << ", distinct " << options.distinct_splits << ", drawn " << options.draw.n_features
-        << ", kernel " << options.kernel << ", threads " << options.threads << ", cache " << options.use_cache << ' '
-        << options.cache_bytes << ", arrange " << static_cast<int>(options.arrange) << ", keyed "
-        << options.max_keyed_rows << ", bounds " << options.use_bounds << ", time limit " << options.time_limit;
+        << (options.many_columns == 0 ? " first" : " last") << ", kernel " << options.kernel << ", threads "
+        << options.threads << ", cache " << options.use_cache << ' ' << options.cache_bytes << ", arrange "
+        << static_cast<int>(options.arrange) << ", keyed " << options.max_keyed_rows << ", bounds "
+        << options.use_bounds << ", time limit " << options.time_limit;
     return out.str();
 }

@@ -128,7 +128,7 @@ void test_node(Random& random, Problem& problem, Limits limits, const Kernels& k
         if (ahead) {
             last.count_ahead(node, std::span(columns).first((columns.size() + 1) / 2), counter);
         } else {
-            last.forget_ahead();
+            last.begin(node);
         }
         for (std::size_t i = 0; i < columns.size(); ++i) {
             CHECK(last.is_ahead(columns[i]) == (ahead && i < (columns.size() + 1) / 2));
