@@ -1,8 +1,8 @@
 """What the trees of an ensemble cost beside their searches, and what rounding boosting's weights does.
 
 In: a folder of the paper's datasets. Out: docs/forests/numbers.md: a table of fits against the searches within them and
-against scikit-learn's ensembles of the same trees, one of peak memory, one of accuracy and time by digits of the
-weights. Time is CPU time of one thread, so that it can be measured beside other work.
+against scikit-learn's ensembles of the same trees, one of searches that draw features before and after counting, one of
+peak memory, one of accuracy and time by digits of the weights. Time is CPU time of one thread, so that it can be measured beside other work.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from machine import processor
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from tables import table
 
-from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, _engine
+from topktree import Binarizer, TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, _engine
 from topktree.ensemble import rounds
 from topktree.ensemble.rounds import few_digits
 from topktree.experiments.splits import RAW, split
@@ -30,6 +31,8 @@ from topktree.experiments.splits import RAW, split
 N_TREES = 100
 TIMED = ("telescope", "spambase", "dry-bean")
 SIZES = ((1, 4), (8, 4))  # k and depth
+DRAWN = ("taiwanese-bankruptcy", "spambase", "sensorless-drive-diagnosis", "credit-card", "dry-bean", "telescope")
+DRAWN += ("letter-recognition", "artificial-characters", "connect-4")  # by their columns, falling
 ROUNDED = ("nursery", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice", "tic-tac-toe")
 ROUNDED += ("artificial-characters", "telescope", "spambase", "dry-bean", "occupancy-estimation")
 SEEDS = (42, 43, 44)
@@ -60,15 +63,15 @@ def theirs(kind: str, n_trees: int, k: int, depth: int) -> Any:
 
 
 @contextmanager
-def searches_timed() -> Iterator[list[float]]:
-    """CPU seconds of every search."""
+def searches_timed(**switches: Any) -> Iterator[list[float]]:
+    """CPU seconds of every search, with these of its options."""
     seconds: list[float] = []
     solve = _engine.solve
 
-    def timed(*args: Any, **keywords: Any) -> Any:
+    def timed(rows: Any, n_columns: int, y: Any, objective: Any, options: Any, *args: Any) -> Any:
         start = time.process_time()
         try:
-            return solve(*args, **keywords)
+            return solve(rows, n_columns, y, objective, replace(options, **switches), *args)
         finally:
             seconds.append(time.process_time() - start)
 
@@ -99,6 +102,26 @@ def fits_table(data: str) -> str:
                 cells = (f"{per_tree:.1f}", f"{1000 * sum(seconds) / len(seconds):.1f}", f"{of_theirs:.1f}")
                 rows.append((name, kind, str(k), str(depth), *cells))
     head = ("dataset", "ensemble", "k", "depth", "fit, ms a tree", "of that searches", "scikit-learn's, ms a tree")
+    return "\n".join(table(head, rows))
+
+
+def draws_table(data: str) -> str:
+    """Searches of trees that draw features at every node: before columns are counted, and afterwards."""
+    rows = []
+    for name in DRAWN:
+        X, _, y, _ = split(name, RAW, SEEDS[0], data)
+        seconds: dict[int, list[float]] = {0: [], sys.maxsize: []}
+        for _ in range(3):  # in turns
+            for many_columns in seconds:
+                model = TopKForestClassifier(2, k=8, max_depth=5, max_features="sqrt", random_state=0)
+                with searches_timed(many_columns=many_columns) as own:
+                    model.fit(X, y)
+                seconds[many_columns].append(sum(own) / len(own))
+        first, last = (float(np.median(found)) for found in seconds.values())
+        n_columns = len(Binarizer().fit(X, y).get_feature_names_out())
+        cells = (str(n_columns), f"{1000 * first:.0f}", f"{1000 * last:.0f}", f"{last / first:.1f}")
+        rows.append((name, str(X.shape[1]), *cells))
+    head = ("dataset", "features", "columns", "before counting, ms a tree", "after counting", "ratio")
     return "\n".join(table(head, rows))
 
 
@@ -187,6 +210,10 @@ def main() -> None:
         f"CPU time of one thread, {processor()}. {N_TREES} trees; `BaggingClassifier` and `AdaBoostClassifier` around "
         "`TopKTreeClassifier` have 5, and binarize the table for each of them.",
         fits_table(arguments.data),
+        "Searches of forests that draw the square root of the number of features at every node, k = 8, depth 5: features "
+        "drawn before columns are counted, or from all that are. A search has the choice: the first from "
+        f"{_engine.SearchOptions().many_columns} columns on.",
+        draws_table(arguments.data),
         "Peak memory of a process that reads the table and fits:",
         memory_table(arguments.data),
         f"Test accuracy of boosting against weights of 20 bits, {len(ROUNDED)} datasets, {len(SEEDS)} splits, "
