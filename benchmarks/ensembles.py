@@ -2,7 +2,8 @@
 
 In: a folder of the paper's datasets. Out: docs/forests/numbers.md: a table of fits against the searches within them and
 against scikit-learn's ensembles of the same trees, one of searches that draw features before and after counting, one of
-peak memory, one of accuracy and time by digits of the weights. Time is CPU time of one thread, so that it can be measured beside other work.
+peak memory, one of accuracy and time by digits of the weights. Time is CPU time of one thread, so that it can be
+measured beside other work.
 """
 
 from __future__ import annotations
@@ -210,9 +211,9 @@ def main() -> None:
         f"CPU time of one thread, {processor()}. {N_TREES} trees; `BaggingClassifier` and `AdaBoostClassifier` around "
         "`TopKTreeClassifier` have 5, and binarize the table for each of them.",
         fits_table(arguments.data),
-        "Searches of forests that draw the square root of the number of features at every node, k = 8, depth 5: features "
-        "drawn before columns are counted, or from all that are. A search has the choice: the first from "
-        f"{_engine.SearchOptions().many_columns} columns on.",
+        "Searches of forests that draw the square root of the number of features at every node, k = 8, depth 5, with "
+        "features drawn before columns are counted, or afterwards. Searches do the former from "
+        f"{_engine.SearchOptions().many_columns} columns on:",
         draws_table(arguments.data),
         "Peak memory of a process that reads the table and fits:",
         memory_table(arguments.data),
