@@ -378,7 +378,9 @@ def made_tuned() -> list[Row]:
             for method in methods(league):
                 errors = 30 - 5 * (method in (FOREST, TREE)) - number * (method == FOREST)
                 values = {"leaves": 8, "k": 1, "depth": 2, "trees": 3, "rate": 0.0, "cpu": 1.0, "fit_cpu": 0.1}
-                values |= {"tried": 3, "planned": 3 + (method == FOREST), "status": FINISHED, "limit": 60.0}
+                is_cut = league == FREE and method == FOREST
+                limit = 60.0 if league == READABLE else 18.0
+                values |= {"tried": 3, "planned": 3 + is_cut, "status": FINISHED, "limit": limit}
                 key = {"dataset": name, "league": league, "method": method}
                 for seed in (42, 43):
                     rows.append(
@@ -396,7 +398,9 @@ def test_the_tuned_part_of_the_page(tmp_path: Path) -> None:
     page = ensembles_page.write_page(tmp_path, as_read(summary(made())), as_read(found)).read_text()
     assert "with k to choose instead of k = 1: forest: it helps, +8.5 points in the mean of 8 datasets" in page
     assert "| forest | 78.5 | 3.0 | 8 | 1 s | **+8.5** (8, 0) | **+3.5** (7, 0) |" in page
-    assert "That is so for forest on a, b, c, d, e, f, g and h." in page
+    assert "Left out of the free league: candidates whose trees would take more than 3 s of CPU time" in page
+    assert "with more choices or levels still: forest on a, b, c, d, e, f, g and h." in page
+    assert "Left out of the readable league: nothing." in page
     assert set(draw_tuned(as_read(found))) == set(ensembles_page.TUNED.drawn)
 
 

@@ -41,7 +41,7 @@ SUMMARY = (
 )
 # "gain" is over the same method that may choose k = 1 only.
 TUNED_SUMMARY = (
-    *(*WAY, "splits", "test_mean", "leaves", "trees", "k", "depth", "cpu", "fit_cpu", "tried", "planned"),
+    *(*WAY, "splits", "test_mean", "leaves", "trees", "k", "depth", "cpu", "fit_cpu", "tried", "planned", "limit"),
     *differences(("gain", TREE, *PEERS)),
 )
 
@@ -133,7 +133,7 @@ def _mean(values: Sequence[float]) -> float | None:
 def tuned_summary(rows: Sequence[Row]) -> list[Row]:
     """Of `ensembles-tuned`: ways with a result in at least one split."""
     entries: Entries = {}
-    columns = ("leaves", "trees", "k", "depth", "cpu", "fit_cpu", "tried", "planned")
+    columns = ("leaves", "trees", "k", "depth", "cpu", "fit_cpu", "tried", "planned", "limit")
     for row in rows:
         if row["status"] == FINISHED:
             entry = _accuracy(row, row["test_errors"]) | {name: row[name] for name in columns}

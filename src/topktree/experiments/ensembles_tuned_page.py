@@ -11,9 +11,9 @@ from .ensembles_models import BOOSTING, HIST, OURS, PEERS, SKLEARN_TREE, TREE
 from .ensembles_pictures import NAMES, complete, geometric_mean
 from .ensembles_tuned import CANDIDATE, FREE, GREEDY, KS, LEAGUES, READABLE, VALIDATION, methods
 from .ensembles_words import in_a_cell, said, verdict, with_two_classes
-from .experiment import LIMIT, Row
+from .experiment import Row
 from .paired import over_datasets
-from .tables import listed, markdown, mean, numbers, points, seconds, values, where
+from .tables import listed, markdown, mean, numbers, points, seconds, where
 
 READABLE_TITLE = "Tuned, and small enough to read"
 FREE_TITLE = "Tuned, and as large as it takes"
@@ -111,11 +111,8 @@ def what_was_tuned(rows: Sequence[Row]) -> str:
     for league, rules in LEAGUES.items():
         grids = "; ".join(_grid(league, method) for method in rules.depths)
         lines.append(f"* **{league}**, {', '.join(map(str, rules.sizes))} trees: {grids}.")
-    cut = [row for row in rows if row["tried"] < row["planned"]]
-    lines.append(
-        f"* Left out: candidates whose trees would take more than {LIMIT / CANDIDATE:g} s of CPU time, by a fit of a "
-        f"few of them, and those with more choices or levels still. That is so for {_cut(cut)}."
-    )
+    for league in LEAGUES:
+        lines += _left_out(league, where(rows, league=league))
     return "\n".join([lines[0], "", *lines[1:], f"\n{_rounds()}"])
 
 
@@ -130,14 +127,23 @@ def _grid(league: str, method: str) -> str:
     return text
 
 
+def _left_out(league: str, rows: Sequence[Row]) -> list[str]:
+    """The candidates that the limit of a run has left out."""
+    cut = [row for row in rows if row["tried"] < row["planned"]]
+    if not cut:
+        return [f"* Left out of the {league} league: nothing."] if rows else []
+    limits = " or ".join(f"{limit / CANDIDATE:.2g}" for limit in sorted(set(numbers(rows, "limit"))))
+    return [
+        f"* Left out of the {league} league: candidates whose trees would take more than {limits} s of CPU time, by a "
+        f"fit of a few of them, and those with more choices or levels still: {_cut(cut)}."
+    ]
+
+
 def _cut(rows: Sequence[Row]) -> str:
-    if not rows:
-        return "none"
-    plain = [row for row in rows if not row["method"].endswith(GREEDY)]
-    return "; ".join(
-        f"{NAMES[method]} on {listed(values(where(plain, method=method), 'dataset'))}"
-        for method in values(plain, "method")
-    )
+    datasets: dict[str, list[str]] = {}  # by method, that with k = 1 only being the same one
+    for row in rows:
+        datasets.setdefault(row["method"].removesuffix(GREEDY), []).append(row["dataset"])
+    return "; ".join(f"{NAMES[method]} on {listed(sorted(set(names)))}" for method, names in datasets.items())
 
 
 def _rounds() -> str:
