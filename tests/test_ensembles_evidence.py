@@ -33,6 +33,7 @@ from topktree.experiments.ensembles_models import (
     Recipe,
     at_sizes,
     errors_of,
+    expected_cpu,
     leaves_of,
     make,
     stages,
@@ -200,6 +201,12 @@ def test_what_is_chosen_has_the_fewest_errors(method: str) -> None:
     assert row["test_errors"] == np.count_nonzero(model.predict(data.testing(name)) != data.y_test)
     assert row["tried"] == row["planned"] == len(candidates(READABLE, method))
     assert all(row[column] is not None for column in ensembles_tuned.RESULTS)
+
+
+def test_what_all_trees_will_take() -> None:
+    assert expected_cpu(trees=100, few=5, of_few=1.4, of_one=1.0) == pytest.approx(10.9)
+    assert expected_cpu(trees=100, few=5, of_few=0.9, of_one=1.0) == 0.9  # noise
+    assert expected_cpu(trees=10, few=1, of_few=0.5, of_one=0.5) == 5.0
 
 
 @needs_data

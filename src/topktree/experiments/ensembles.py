@@ -14,7 +14,20 @@ from typing import Any
 
 from .. import datasets
 from ..cross_validation import TIME_LIMIT
-from .ensembles_models import OURS, PEERS, Data, Recipe, alone, at_sizes, coded, errors_of, leaves_of, make, timed_fit
+from .ensembles_models import (
+    OURS,
+    PEERS,
+    Data,
+    Recipe,
+    alone,
+    at_sizes,
+    coded,
+    errors_of,
+    expected_cpu,
+    leaves_of,
+    make,
+    timed_fit,
+)
 from .experiment import TIMEOUT, Row, Settings, Task
 from .splits import chosen, seeds
 
@@ -49,8 +62,9 @@ def run(task: Task, settings: Settings) -> Row:
     data = coded(task["dataset"], task["seed"], settings.data_home)
     trees = task["trees"]
     with alone():
-        probe, probe_cpu = _fit(task, data, PROBES[trees], None)
-        expected = probe_cpu * trees / PROBES[trees]
+        few = PROBES[trees]
+        probe, probe_cpu = _fit(task, data, few, None)
+        expected = expected_cpu(trees, few, probe_cpu, _fit(task, data, 1, None)[1] if few > 1 else probe_cpu)
         if settings.time_limit is not None and expected > settings.time_limit:
             return {"status": TIMEOUT, "message": f"{trees} trees would take about {expected:.0f} s"}
         limit = None if settings.time_limit is None else GRACE * settings.time_limit

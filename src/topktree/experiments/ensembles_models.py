@@ -133,6 +133,12 @@ def timed_fit(model: Any, X: Array, y: Array) -> float:
     return time.process_time() - start
 
 
+def expected_cpu(trees: int, few: int, of_few: float, of_one: float) -> float:
+    """CPU seconds of a fit of so many trees, on the line through fits of one and of a few."""
+    per_tree = max(0.0, (of_few - of_one) / (few - 1)) if few > 1 else of_one
+    return of_few + per_tree * (trees - few)
+
+
 def errors_of(model: Any, X: Array, y: Array) -> list[int]:
     """Rows that are misclassified by the first tree, by the first two, and so on."""
     return [int(np.count_nonzero(predicted != y)) for predicted in stages(model, X)]

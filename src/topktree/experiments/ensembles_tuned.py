@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -35,6 +34,7 @@ from .ensembles_models import (
     at_sizes,
     coded,
     errors_of,
+    expected_cpu,
     leaves_of,
     make,
     timed_fit,
@@ -179,8 +179,10 @@ def _expected(recipe: Recipe, data: Data, X: Array, y: Array, seed: int) -> floa
     """CPU seconds that all trees will take; 0 if there are so few that they may as well be tried."""
     if recipe.trees <= PROBE:
         return 0.0
-    model: Any = make(replace(recipe, trees=PROBE), data.categories, seed)
-    return timed_fit(model, X, y) * recipe.trees / PROBE
+    of_few, of_one = (
+        timed_fit(make(replace(recipe, trees=trees), data.categories, seed), X, y) for trees in (PROBE, 1)
+    )
+    return expected_cpu(recipe.trees, PROBE, of_few, of_one)
 
 
 def inner_split(y: Array) -> tuple[Array, Array]:
