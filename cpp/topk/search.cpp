@@ -295,32 +295,42 @@ void Search<Count>::score(Space& space, const Counts<Count>& counts, std::int64_
 // The k best columns of a node, best first, into the level's candidates.
 template <class Count>
 void Search<Count>::rank_candidates(Space& space, int level, const Node<Count>& node) const {
-    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
-    std::int64_t* keys = buffers.keys.ensure(matrix_.n_columns);
-    std::vector<std::int64_t>& sorted = buffers.sorted_keys;
-    const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
-    buffers.candidates.clear();
     if (space.drawn) {
-        space.drawn->open(node);
-        space.drawn->take_node();
-        const std::size_t n_columns = space.drawn->n_columns();
-        space.ticker.tick(scorer_.work(node.counts.rows.size()));
-        scorer_.all_keys(space.drawn->counts(), n_columns, keys);
-        best_keys(keys, n_columns, k, sorted);
-        for (const std::int64_t key : sorted) {
-            buffers.candidates.push_back(space.drawn->column(static_cast<std::size_t>(key_column(key))));
-        }
+        rank_drawn(space, level, node);
         return;
     }
+    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
+    std::int64_t* keys = buffers.keys.ensure(matrix_.n_columns);
     score(space, node.counts, keys);
+    std::vector<std::int64_t>& sorted = buffers.sorted_keys;
+    const auto k = static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]);
     if (options_.distinct_splits && (enumerates_ || !all_columns(level))) {
         const RowSet rows = {*node.matrix, node.subset};
         best_distinct_keys(keys, data_.n_columns, k, node.counts, rows, scorer_.is_symmetric(), sorted);
     } else {  // all columns: those that are passed over would lose their ties anyway
         best_keys(keys, data_.n_columns, k, sorted);
     }
+    buffers.candidates.clear();
     for (const std::int64_t key : sorted) {
         buffers.candidates.push_back(key_column(key));
+    }
+}
+
+// Likewise, only the columns of features that the node draws being scored.
+template <class Count>
+void Search<Count>::rank_drawn(Space& space, int level, const Node<Count>& node) const {
+    Level<Count>& buffers = space.levels[static_cast<std::size_t>(level)];
+    DrawnColumns<Count>& drawn = *space.drawn;
+    drawn.open(node);
+    drawn.take_node();
+    const std::size_t n_columns = drawn.n_columns();
+    std::int64_t* keys = buffers.keys.ensure(n_columns);
+    space.ticker.tick(scorer_.work(node.counts.rows.size()));
+    scorer_.all_keys(drawn.counts(), n_columns, keys);
+    best_keys(keys, n_columns, static_cast<std::size_t>(k_[static_cast<std::size_t>(level)]), buffers.sorted_keys);
+    buffers.candidates.clear();
+    for (const std::int64_t key : buffers.sorted_keys) {
+        buffers.candidates.push_back(drawn.column(static_cast<std::size_t>(key_column(key))));
     }
 }
 
@@ -427,9 +437,8 @@ void Search<Count>::try_candidates(Space& space, int level, const Node<Count>& n
     const std::vector<std::int32_t>& candidates = space.levels[static_cast<std::size_t>(level)].candidates;
     const auto n = static_cast<int>(candidates.size());
     Family<Count> family{node, candidates, kernels_, nullptr, may_be_parallel(level)};
-    // What children draw differs from one to the other: then nothing is known of the fewest errors over all columns.
-    const bool bounds_last = height(level) == 2 && !space.last.draws() && space.payoff.try_it();
-    if (bounds_sides(level) && (height(level) > 2 || bounds_last)) {
+    // Where only what children draw is counted, the fewest errors over all columns are not known.
+    if (bounds_sides(level) && (height(level) > 2 || (!space.last.draws() && space.payoff.try_it()))) {
         family.bounds = &space.levels[static_cast<std::size_t>(level)].bounds;
         family.bounds->reset(node.counts, node.whole.weight, options_.cost_scale, matrix_.n_columns, candidates);
         space.payoff.spend(family.bounds->cycles());

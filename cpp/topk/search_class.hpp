@@ -116,6 +116,7 @@ class Search {
 
     void score(Space& space, const Counts<Count>& counts, std::int64_t* keys) const;
     void rank_candidates(Space& space, int level, const Node<Count>& node) const;
+    void rank_drawn(Space& space, int level, const Node<Count>& node) const;
     bool worth_compacting(int level, const Node<Count>& node) const;
     void grow_children(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
                        Node<Count> child[2]);
