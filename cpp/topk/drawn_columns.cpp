@@ -22,8 +22,8 @@ void add(const Count* row, std::size_t n, Count* out) {
 template <class Count>
 DrawnColumns<Count>::DrawnColumns(const FeatureDraw& draw, std::int64_t min_weight)
     : draw_(draw), min_weight_(min_weight) {
-    early_.resize(draw.n_all + 1);
-    late_.resize(draw.n_all + 1);
+    early_.resize(draw.n_all);
+    late_.resize(draw.n_all);
     first_.assign(draw.n_all + 1, 0);
     for (const std::int32_t feature : draw.of_column) {
         ++first_[static_cast<std::size_t>(feature) + 1];
@@ -118,7 +118,8 @@ void DrawnColumns<Count>::set_totals(int i) {
     }
 }
 
-// Those that will be drawn have low numbers: only these are put in order, unless too many of them cannot split.
+// Those that will be drawn have low numbers: only these are put in order, unless too many of them cannot split. Numbers
+// are evenly spread; half as many again as are needed, and three, are nearly always enough.
 template <class Count>
 void DrawnColumns<Count>::number_features() {
     const std::uint64_t hash = draw_hash(draw_.seed, counts_.class_index, counts_.totals);
