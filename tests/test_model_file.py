@@ -383,8 +383,9 @@ def test_a_save_replaces_the_old_file(tmp_path, fitted):
 
 
 def test_a_folder_that_is_not_there(tmp_path, fitted):
-    with pytest.raises(FileNotFoundError):
-        fitted.save(tmp_path / "no" / "m.json")
+    path = str(tmp_path / "no" / "m.json")
+    with pytest.raises(FileNotFoundError, match=f"'{re.escape(path)}'$"):  # the path that was given
+        fitted.save(path)
 
 
 # Reading what is not a model

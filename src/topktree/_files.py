@@ -14,7 +14,7 @@ PathLike = str | os.PathLike[str]
 def whole_file(path: PathLike) -> Iterator[Path]:
     """A path to write to. What is there becomes the file in the end, unless something goes wrong before.
 
-    What is no file, as a pipe or a device, is written to as it is.
+    What is no file, as a pipe or a device, is written to as it is. Errors name the path that was given.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         yield Path(path)
@@ -24,6 +24,10 @@ def whole_file(path: PathLike) -> Iterator[Path]:
     try:
         yield partial
         partial.replace(target)
+    except OSError as error:
+        if error.filename == str(partial):
+            error.filename = os.fspath(path)
+        raise
     finally:
         partial.unlink(missing_ok=True)
 
