@@ -58,18 +58,30 @@ def _done(rows: Sequence[Row]) -> str:
 
 
 def _missing(rows: Sequence[Row]) -> str:
-    """Cells that the limit came first in."""
+    """Cells that the limit came first in: in every split, or in some."""
     stopped = [row for row in rows if row["stopped"] and row["trees"] in SIZES]
     if not stopped:
         return "nothing was stopped by the limit; what is not finished was not begun."
-    limits = " or ".join(f"{limit:g}" for limit in sorted(set(numbers(stopped, "limit"))))
+    counts = [
+        _counted(where(stopped, splits=0), "have no result"),
+        _counted([row for row in stopped if row["splits"]], "have fewer splits than others"),
+    ]
+    return (
+        f"a run that would have taken more than {_limits(stopped)} s was not made, nor were those of the same dataset "
+        "and method with more choices, levels or trees. Of the cells (dataset x method x k x depth x trees) "
+        f"{'. '.join(filter(None, counts))}. Everything else that is not finished was not begun."
+    )
+
+
+def _limits(stopped: Sequence[Row]) -> str:
+    return " or ".join(f"{limit:g}" for limit in sorted(set(numbers(stopped, "limit"))))
+
+
+def _counted(cells: Sequence[Row], what: str) -> str:
+    """How many, and of which methods and datasets."""
     parts = [
         f"{NAMES[method]} {len(of_method)} ({listed(values(of_method, 'dataset'))})"
         for method in (*OURS, *PEERS)
-        if (of_method := where(stopped, method=method))
+        if (of_method := where(cells, method=method))
     ]
-    return (
-        f"a run would have taken more than {limits} s, or a cheaper one of the same dataset and method would, for "
-        f"{len(stopped)} of the cells (dataset x method x k x depth x trees): {'; '.join(parts)}. Everything else that "
-        "is not finished was not begun."
-    )
+    return f"{len(cells)} {what}: {'; '.join(parts)}" if cells else ""
