@@ -74,7 +74,8 @@ def _missing(rows: Sequence[Row]) -> str:
 
 
 def _limits(stopped: Sequence[Row]) -> str:
-    return " or ".join(f"{limit:g}" for limit in sorted(set(numbers(stopped, "limit"))))
+    *others, last = (f"{limit:g}" for limit in sorted(set(numbers(stopped, "limit"))))
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _counted(cells: Sequence[Row], what: str) -> str:
