@@ -342,7 +342,7 @@ def test_the_page_says_what_the_limit_left_out(tmp_path: Path) -> None:
             row |= {"status": TIMEOUT, "limit": limit}
     page = ensembles_page.write_page(tmp_path, as_read(summary(rows)), []).read_text()
     assert "would have taken more than 15, 30 or 60 s was not made" in page
-    assert "1 have no result: forest 1 (a). 2 have fewer splits than others: forest 2 (b and c). Everything" in page
+    assert "1 have no result: forest 1 (a). 2 have fewer splits than others, as few as 2: forest 2 (b and c)." in page
 
 
 @pytest.mark.parametrize(("gain", "words"), [(-20, "it does harm, -16.5 points"), (-3, "it makes no clear difference")])

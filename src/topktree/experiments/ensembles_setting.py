@@ -62,9 +62,11 @@ def _missing(rows: Sequence[Row]) -> str:
     stopped = [row for row in rows if row["stopped"] and row["trees"] in SIZES]
     if not stopped:
         return "nothing was stopped by the limit; what is not finished was not begun."
+    with_some = [row for row in stopped if row["splits"]]
+    fewest = min((row["splits"] for row in with_some), default=0)
     counts = [
         _counted(where(stopped, splits=0), "have no result"),
-        _counted([row for row in stopped if row["splits"]], "have fewer splits than others"),
+        _counted(with_some, f"have fewer splits than others, as few as {fewest}"),
     ]
     return (
         f"a run that would have taken more than {_limits(stopped)} s was not made, nor were those of the same dataset "
