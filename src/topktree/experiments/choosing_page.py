@@ -33,7 +33,7 @@ from .choosing_pictures import GAINS, SIZES, draw
 from .choosing_summary import FIXED, SUMMARY, comparable, summary
 from .experiment import Experiment, Row, its_dataset
 from .splits import WITHOUT_ANSWER
-from .tables import is_clear, listed, markdown, mean, numbers, only, points, seconds, values, where
+from .tables import is_clear, limits, listed, markdown, mean, numbers, only, points, seconds, values, where
 
 OVERFITTING = ("taiwanese-bankruptcy", "credit-card", "electrical-grid-stability", WITHOUT_ANSWER)
 
@@ -285,7 +285,7 @@ def what_was_run(rows: Sequence[Row]) -> str:
         "training rows; avila and ml-prove have one, fixed; FICO 100 test rows). Tables as they are: categories or "
         f"numbers, thresholds from the training rows of each fold. All choose by {FOLDS} stratified folds of the "
         "training rows.",
-        f"* **Top-k**: k in {_list(KS)}, depth in {_list(DEPTHS)}. A time limit of {_limits(mine)} s covers the whole "
+        f"* **Top-k**: k in {_list(KS)}, depth in {_list(DEPTHS)}. A time limit of {limits(mine)} s covers the whole "
         f"choice: on {len(cut)} datasets it came before the largest candidates on some splits "
         f"({listed(cut) if cut else 'none'}).",
         f"* **scikit-learn**: `DecisionTreeClassifier`, depth as above, `ccp_alpha` in {_list(ALPHAS)}, by "
@@ -296,10 +296,6 @@ def what_was_run(rows: Sequence[Row]) -> str:
         f"* **Leaf penalties**: up to {splits[PENALTY]} splits.",
     ]
     return "\n".join([lines[0], "", *lines[1:]])
-
-
-def _limits(rows: Sequence[Row]) -> str:
-    return " or ".join(f"{limit:g}" for limit in sorted(set(numbers(rows, "limit"))))
 
 
 def _list(found: Sequence[float]) -> str:

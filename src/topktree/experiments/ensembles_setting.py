@@ -11,7 +11,7 @@ from .ensembles import ALL_SIZES, DEPTHS, KS, PROBES, SIZES
 from .ensembles_models import OURS, PEERS
 from .ensembles_pictures import NAMES
 from .experiment import Row, Settings
-from .tables import listed, markdown, numbers, values, where
+from .tables import limits, listed, markdown, numbers, values, where
 
 
 def what_was_run(rows: Sequence[Row]) -> str:
@@ -69,15 +69,10 @@ def _missing(rows: Sequence[Row]) -> str:
         _counted(with_some, f"have fewer splits than others, as few as {fewest}"),
     ]
     return (
-        f"a run that would have taken more than {_limits(stopped)} s was not made, nor were those of the same dataset "
+        f"a run that would have taken more than {limits(stopped)} s was not made, nor were those of the same dataset "
         "and method with more choices, levels or trees. Of the cells (dataset x method x k x depth x trees) "
         f"{'. '.join(filter(None, counts))}. Everything else that is not finished was not begun."
     )
-
-
-def _limits(stopped: Sequence[Row]) -> str:
-    *others, last = (f"{limit:g}" for limit in sorted(set(numbers(stopped, "limit"))))
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _counted(cells: Sequence[Row], what: str) -> str:

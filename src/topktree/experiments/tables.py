@@ -58,9 +58,14 @@ def is_clear(row: Row, name: str = "gain") -> bool:
     return half is not None and abs(row[f"{name}_mean"]) > half
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], last: str = "and") -> str:
     """Names in a sentence."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def limits(rows: Iterable[Row]) -> str:
+    """The time limits that runs had, in a sentence."""
+    return listed([f"{limit:g}" for limit in sorted(set(numbers(rows, "limit")))], "or")
 
 
 def markdown(header: Sequence[str], body: Iterable[Sequence[Any]]) -> str:
