@@ -55,7 +55,7 @@ def every_case():
             _boosting_cases(),
             _binarizer_cases(),
             _dask_cases(),
-        )  # fmt: skip
+        )
     )
 
 
@@ -247,6 +247,7 @@ def _binarizer(name, **parameters):
 
 def _dask(name, where, **parameters):
     import dask.dataframe
+
     from topktree.dask import DaskTopKTreeClassifier
 
     X, y = _table(name)

@@ -20,6 +20,7 @@ def test_every_case_is_kept_and_no_other(kept):
 
 
 @needs_data
+@pytest.mark.filterwarnings("ignore:.*rows are in the sample of every tree")
 @pytest.mark.parametrize("group", sorted({name.split()[0] for name in CASES if not name.startswith("dask")}))
 def test_fits_are_as_they_were(group, kept):
     found = {name: run() for name, run in CASES.items() if name.split()[0] == group}
