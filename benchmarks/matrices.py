@@ -77,7 +77,7 @@ def store(name: str, X: Matrix, y: Labels, folder: Path) -> Source:
 
 def boolean(name: str, folder: Path) -> tuple[Matrix, Labels]:
     """The columns of the paper's authors."""
-    from topktree import Binarizer, datasets  # here, so that a process that measures a peer does not load it
+    from topktree import Binarizer, datasets
 
     bunch = datasets.load(name, folder)
     X = bunch.data.astype(str).astype(object) if bunch.kind == "categorical" else bunch.data

@@ -184,7 +184,7 @@ def test_jobs_change_nothing(n_jobs: int, backend: str | None) -> None:
 
 @pytest.mark.parametrize(("n_jobs", "n_fits", "threads"), [(1, 5, 1), (2, 5, 1), (10, 5, 2), (14, 5, 2), (3, 1, 3)])
 def test_fits_get_the_threads_that_are_left(n_jobs: int, n_fits: int, threads: int) -> None:
-    assert topktree._parallel.threads_per_call(n_jobs, n_fits) == threads
+    assert topktree._runtime.parallel.threads_per_call(n_jobs, n_fits) == threads
 
 
 def test_weights_count_in_fits_and_in_scores() -> None:

@@ -20,8 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
 from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
-from topktree._dask_tasks import WorkerLost
-from topktree._parallel import count_threads, results_of
+from topktree._runtime.dask_tasks import WorkerLost
+from topktree._runtime.parallel import count_threads, results_of
 from topktree.cli import main
 from topktree.cross_validation import Limits
 from topktree.experiments.experiment import Experiment, Settings

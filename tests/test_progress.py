@@ -2,7 +2,7 @@
 
 import io
 
-from topktree._progress import ProgressLine
+from topktree._runtime.progress import ProgressLine
 
 
 def test_shows_the_state():

@@ -20,11 +20,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from . import _dask_tasks, _engine, _parameters, pruning
-from ._files import PathLike
-from ._parallel import count_threads
+from . import _engine, _parameters, pruning
 from ._problem import Objective, ScoreFunction, make_objective
-from ._progress import ProgressLine
+from ._runtime import dask_tasks
+from ._runtime.files import PathLike
+from ._runtime.parallel import count_threads
+from ._runtime.progress import ProgressLine
 from .binarizer import EQUALS, IS_MISSING, Columns
 from .charts import plot_trace
 from .fitted_tree import FittedTree
@@ -535,7 +536,7 @@ class TopKTreeClassifier(FittedTree):
             threads=count_threads(self.n_jobs),
             cache_bytes=min(cache_bytes, 2**62),
             time_limit=None if self.time_limit is None else max(self.time_limit - (time.perf_counter() - start), 1e-9),
-            progress=_dask_tasks.watch(),
+            progress=dask_tasks.watch(),
         )
 
     def _grow(

@@ -23,10 +23,10 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from . import _parameters
-from ._files import PathLike
-from ._parallel import in_parallel, share
 from ._problem import FloatArray, ScoreFunction
-from ._progress import GridLine
+from ._runtime.files import PathLike
+from ._runtime.parallel import in_parallel, share
+from ._runtime.progress import GridLine
 from .charts import plot_choice
 from .choice import ONE_SE, RULES, Candidate, best, choose, threshold
 from .classifier import TopKTreeClassifier, restored_on_error

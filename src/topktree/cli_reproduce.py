@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ._dask_tasks import WorkerLost
+from ._runtime.dask_tasks import WorkerLost
 from .cli_common import FiniteRange
 from .cli_dask import cluster, dask_option
 from .experiments.experiment import FINISHED, Row, Settings

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from ._files import whole_file
+from ._runtime.files import whole_file
 from .cli_common import Mistake, check_output, write_file
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import Any
 
 import joblib
 
-from . import _dask_tasks
-from ._interruptible import Cancelled, Stop
-from ._parallel import in_parallel, share, threads_per_call
+from ._runtime import dask_tasks
+from ._runtime.interruptible import Cancelled, Stop
+from ._runtime.parallel import in_parallel, share, threads_per_call
 from .choice import Candidate
 from .folds import Fold
 from .scorers import Scoring
@@ -75,7 +75,7 @@ class Limits(Stop):
 
     def watch(self, must_finish: bool) -> Callable[[float, int, int, int], None]:
         """A callback for the engine."""
-        look_at_task = _dask_tasks.watch()
+        look_at_task = dask_tasks.watch()
 
         def look(seconds: float, k: int, nodes: int, cost: int) -> None:
             if self.cancelled:

@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from . import export
-from ._files import PathLike
 from ._problem import FloatArray, IntArray, ScoreFunction
+from ._runtime.files import PathLike
 from .fitted_classifier import FittedClassifier
 from .report import write_report
 from .report.content import Rows

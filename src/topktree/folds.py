@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from . import _parameters
-from ._interruptible import Stop
 from ._problem import FloatArray, IntArray
+from ._runtime.interruptible import Stop
 from .classifier import TopKTreeClassifier
 from .labels import number_labels
 from .scorers import Scoring

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ._files import PathLike
+from ._runtime.files import PathLike
 from .classifier import TopKTreeClassifier, restore
 from .ensemble.boosting import TopKBoostingClassifier, restore_boosting
 from .ensemble.forest import TopKForestClassifier, restore_forest

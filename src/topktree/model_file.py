@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import PathLike, write_whole
+from ._runtime.files import PathLike, write_whole
 from .export import AT_MOST, EQUALS, IS_MISSING
 from .table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
 from .thresholds import half

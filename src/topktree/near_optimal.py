@@ -170,7 +170,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         >>> len(forest), forest.score(X, y) >= trees[0].score(X, y)
         (4, True)
         """
-        from .ensemble import TopKForestClassifier  # which is made of classifiers that make these
+        from .ensemble import TopKForestClassifier
 
         return TopKForestClassifier.of_trees(self)
 

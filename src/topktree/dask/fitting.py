@@ -20,7 +20,7 @@ from distributed import Future
 
 from .. import _engine
 from .._problem import IntArray, Objective, objective_of_totals
-from .._progress import ProgressLine
+from .._runtime.progress import ProgressLine
 from ..binarizer import Columns, redundant_hashes
 from ..classifier import TopKTreeClassifier
 from ..column_tree import ColumnTree, column_tree

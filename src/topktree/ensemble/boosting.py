@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _parameters
 from .._engine import SearchOptions
-from .._files import PathLike
-from .._parallel import count_threads
 from .._problem import FloatArray, ScoreFunction, inverse_totals
-from .._progress import CountLine
+from .._runtime.files import PathLike
+from .._runtime.parallel import count_threads
+from .._runtime.progress import CountLine
 from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from ..model_file import BOOSTING, SavedEnsemble

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from .. import _parameters
-from .._files import PathLike
+from .._runtime.files import PathLike
 from ..classifier import restore_data
 from ..model_file import ENSEMBLE_FORMAT, SavedEnsemble, write_model
 from .fitted_ensemble import FittedEnsemble

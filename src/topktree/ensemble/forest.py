@@ -22,11 +22,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _parameters
-from .._files import PathLike
-from .._interruptible import Cancelled
-from .._parallel import in_parallel, share, threads_per_call
 from .._problem import FloatArray, ScoreFunction
-from .._progress import CountLine
+from .._runtime.files import PathLike
+from .._runtime.interruptible import Cancelled
+from .._runtime.parallel import in_parallel, share, threads_per_call
+from .._runtime.progress import CountLine
 from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from ..model_file import FOREST, SavedEnsemble

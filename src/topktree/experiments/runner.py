@@ -14,7 +14,7 @@ from typing import Protocol
 
 from joblib import delayed
 
-from .._parallel import results_of
+from .._runtime.parallel import results_of
 from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Row, Settings, Task
 from .stopwatch import Stopwatch
 from .store import Store

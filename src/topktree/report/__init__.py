@@ -15,7 +15,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from .._files import PathLike, write_whole
+from .._runtime.files import PathLike, write_whole
 from ..export import Model, export_text
 from .content import Rows, check_arguments, make_content
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from joblib.parallel import get_active_backend
 
-from ._interruptible import Cancelled
+from .interruptible import Cancelled
 
 AHEAD = 2  # tasks for each thread of the cluster: one to run, and one at hand when that ends
 

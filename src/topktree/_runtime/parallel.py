@@ -1,7 +1,7 @@
 """Many calls at a time: in threads, processes or on a Dask cluster, as joblib's active backend has it.
 
 In: calls as `joblib.delayed` makes them, taken one by one when there is room. Out: their results.
-The one idea: a cluster that joblib was told of gets its calls from `_dask_tasks.py`, everything else joblib serves.
+The one idea: a cluster that joblib was told of gets its calls from `dask_tasks.py`, everything else joblib serves.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import joblib
 from joblib.parallel import get_active_backend
 
-from . import _dask_tasks
-from ._interruptible import Stop
+from . import dask_tasks
+from .interruptible import Stop
 
 # More threads than this only cost memory.
 MAX_THREADS = max(8, 4 * int(joblib.cpu_count()))
@@ -24,13 +24,13 @@ def results_of(
     calls: Iterable[Any], n_jobs: int | None, *, prefer: str | None = None, in_order: bool = False
 ) -> Iterator[Any]:
     """What the calls return, as they end or in their order. Whoever stops asking ends those that have not begun."""
-    backend = _dask_tasks.active_backend()
+    backend = dask_tasks.active_backend()
     if backend is None:
         yield from _through_joblib(calls, n_jobs, prefer, in_order)
     elif _wanted_jobs(n_jobs) == 1:
         yield from (function(*args, **keywords) for function, args, keywords in calls)
     else:
-        pairs: Iterable[tuple[int, Any]] = _dask_tasks.results_of(backend, calls, _wanted_jobs(n_jobs))
+        pairs: Iterable[tuple[int, Any]] = dask_tasks.results_of(backend, calls, _wanted_jobs(n_jobs))
         yield from (result for _, result in (sorted(pairs, key=itemgetter(0)) if in_order else pairs))
 
 
@@ -53,13 +53,13 @@ def threads_per_call(n_jobs: int | None, n_calls: int) -> int:
 
 def share(values: Sequence[Any], n_jobs: int | None) -> Sequence[Any]:
     """The values, to be arguments of many calls: a cluster is sent each of them once, and calls only refer to it."""
-    backend = _dask_tasks.active_backend()
-    return values if backend is None or _wanted_jobs(n_jobs) == 1 else _dask_tasks.send(backend, values)
+    backend = dask_tasks.active_backend()
+    return values if backend is None or _wanted_jobs(n_jobs) == 1 else dask_tasks.send(backend, values)
 
 
 def count_threads(n_jobs: int | None) -> int:
     """For one call, on this machine. Under Dask, joblib would count the cores of the whole cluster."""
-    if _dask_tasks.active_backend() is None:
+    if dask_tasks.active_backend() is None:
         return min(int(joblib.effective_n_jobs(n_jobs)), MAX_THREADS)
     if n_jobs is None:
         return 1
