@@ -14,9 +14,9 @@ import time
 
 import numpy as np
 
-from topktree.binarizer import by_feature, find_redundant, make_columns, pack
-from topktree.table import NUMBER, Feature
-from topktree.thresholds import Target, quantile_thresholds
+from topktree._data.binarizer import by_feature, find_redundant, make_columns, pack
+from topktree._data.table import NUMBER, Feature
+from topktree._data.thresholds import Target, quantile_thresholds
 
 STEPS = ("transpose", "find thresholds", "find redundant columns", "pack")
 

@@ -11,7 +11,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from topktree import TopKTreeClassifier
-from topktree.table import BOOLEAN, CATEGORY
+from topktree._data.table import BOOLEAN, CATEGORY
 
 FLOAT_MAX = float(np.finfo(np.float64).max)
 FLOAT32_MAX = float(np.finfo(np.float32).max)

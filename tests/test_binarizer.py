@@ -20,9 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from topktree import Binarizer
-from topktree.binarizer import AT_MOST, EQUALS, IS_MISSING, find_redundant, make_columns, pack, pack_binary
-from topktree.table import BOOLEAN, CATEGORY, NUMBER, Feature
-from topktree.thresholds import half, quantile_thresholds
+from topktree._data.binarizer import AT_MOST, EQUALS, IS_MISSING, find_redundant, make_columns, pack, pack_binary
+from topktree._data.table import BOOLEAN, CATEGORY, NUMBER, Feature
+from topktree._data.thresholds import half, quantile_thresholds
 
 some = settings(max_examples=100, deadline=None)
 

@@ -25,11 +25,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, load
+from topktree._data.training import prepare
 from topktree._runtime.parallel import MAX_THREADS
 from topktree.ensemble import forest as forest_module
 from topktree.ensemble.drawing import RowDraw, draw_rows, n_features
 from topktree.ensemble.growing import grow, shared_data
-from topktree.training import prepare
 
 few = settings(max_examples=20, deadline=None)
 PLAIN = {"bootstrap": False, "max_features": None}

@@ -31,7 +31,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 import topktree
-from topktree import TopKTreeClassifier, TopKTreeClassifierCV, _engine, _reference, classifier, datasets, training
+from topktree import TopKTreeClassifier, TopKTreeClassifierCV, _engine, _reference, classifier, datasets
+from topktree._data import training
 from topktree.near_optimal import NearOptimalTrees
 from topktree.tree import Tree
 

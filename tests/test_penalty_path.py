@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 
 from topktree import TopKTreeClassifier, _problem, _reference, penalty_path
-from topktree.training import prepare
+from topktree._data.training import prepare
 from topktree.tree import Tree
 
 OPTIONS = (

@@ -9,9 +9,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 from topktree import TopKTreeClassifier
+from topktree._data.table import BOOLEAN, CATEGORY, NUMBER, Feature
 from topktree.export import make_model
 from topktree.plot import ELLIPSIS, OTHERS_COLOUR, class_colours, plot_tree, shorten
-from topktree.table import BOOLEAN, CATEGORY, NUMBER, Feature
 from topktree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
 from topktree import Binarizer, TopKTreeClassifier
-from topktree.table import UNSEEN, canonical, encode, is_missing, learn_features, read_table
+from topktree._data.table import UNSEEN, canonical, encode, is_missing, learn_features, read_table
 
 some = settings(max_examples=60, deadline=None)
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from topktree import Binarizer
-from topktree._engine import class_cells, split_order
-from topktree.thresholds import (
+from topktree._data.thresholds import (
     FINE_BOUNDARIES,
     Target,
     find_boundaries,
@@ -21,6 +20,7 @@ from topktree.thresholds import (
     separators,
     threshold_texts,
 )
+from topktree._engine import class_cells, split_order
 
 some = settings(max_examples=100, deadline=None)
 more = settings(max_examples=300, deadline=None)

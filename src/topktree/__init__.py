@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from . import datasets, hard
-from .binarizer import Binarizer
+from ._data.binarizer import Binarizer
 from .classifier import TopKTreeClassifier
 from .classifier_cv import TopKTreeClassifierCV
 from .ensemble import TopKBoostingClassifier, TopKForestClassifier

@@ -21,23 +21,11 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from . import _engine, _parameters, pruning
-from ._problem import Objective, ScoreFunction, make_objective
-from ._runtime import dask_tasks
-from ._runtime.files import PathLike
-from ._runtime.parallel import count_threads
-from ._runtime.progress import ProgressLine
-from .binarizer import EQUALS, IS_MISSING, Columns
-from .charts import plot_trace
-from .fitted_tree import FittedTree
-from .labels import known_classes, read_labels, read_weights
-from .model_file import SavedEnsemble, SavedModel, SavedTree, write_model
-from .near_optimal import DIFFERENT, NearOptimalTrees, find_trees
-from .penalty_path import LeafPenaltyPath, find_path
-from .plot import plot_tree
-from .root_choices import list_choices
-from .table import BOOLEAN, Feature
-from .thresholds import half
-from .training import (
+from ._data.binarizer import EQUALS, IS_MISSING, Columns
+from ._data.labels import known_classes, read_labels, read_weights
+from ._data.table import BOOLEAN, Feature
+from ._data.thresholds import half
+from ._data.training import (
     KEPT_BYTES,
     EncodedRows,
     SearchedData,
@@ -47,6 +35,18 @@ from .training import (
     small_enough_to_keep,
     without_table,
 )
+from ._problem import Objective, ScoreFunction, make_objective
+from ._runtime import dask_tasks
+from ._runtime.files import PathLike
+from ._runtime.parallel import count_threads
+from ._runtime.progress import ProgressLine
+from .charts import plot_trace
+from .fitted_tree import FittedTree
+from .model_file import SavedEnsemble, SavedModel, SavedTree, write_model
+from .near_optimal import DIFFERENT, NearOptimalTrees, find_trees
+from .penalty_path import LeafPenaltyPath, find_path
+from .plot import plot_tree
+from .root_choices import list_choices
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # The status of a tree that a search has found on its way.

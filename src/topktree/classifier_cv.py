@@ -23,6 +23,8 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from . import _parameters
+from ._data.labels import read_labels, read_weights
+from ._data.training import TrainingData, prepare
 from ._problem import FloatArray, ScoreFunction
 from ._runtime.files import PathLike
 from ._runtime.parallel import in_parallel, share
@@ -34,9 +36,7 @@ from .cross_validation import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, eva
 from .cv_table import Results, tabulate
 from .fitted_tree import FittedTree
 from .folds import Fold, fold_parameters, make_fold, read_splits
-from .labels import read_labels, read_weights
 from .scorers import Scoring
-from .training import TrainingData, prepare
 
 
 class TopKTreeClassifierCV(FittedTree):

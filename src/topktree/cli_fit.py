@@ -17,6 +17,7 @@ import click
 import numpy as np
 
 from . import _parameters
+from ._data.table import NUMBER, learn_features, read_table
 from ._problem import CRITERIA
 from .classifier import TopKTreeClassifier
 from .cli_columns import (
@@ -47,7 +48,6 @@ from .cli_common import (
 from .cli_fit_text import FitResult, as_json, print_fit
 from .cli_options import columns_options
 from .cli_tables import STDIN, TableFile, file_title
-from .table import NUMBER, learn_features, read_table
 
 TEST_SIZE = 0.2
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}

@@ -14,11 +14,11 @@ import click
 import numpy as np
 
 from . import _parameters
+from ._data.labels import known_classes
 from .classifier import TopKTreeClassifier
 from .cli_columns import ColumnOptions, Labelled
 from .cli_common import counted, listed, make_console
 from .export import one_line
-from .labels import known_classes
 
 MOST_CLASSES = 5  # in a line
 MOST_LEAVES = 100  # of a tree on the screen

@@ -16,13 +16,13 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from . import export
+from ._data.table import encode, read_table
 from ._problem import FloatArray, IntArray, ScoreFunction
 from ._runtime.files import PathLike
 from .fitted_classifier import FittedClassifier
 from .report import write_report
 from .report.content import Rows
 from .sklearn_tree import to_sklearn
-from .table import encode, read_table
 from .tree import Tree
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from . import _parameters
+from ._data.labels import number_labels
+from ._data.table import CATEGORY, encode, read_table, take_rows
+from ._data.training import TrainingData, prepare
 from ._problem import FloatArray, IntArray
 from ._runtime.interruptible import Stop
 from .classifier import TopKTreeClassifier
-from .labels import number_labels
 from .scorers import Scoring
-from .table import CATEGORY, encode, read_table, take_rows
-from .training import TrainingData, prepare
 
 Rows = tuple[IntArray, IntArray]  # to train on, to score on
 

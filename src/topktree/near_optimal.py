@@ -19,9 +19,9 @@ from ._problem import FloatArray, IntArray
 from .charts import plot_importances
 
 if TYPE_CHECKING:
+    from ._data.training import SearchedData
     from .classifier import TopKTreeClassifier
     from .ensemble import TopKForestClassifier
-    from .training import SearchedData
 
 # What may tell two trees apart.
 DIFFERENT = ("predictions", "splits")

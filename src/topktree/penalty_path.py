@@ -30,8 +30,8 @@ from .charts import plot_frontier
 from .root_choices import without_choices
 
 if TYPE_CHECKING:
+    from ._data.training import TrainingData
     from .classifier import TopKTreeClassifier
-    from .training import TrainingData
 
 # As many digits as tell all float64 apart.
 MAX_DIGITS = 17

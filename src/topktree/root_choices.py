@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _engine, export
+from ._data.binarizer import EQUALS, IS_MISSING, Columns
+from ._data.table import BOOLEAN, Feature
 from ._problem import FloatArray, Objective
-from .binarizer import EQUALS, IS_MISSING, Columns
-from .table import BOOLEAN, Feature
 from .tree import node_impurity
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ..binarizer import Columns, binary_columns, make_columns
-from ..table import (
+from .._data.binarizer import Columns, binary_columns, make_columns
+from .._data.table import (
     BOOLEAN,
     CATEGORY,
     NUMBER,

@@ -19,14 +19,14 @@ import numpy as np
 from distributed import Future
 
 from .. import _engine
+from .._data.binarizer import Columns, redundant_hashes
+from .._data.table import Feature, default_names, warn_of_names
 from .._problem import IntArray, Objective, objective_of_totals
 from .._runtime.progress import ProgressLine
-from ..binarizer import Columns, redundant_hashes
 from ..classifier import TopKTreeClassifier
 from ..column_tree import ColumnTree, column_tree
 from ..counted_nodes import Answer, Path
 from ..counted_search import CountedSearch, Limits, Totals
-from ..table import Feature, default_names, warn_of_names
 from .cluster import Cluster, TimeIsUp
 from .features import (
     FeatureRules,

@@ -13,7 +13,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 
-from ..table import unique_names
+from .._data.table import unique_names
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _engine
+from .._data.binarizer import Columns, by_feature, hash_columns, pack
+from .._data.row_hashes import hash_rows
+from .._data.table import Feature, encode
 from .._engine import PackedRows
 from .._problem import IntArray
-from ..binarizer import Columns, by_feature, hash_columns, pack
 from ..counted_nodes import Answer, Path
-from ..row_hashes import hash_rows
-from ..table import Feature, encode
 from .features import FeatureRules, read_part
 from .target import RowTarget, Weighing
 

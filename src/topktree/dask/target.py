@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from .._data.labels import number_labels, read_labels, read_weights
+from .._data.training import check_classes, class_weights
 from .._problem import (
     WEIGHT_BITS,
     FloatArray,
@@ -24,8 +26,6 @@ from .._problem import (
     inverse_totals,
     weight_scale,
 )
-from ..labels import number_labels, read_labels, read_weights
-from ..training import check_classes, class_weights
 
 
 @dataclass(frozen=True, eq=False)

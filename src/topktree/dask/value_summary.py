@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _engine
+from .._data.thresholds import Boundaries, choose_thresholds
 from .._problem import FloatArray, IntArray
-from ..thresholds import Boundaries, choose_thresholds
 
 # Thinning out leaves off at most one part in so many: as fine as the boundaries between classes are sought.
 MAX_VALUES = 4096

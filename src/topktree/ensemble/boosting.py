@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _parameters
+from .._data.training import Training, TrainingData
 from .._engine import SearchOptions
 from .._problem import FloatArray, ScoreFunction, inverse_totals
 from .._runtime.files import PathLike
@@ -27,7 +28,6 @@ from .._runtime.progress import CountLine
 from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from ..model_file import BOOSTING, SavedEnsemble
-from ..training import Training, TrainingData
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names
 from .growing import View, grow, limits_of, share_of_time, shared_data

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _parameters
+from .._data.row_hashes import hash_rows
 from .._problem import FloatArray, IntArray, integer_weights
-from ..row_hashes import hash_rows
 from .growing import SharedData, View
 
 # Rows that whole-numbered weights may stand for; weights that are larger are no numbers of rows.

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _parameters, export
+from .._data.table import encode, read_table
 from .._problem import FloatArray, IntArray
 from ..classifier import TopKTreeClassifier
 from ..fitted_classifier import FittedClassifier
-from ..table import encode, read_table
 
 
 class FittedEnsemble(FittedClassifier):

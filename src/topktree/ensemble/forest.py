@@ -22,6 +22,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _parameters
+from .._data.table import Feature, encode
+from .._data.training import TrainingData, prepare
 from .._problem import FloatArray, ScoreFunction
 from .._runtime.files import PathLike
 from .._runtime.interruptible import Cancelled
@@ -30,8 +32,6 @@ from .._runtime.progress import CountLine
 from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from ..model_file import FOREST, SavedEnsemble
-from ..table import Feature, encode
-from ..training import TrainingData, prepare
 from .drawing import MAX_REPEATED, Drawing, draw_rows, n_features
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares

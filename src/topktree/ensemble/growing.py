@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _engine
+from .._data.binarizer import Columns
+from .._data.table import Feature
+from .._data.training import EncodedRows, TrainingData, encode_left_out
 from .._problem import FeatureDraw, FloatArray, IntArray, Objective, make_objective, objective_of_totals
-from ..binarizer import Columns
 from ..classifier import TopKTreeClassifier
 from ..column_tree import column_tree
 from ..cross_validation import COMPLETE, Limits
 from ..root_choices import without_choices
-from ..table import Feature
-from ..training import EncodedRows, TrainingData, encode_left_out
 
 OPTIMAL = "optimal"
 

@@ -15,10 +15,10 @@ from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from .._data.table import Feature
 from .._problem import FloatArray
 from ..classifier import TopKTreeClassifier
 from ..sklearn_tree import TreeEncoder, to_sklearn_trees
-from ..table import Feature
 
 
 def to_random_forest(

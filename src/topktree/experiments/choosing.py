@@ -24,10 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from .._data.training import prepare
 from ..classifier import TopKTreeClassifier
 from ..classifier_cv import TopKTreeClassifierCV
 from ..cross_validation import COMPLETE
-from ..training import prepare
 from .experiment import LIMIT, TIMEOUT, Row, Settings, Task
 from .splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
 from .stopwatch import Stopwatch

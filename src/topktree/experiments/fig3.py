@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets
-from ..binarizer import Binarizer
+from .._data.binarizer import Binarizer
 from . import peers
 from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, TIMING_LIMIT, Experiment, Row, Settings, Task, Value
 from .stopwatch import NO_MEMORY, Stopwatch

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _engine, _reference, datasets
+from .._data.binarizer import Binarizer
+from .._data.labels import number_labels
 from .._problem import IntArray, Objective, make_objective
-from ..binarizer import Binarizer
 from ..hard import parity
-from ..labels import number_labels
 from .experiment import Row
 
 KEYS = ("dataset", "k", "depth")

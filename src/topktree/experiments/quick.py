@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets, hard
-from ..binarizer import Binarizer
+from .._data.binarizer import Binarizer
 from . import peers, splits
 from .experiment import FINISHED, TIMEOUT
 from .stopwatch import Outcome, Stopwatch

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from .. import datasets
-from ..binarizer import Binarizer
+from .._data.binarizer import Binarizer
 from .experiment import Settings
 
 PAPER_COLUMNS, DEFAULT_COLUMNS, RAW = "paper", "default", "raw"

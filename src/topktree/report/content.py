@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _parameters
+from .._data.labels import known_classes, read_labels, read_weights
+from .._data.table import encode, read_table
 from ..export import COLOURS, Model, one_line
-from ..labels import known_classes, read_labels, read_weights
-from ..table import encode, read_table
 from . import tree_content
 from .evidence import Counts, calibration, evaluate, row_counts, training_counts
 from .search_content import describe_grid, describe_pruning, describe_search, is_pruned

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.binarizer import value_text
+from .._data.table import CATEGORY, Feature
+from .._data.thresholds import format_number
 from .._problem import FloatArray
-from ..binarizer import value_text
 from ..export import COLOURS, IS_MISSING, Model, one_line, rule_text, rules
-from ..table import CATEGORY, Feature
-from ..thresholds import format_number
 
 MANY_CATEGORIES = 50  # up to here a form offers all of them
 MANY_FEATURES = 200  # that the tree does not look at: from here on only their number is told

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
-from . import _engine
-from ._problem import FloatArray, Objective, threshold_weights
-from ._runtime.interruptible import Interruptible, Stop
+from .. import _engine
+from .._problem import FloatArray, Objective, threshold_weights
+from .._runtime.interruptible import Interruptible, Stop
 from .binarizer import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
 from .labels import number_labels, read_labels, read_weights
 from .table import Feature, Table, encode, learn_features, read_table, warn_of_names

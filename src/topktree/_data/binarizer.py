@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from . import _engine, _parameters
-from ._engine import PackedRows, Rows
-from ._problem import FloatArray, IntArray, threshold_weights
+from .. import _engine, _parameters
+from .._engine import PackedRows, Rows
+from .._problem import FloatArray, IntArray, threshold_weights
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
 from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table, unique_names, warn_of_names
