@@ -24,7 +24,8 @@ from machine import processor
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from tables import table
 
-from topktree import Binarizer, TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, _engine
+from topktree import Binarizer, TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
+from topktree._search import engine
 from topktree.ensemble import rounds
 from topktree.ensemble.rounds import few_digits
 from topktree.experiments.splits import RAW, split
@@ -67,7 +68,7 @@ def theirs(kind: str, n_trees: int, k: int, depth: int) -> Any:
 def searches_timed(**switches: Any) -> Iterator[list[float]]:
     """CPU seconds of every search, with these of its options."""
     seconds: list[float] = []
-    solve = _engine.solve
+    solve = engine.solve
 
     def timed(rows: Any, n_columns: int, y: Any, objective: Any, options: Any, *args: Any) -> Any:
         start = time.process_time()
@@ -76,11 +77,11 @@ def searches_timed(**switches: Any) -> Iterator[list[float]]:
         finally:
             seconds.append(time.process_time() - start)
 
-    _engine.solve = timed  # type: ignore[assignment]
+    engine.solve = timed  # type: ignore[assignment]
     try:
         yield seconds
     finally:
-        _engine.solve = solve
+        engine.solve = solve
 
 
 def cpu_seconds(call: Callable[[], Any]) -> float:
@@ -213,7 +214,7 @@ def main() -> None:
         fits_table(arguments.data),
         "Searches of forests that draw the square root of the number of features at every node, k = 8, depth 5, with "
         "features drawn before columns are counted, or afterwards. Searches do the former from "
-        f"{_engine.SearchOptions().many_columns} columns on:",
+        f"{engine.SearchOptions().many_columns} columns on:",
         draws_table(arguments.data),
         "Peak memory of a process that reads the table and fits:",
         memory_table(arguments.data),

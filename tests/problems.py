@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from topktree import _engine, _reference
-from topktree._problem import Objective, make_objective
+from topktree._search import engine, reference
+from topktree._search.objective import Objective, make_objective
 
 STATISTICS = {"seconds", "nodes", "pruned", "cache_hits", "cache_bytes", "k_reached", "n_threads", "kernel", "trace"}
 STATISTICS |= {"root"}
@@ -30,8 +30,8 @@ class Problem:
     classes: np.ndarray  # (n,) int32
     objective: Objective
 
-    def reference(self) -> _reference.Solution:
-        return _reference.solve(self.columns, self.classes, self.objective)
+    def reference(self) -> reference.Solution:
+        return reference.solve(self.columns, self.classes, self.objective)
 
     def root_costs(self) -> dict[int, int]:
         """By column: the cost of the best tree below each candidate of the root, in their order."""
@@ -42,30 +42,30 @@ class Problem:
         by_class[np.arange(len(weights)), self.classes] = weights
         if self.objective.depth == 0 or np.count_nonzero(by_class.sum(axis=0)) < 2:
             return {}
-        unit = _reference.fixed_point(int(weights.sum()))
+        unit = reference.fixed_point(int(weights.sum()))
         # Where there is room for all columns, the engine does not ask which of them split the rows alike.
         has_room = self.objective.k[0] >= self.columns.shape[1]
         root = replace(self.objective, distinct_splits=self.objective.distinct_splits and not has_room)
         return {
             int(column): sum(
-                _reference._best(self.columns[rows], by_class[rows], 1, self.objective, unit).cost
+                reference._best(self.columns[rows], by_class[rows], 1, self.objective, unit).cost
                 for rows in (~self.columns[:, column], self.columns[:, column])
             )
-            for column in _reference.candidates(self.columns, by_class, 0, root, unit)
+            for column in reference.candidates(self.columns, by_class, 0, root, unit)
         }
 
-    def engine(self, **options: Any) -> _engine.Solution:
+    def engine(self, **options: Any) -> engine.Solution:
         return solve(self.columns, self.classes, self.objective, **options)
 
 
 def solve(
     columns: np.ndarray, classes: np.ndarray, objective: Objective, packed: bool = True, **options: Any
-) -> _engine.Solution:
+) -> engine.Solution:
     rows = np.ascontiguousarray(columns).view(np.uint8)
     if packed:
-        rows = _engine.pack_booleans(rows)
+        rows = engine.pack_booleans(rows)
     options = {"threads_after": 0.0} | options  # or most searches would end before there are threads
-    return _engine.solve(rows, columns.shape[1], classes, objective, _engine.SearchOptions(**options))
+    return engine.solve(rows, columns.shape[1], classes, objective, engine.SearchOptions(**options))
 
 
 def make_problem(
@@ -96,21 +96,21 @@ def make_problem(
     return Problem(columns, classes, objective)
 
 
-def assert_same_tree(solution: _engine.Solution, expected: _reference.Solution) -> None:
+def assert_same_tree(solution: engine.Solution, expected: reference.Solution) -> None:
     assert solution.cost == expected.cost
     np.testing.assert_array_equal(solution.column, expected.column)
     np.testing.assert_array_equal(solution.false_child, expected.false_child)
     np.testing.assert_array_equal(solution.true_child, expected.true_child)
 
 
-def assert_identical(solution: _engine.Solution, expected: _engine.Solution) -> None:
+def assert_identical(solution: engine.Solution, expected: engine.Solution) -> None:
     """The same tree, with the same numbers at every node."""
     assert solution.cost == expected.cost
     for name in ("column", "false_child", "true_child", "n_rows", "class_weight"):
         np.testing.assert_array_equal(getattr(solution, name), getattr(expected, name), err_msg=name)
 
 
-def assert_describes(solution: _engine.Solution, problem: Problem) -> None:
+def assert_describes(solution: engine.Solution, problem: Problem) -> None:
     """Walking the rows down the tree gives every number of the solution, and no rule of the objective is broken."""
     objective, classes = problem.objective, problem.classes
     weights = objective.class_weight[classes]
@@ -351,7 +351,7 @@ switches = st.fixed_dictionaries(
         "use_cache": st.booleans(),
         "use_bounds": st.booleans(),
         "threads": st.sampled_from([1, 1, 2, 3]),
-        "kernel": st.sampled_from(_engine.kernels()),
+        "kernel": st.sampled_from(engine.kernels()),
         "cache_bytes": st.sampled_from([0, 10_000, 40_000, 2**30]),
         "time_limit": st.sampled_from([None, None, 3600.0]),
         "arrange": st.sampled_from(["never", "if_it_pays", "always"]),

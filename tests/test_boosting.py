@@ -15,7 +15,8 @@ from scipy.sparse import csr_matrix
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from topktree import TopKBoostingClassifier, TopKTreeClassifier, _engine, datasets
+from topktree import TopKBoostingClassifier, TopKTreeClassifier, datasets
+from topktree._search import engine
 from topktree.ensemble import rounds
 from topktree.ensemble.growing import grow
 from topktree.ensemble.rounds import (
@@ -194,13 +195,13 @@ def test_scikit_learn_finds_the_same_votes_with_the_same_trees(monkeypatch):
 
 def test_weights_of_every_search_are_positive(monkeypatch):
     seen = []
-    solve = _engine.solve
+    solve = engine.solve
 
     def watch(rows, n_columns, classes, objective, *more):
         seen.append(objective.row_weight)
         return solve(rows, n_columns, classes, objective, *more)
 
-    monkeypatch.setattr(_engine, "solve", watch)
+    monkeypatch.setattr(engine, "solve", watch)
     X, y = noisy(seed=4)
     boosting = TopKBoostingClassifier(60, learning_rate=5.0, k=1, max_depth=2).fit(X, y)
     assert len(boosting) > 3

@@ -135,13 +135,13 @@ def test_results_hold_together() -> None:
 
 def test_the_smaller_k_bounds_the_next_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     known = []
-    solve = topktree._engine.solve
+    solve = topktree._search.engine.solve
 
     def spy(rows: Any, n_columns: int, classes: Any, objective: Any, options: Any = None) -> Any:
         known.append((objective.k, options.known_cost))
         return solve(rows, n_columns, classes, objective, options)
 
-    monkeypatch.setattr(topktree._engine, "solve", spy)
+    monkeypatch.setattr(topktree._search.engine, "solve", spy)
     X, y = data()
     TopKTreeClassifierCV(ks=(4, 1, 2), max_depths=(2,), cv=3).fit(X, y)
     in_folds, refits = known[:9], known[9:]

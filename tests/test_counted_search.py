@@ -20,7 +20,8 @@ from problems import (
     user_criterion,
 )
 
-from topktree import _engine, counted_search
+from topktree import counted_search
+from topktree._search import engine
 from topktree.counted_nodes import Answer, Path
 from topktree.counted_ranking import NO_LIMIT, NodeCounts, rank_columns, rank_one_by_one
 from topktree.counted_search import CountedSearch, Limits, Totals
@@ -54,7 +55,7 @@ class Counter:
     @staticmethod
     def _shard(problem: Problem, rows: np.ndarray) -> Shard:
         weight, d, n_classes = problem.objective.row_weight, problem.columns.shape[1], problem.objective.n_classes
-        bits = _engine.make_shard(
+        bits = engine.make_shard(
             rows=np.ascontiguousarray(problem.columns[rows]).view(np.uint8),
             n_columns=d,
             classes=problem.classes[rows],
@@ -82,7 +83,7 @@ def make_search(problem: Problem, counter: Counter, limits: Limits | None = None
     return CountedSearch(totals, n_columns, problem.objective, counter, rows_weigh=weight is not None, limits=limits)
 
 
-def run(problem: Problem, options: dict[str, Any]) -> _engine.Solution:
+def run(problem: Problem, options: dict[str, Any]) -> engine.Solution:
     search = make_search(problem, Counter(problem, options["n_parts"]), options["limits"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted_search, "MIN_BATCH", options["min_batch"])

@@ -9,8 +9,8 @@ import matplotlib as mpl
 import pytest
 
 import topktree
-from topktree.near_optimal import NearOptimalTrees
-from topktree.penalty_path import LeafPenaltyPath
+from topktree._search.near_optimal import NearOptimalTrees
+from topktree._search.penalty_path import LeafPenaltyPath
 
 # Examples have blank lines and long lines where that helps the reader.
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

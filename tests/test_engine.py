@@ -34,7 +34,7 @@ from problems import (
     user_criterion,
 )
 
-from topktree import _engine, _reference
+from topktree._search import engine, reference
 
 many = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 some = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
@@ -195,7 +195,7 @@ def test_order_of_the_rows_does_not_matter(problem: Problem, options: dict, seed
     assert_identical(shuffled.engine(**options), problem.engine(**options))
 
 
-def nested(solution: _engine.Solution, negated: np.ndarray, node: int = 0) -> tuple:
+def nested(solution: engine.Solution, negated: np.ndarray, node: int = 0) -> tuple:
     """The tree as nested tuples, the sides of negated columns swapped."""
     column = int(solution.column[node])
     if column == -1:
@@ -242,7 +242,7 @@ def test_integer_weights_are_repeated_rows(
         assert solution.cost == expected.cost
 
 
-def plain_solution(problem: Problem) -> _engine.Solution:
+def plain_solution(problem: Problem) -> engine.Solution:
     """By the plainest engine there is."""
     return problem.engine(kernel="scalar", use_cache=False, use_bounds=False)
 
@@ -266,7 +266,7 @@ WEIGHTS = {
 
 
 @cache
-def middle_solution(criterion: Any, weights: str) -> tuple[Problem, _engine.Solution]:
+def middle_solution(criterion: Any, weights: str) -> tuple[Problem, engine.Solution]:
     """The middle problem, and its solution: the plain engine's, with the tree of the reference."""
     problem = middle_problem(criterion=criterion, **WEIGHTS[weights])
     solution = plain_solution(problem)
@@ -277,7 +277,7 @@ def middle_solution(criterion: Any, weights: str) -> tuple[Problem, _engine.Solu
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("criterion", [*CRITERIA, user_criterion])
-@pytest.mark.parametrize("kernel", _engine.kernels())
+@pytest.mark.parametrize("kernel", engine.kernels())
 def test_kernels_and_threads_agree(kernel: str, criterion: Any, weights: str) -> None:
     problem, expected = middle_solution(criterion, weights)
     for threads in (1, 2, 4):
@@ -296,7 +296,7 @@ def test_memory_limits_agree(cache_bytes: int, threads: int) -> None:
     assert solution.statistics["cache_bytes"] <= cache_bytes
 
 
-@pytest.mark.parametrize("kernel", _engine.kernels())
+@pytest.mark.parametrize("kernel", engine.kernels())
 def test_many_rows(kernel: str) -> None:
     """Long columns, nearly full ones among them: sums that are too narrow overflow."""
     rng = np.random.default_rng(13)
@@ -310,7 +310,7 @@ def test_many_rows(kernel: str) -> None:
 # Large data, where the machinery for it switches itself on; and optimal trees.
 
 
-def unarranged_solution(problem: Problem) -> _engine.Solution:
+def unarranged_solution(problem: Problem) -> engine.Solution:
     """Row by row as they come, and every split tried; the kernel is a fast one."""
     return problem.engine(use_cache=False, use_bounds=False, arrange="never", large_node_bytes=2**62)
 
@@ -320,7 +320,7 @@ def unarranged_solution(problem: Problem) -> _engine.Solution:
 def test_large_data_has_the_tree_of_the_plain_engine(kind: str, seed: int) -> None:
     problem = large_problem(kind, seed)
     expected = unarranged_solution(problem)
-    default = _engine.SearchOptions()
+    default = engine.SearchOptions()
     for threads, packed in ((1, seed % 2 == 0), (2, seed % 2 == 1)):
         threads_after = default.threads_after if seed % 4 < 2 else 0.0
         assert_identical(problem.engine(threads=threads, packed=packed, threads_after=threads_after), expected)
@@ -374,7 +374,7 @@ def test_fixed_point_logarithms_are_those_of_the_core() -> None:
     large = np.array([(i * factor % 2**64) >> (11 + i % 50) for i in range(1, 10_001)])  # up to 2**53
     checksum = 0
     for counts, unit in ((np.arange(50_000), 2.0**28), (large, 2.0**-9)):
-        for value in _reference.xlog2x(counts, unit).tolist():
+        for value in reference.xlog2x(counts, unit).tolist():
             checksum = (checksum * factor + value) % 2**64
     assert checksum == 0x1080BEAAE7FB4D35
 
@@ -404,7 +404,7 @@ def test_a_hundred_schedules_agree() -> None:
         options = {
             "threads": int(rng.integers(2, 9)),
             "cache_bytes": int(rng.choice([0, 20_000, 2**30])),
-            "kernel": str(rng.choice(_engine.kernels())),
+            "kernel": str(rng.choice(engine.kernels())),
         }
         assert_identical(tied[run % 10].engine(**options), expected[run % 10])
 
@@ -563,7 +563,7 @@ def test_statistics(threads: int) -> None:
     assert statistics["cache_bytes"] > 0
     assert statistics["k_reached"] == 5
     assert statistics["n_threads"] == threads
-    assert statistics["kernel"] in _engine.kernels()
+    assert statistics["kernel"] in engine.kernels()
 
 
 def test_switches_show_in_the_statistics() -> None:
@@ -652,12 +652,12 @@ def test_ctrl_c_ends_the_search(ctrl_c: Callable[[], list[float]], threads: int,
 
 
 def engine_arguments(**changes: Any) -> dict[str, Any]:
-    """Arguments of `_engine.solve` for three rows and two columns; those of the objective and the options by name."""
+    """Arguments of `engine.solve` for three rows and two columns; those of the objective and the options by name."""
     columns = np.array([[True, False], [False, True], [True, True]])
     problem = make_problem(columns, np.array([0, 1, 1]), k=(1,))
-    objective, options = problem.objective, _engine.SearchOptions()
+    objective, options = problem.objective, engine.SearchOptions()
     arguments = {
-        "rows": _engine.pack_booleans(columns.view(np.uint8)),
+        "rows": engine.pack_booleans(columns.view(np.uint8)),
         "n_columns": 2,
         "classes": problem.classes,
         "objective": replace(objective, **{name: v for name, v in changes.items() if hasattr(objective, name)}),
@@ -688,9 +688,9 @@ def engine_arguments(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_the_core_refuses(changes: dict[str, Any], message: str) -> None:
-    assert _engine.solve(**engine_arguments()).cost == 0
+    assert engine.solve(**engine_arguments()).cost == 0
     with pytest.raises(ValueError, match=message):
-        _engine.solve(**engine_arguments(**changes))
+        engine.solve(**engine_arguments(**changes))
 
 
 @some
@@ -716,7 +716,7 @@ def test_a_known_cost_saves_work() -> None:
 @some
 @given(problems(max_depth=4), switches)
 def test_trees_on_the_way(problem: Problem, options: dict) -> None:
-    seen: list[_engine.Solution] = []
+    seen: list[engine.Solution] = []
     solution = problem.engine(**options, on_tree=seen.append)
     assert_identical(solution, problem.engine(**options))
     trace = solution.statistics["trace"]
@@ -732,7 +732,7 @@ def test_trees_on_the_way(problem: Problem, options: dict) -> None:
 
 
 def test_what_the_caller_of_the_trees_raises_ends_the_search() -> None:
-    def stop(solution: _engine.Solution) -> None:
+    def stop(solution: engine.Solution) -> None:
         raise KeyError("enough")
 
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import pytest
 
 import topktree
 from topktree import TopKTreeClassifier
-from topktree._problem import make_objective
+from topktree._search.objective import make_objective
 from topktree.hard import (
     MAX_EXACT_FEATURES,
     majority_function,

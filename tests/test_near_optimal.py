@@ -31,16 +31,17 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 import topktree
-from topktree import TopKTreeClassifier, TopKTreeClassifierCV, _engine, _reference, classifier, datasets
+from topktree import TopKTreeClassifier, TopKTreeClassifierCV, classifier, datasets
 from topktree._data import training
-from topktree.near_optimal import NearOptimalTrees
+from topktree._search import engine, reference
+from topktree._search.near_optimal import NearOptimalTrees
 from topktree.tree import Tree
 
 some = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 few = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 wishes = st.builds(
-    _engine.NearOptimalWishes,
+    engine.NearOptimalWishes,
     n=st.sampled_from([1, 2, 3, 7, 50, 10**6]),
     epsilon=st.sampled_from([0.0, 0.0, 0.1, 0.5, 1.0, 1e300]),
     different=st.sampled_from(["predictions", "splits"]),
@@ -49,11 +50,11 @@ wishes = st.builds(
 MOST_TREES = 20_000
 
 
-def near_optimal(problem: Problem, wishes: _engine.NearOptimalWishes, packed: bool = True, **options):
+def near_optimal(problem: Problem, wishes: engine.NearOptimalWishes, packed: bool = True, **options):
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    rows = _engine.pack_booleans(rows) if packed else rows
-    search = _engine.SearchOptions(**{"threads_after": 0.0} | options)
-    return _engine.near_optimal(rows, problem.columns.shape[1], problem.classes, problem.objective, wishes, search)
+    rows = engine.pack_booleans(rows) if packed else rows
+    search = engine.SearchOptions(**{"threads_after": 0.0} | options)
+    return engine.near_optimal(rows, problem.columns.shape[1], problem.classes, problem.objective, wishes, search)
 
 
 def assert_same_trees(solutions, expected):
@@ -68,7 +69,7 @@ def assert_is_the_reference(problem, wishes, options):
     for k in reversed(problem.objective.k):
         most = 1 + k * most**2
     assume(most <= MOST_TREES)
-    expected = _reference.near_optimal(
+    expected = reference.near_optimal(
         problem.columns, problem.classes, problem.objective, wishes.n, wishes.epsilon, wishes.different
     )
     assert_same_trees(near_optimal(problem, wishes, **options), expected)
@@ -108,11 +109,11 @@ def test_the_limit_is_exact():
     """0.1 is a little more than a tenth, 0.3 a little less than three tenths; with "tie" only the errors count."""
     problem = Problem(np.zeros((1, 1), bool), np.zeros(1, np.int32), TopKTreeClassifier()._objective(data(*mixed())))
     objective = replace(problem.objective, cost_scale=1, leaves_break_ties=False)
-    assert _reference.cost_limit(objective, 1000, 0.1) == 1100
-    assert _reference.cost_limit(objective, 1000, 0.3) == 1299
+    assert reference.cost_limit(objective, 1000, 0.1) == 1100
+    assert reference.cost_limit(objective, 1000, 0.3) == 1299
     tie = replace(objective, cost_scale=100, leaf_penalty=1, leaves_break_ties=True)
-    assert _reference.cost_limit(tie, 1007, 0.1) == 1199
-    assert _reference.cost_limit(tie, 1007, 0.09) == 1099
+    assert reference.cost_limit(tie, 1007, 0.1) == 1199
+    assert reference.cost_limit(tie, 1007, 0.09) == 1099
 
 
 # The classifier.
@@ -216,7 +217,7 @@ def test_the_trees_of_a_table_are_those_of_the_reference(different):
     trees = clf.near_optimal(30, 0.2, different=different)
     prepared = data(X, y, max_thresholds=6)
     columns = np.unpackbits(prepared.rows.view(np.uint8), axis=1, bitorder="little")[:, : len(prepared.columns)] > 0
-    expected = _reference.near_optimal(columns, prepared.training.y, clf._objective(prepared), 30, 0.2, different)
+    expected = reference.near_optimal(columns, prepared.training.y, clf._objective(prepared), 30, 0.2, different)
     assert len(trees) == len(expected) > 2
     assert trees.costs.tolist() == [tree.cost for tree in expected]
     for tree, wanted in zip(trees, expected, strict=True):

@@ -9,8 +9,9 @@ from problems import label, random_classes, random_columns, user_criterion
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 
-from topktree import TopKTreeClassifier, _problem, _reference, penalty_path
+from topktree import TopKTreeClassifier
 from topktree._data.training import prepare
+from topktree._search import objective, penalty_path, reference
 from topktree.tree import Tree
 
 OPTIONS = (
@@ -47,7 +48,7 @@ def all_points(columns, class_weights, level, objective, unit):
     points = {(1, int(totals.sum() - totals.max()))}
     if level == objective.depth or np.count_nonzero(totals) < 2:
         return points
-    for column in _reference.candidates(columns, class_weights, level, objective, unit):
+    for column in reference.candidates(columns, class_weights, level, objective, unit):
         side = columns[:, column]
         below = [all_points(columns[s], class_weights[s], level + 1, objective, unit) for s in (~side, side)]
         points |= {(a + b, e + f) for a, e in below[0] for b, f in below[1]}
@@ -80,7 +81,7 @@ def expected_path(classifier, columns, y, weight):
     class_weights = np.eye(objective.n_classes, dtype=np.int64)[classes] * objective.class_weight
     if objective.row_weight is not None:
         class_weights = class_weights * objective.row_weight[:, None]
-    unit = _reference.fixed_point(int(class_weights.sum()))
+    unit = reference.fixed_point(int(class_weights.sum()))
     points = all_points(columns[kept], class_weights, 0, objective, unit)
     return [(leaves, objective.user_cost(errors)) for leaves, errors in corners(points)]
 
@@ -170,7 +171,7 @@ def test_a_tree_that_no_penalty_gives_is_left_out(monkeypatch):
     X, y, _ = random_data(2, n=80, d=12)
     classifier = small(max_depth=4)
     full = classifier.leaf_penalty_path(X, y)
-    monkeypatch.setattr(_problem, "PENALTY_BITS", 0)
+    monkeypatch.setattr(objective, "PENALTY_BITS", 0)
     path = classifier.leaf_penalty_path(X, y)
     assert 2 <= len(path) < len(full)
     assert not path.complete

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from problems import make_problem
 from sklearn.utils.class_weight import compute_class_weight
 
-from topktree._problem import COST_BITS, TOTAL_BITS, balanced_class_weight, integer_weights
+from topktree._search.objective import COST_BITS, TOTAL_BITS, balanced_class_weight, integer_weights
 
 some = settings(max_examples=200, deadline=None)
 

@@ -20,8 +20,8 @@ from problems import (
     switches,
 )
 
-from topktree import _engine, _reference
-from topktree._problem import FeatureDraw
+from topktree._search import engine, reference
+from topktree._search.objective import FeatureDraw
 
 some = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -29,17 +29,17 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def packed(columns: np.ndarray) -> np.ndarray:
-    rows = _engine.pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
+    rows = engine.pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
     assert rows is not None
     return rows
 
 
-def solve_some(problem: Problem, kept: np.ndarray, options: dict) -> _engine.Solution:
+def solve_some(problem: Problem, kept: np.ndarray, options: dict) -> engine.Solution:
     options = dict(options)
     as_bits = options.pop("packed", True)
     rows = packed(problem.columns) if as_bits else np.ascontiguousarray(problem.columns).view(np.uint8)
-    n_columns, search = problem.columns.shape[1], _engine.SearchOptions(**options)
-    return _engine.solve(rows, n_columns, problem.classes, problem.objective, search, kept)
+    n_columns, search = problem.columns.shape[1], engine.SearchOptions(**options)
+    return engine.solve(rows, n_columns, problem.classes, problem.objective, search, kept)
 
 
 def with_draw(problem: Problem, seed: int) -> Problem:
@@ -71,7 +71,7 @@ def test_a_draw_of_all_features_is_no_draw() -> None:
     draw = FeatureDraw(12, np.arange(12, dtype=np.int32), 5)
     classes = random_classes(rng, columns, 3)
     totals = np.bincount(classes)
-    kept = _reference.drawn_columns(draw, np.arange(12), totals)
+    kept = reference.drawn_columns(draw, np.arange(12), totals)
     np.testing.assert_array_equal(kept, np.arange(12))
 
 
@@ -80,7 +80,7 @@ def test_draws_vary_with_the_seed_and_the_node_and_favour_no_feature() -> None:
     times = np.zeros(10)
     for seed in range(2000):
         for totals in ([30, 20], [0, 20]):
-            times[_reference.drawn_columns(FeatureDraw(3, of_column, seed), np.arange(10), np.array(totals))] += 1
+            times[reference.drawn_columns(FeatureDraw(3, of_column, seed), np.arange(10), np.array(totals))] += 1
     # 4000 draws of 3 from 10: 1200 each, with a standard deviation of 29.
     assert np.all(np.abs(times - 1200) < 5 * 29)
 
@@ -136,8 +136,8 @@ def test_some_of_the_columns_of_a_long_search(problem: Problem, options: dict, s
     kept = np.flatnonzero(rng.random(d) < 0.7).astype(np.int32)
     solution = solve_some(problem, kept, options)
     only = packed(problem.columns[:, kept])
-    plain = _engine.SearchOptions(use_cache=False, use_bounds=False, arrange="never")
-    assert_identical(solution, _engine.solve(only, len(kept), problem.classes, problem.objective, plain))
+    plain = engine.SearchOptions(use_cache=False, use_bounds=False, arrange="never")
+    assert_identical(solution, engine.solve(only, len(kept), problem.classes, problem.objective, plain))
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,6 @@ def test_some_of_the_columns_of_a_long_search(problem: Problem, options: dict, s
 def test_columns_that_are_not_there(columns: list[int], message: str) -> None:
     problem = make_problem(np.eye(3, dtype=bool), np.array([0, 1, 1], dtype=np.int32), k=(1,))
     with pytest.raises(ValueError, match=message):
-        _engine.solve(
+        engine.solve(
             packed(problem.columns), 3, problem.classes, problem.objective, None, np.array(columns, dtype=np.int32)
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from topktree import _reference
+from topktree._search import reference
 from topktree.experiments import lemma, running_time, theorem2, theorem3, theorem3_frontier
 from topktree.hard import parity, tribes_function, tribes_majority, tribes_size
 
@@ -100,7 +100,7 @@ def test_the_engine_agrees_with_the_reference(criterion):
         if (row["k"], row["depth"]) == (3, 5):
             continue  # 6**5 steps
         objective = replace(problem.objective(row["k"], row["depth"]), criterion=criterion)
-        cost = _reference.solve(X, problem.classes, objective).cost
+        cost = reference.solve(X, problem.classes, objective).cost
         assert row["accuracy"] == pytest.approx(1 - cost / distribution.denominator, rel=1e-12)
 
 
@@ -268,15 +268,15 @@ def test_the_bound_is_reached_on_random_rows():
 @pytest.mark.parametrize(("k", "depth"), [(2, 3), (4, 2), (1, 4)])
 def test_calls_by_running_the_reference(dataset, k, depth, monkeypatch):
     problem = running_time.load(dataset)
-    best = _reference._best
+    best = reference._best
     levels = []
 
     def counted(columns, class_weights, level, objective, unit):
         levels.append(level)
         return best(columns, class_weights, level, objective, unit)
 
-    monkeypatch.setattr(_reference, "_best", counted)
+    monkeypatch.setattr(reference, "_best", counted)
     objective = problem.objective(k, depth)
-    _reference.solve(problem.columns, problem.classes, objective)
+    reference.solve(problem.columns, problem.classes, objective)
     bottom, calls, _ = running_time.count_calls(problem, objective)
     assert (bottom, calls) == (levels.count(depth), len(levels))

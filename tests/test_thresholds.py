@@ -20,7 +20,7 @@ from topktree._data.thresholds import (
     separators,
     threshold_texts,
 )
-from topktree._engine import class_cells, split_order
+from topktree._search.engine import class_cells, split_order
 
 some = settings(max_examples=100, deadline=None)
 more = settings(max_examples=300, deadline=None)

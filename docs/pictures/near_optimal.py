@@ -15,7 +15,7 @@ import matplotlib as mpl
 from sklearn.datasets import load_breast_cancer
 
 from topktree import TopKTreeClassifier
-from topktree.near_optimal import NearOptimalTrees
+from topktree._search.near_optimal import NearOptimalTrees
 
 
 def find() -> NearOptimalTrees:

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from . import _engine, _parameters, pruning
+from . import pruning
 from ._data.binarizer import EQUALS, IS_MISSING, Columns
 from ._data.labels import known_classes, read_labels, read_weights
 from ._data.table import BOOLEAN, Feature
@@ -35,18 +35,19 @@ from ._data.training import (
     small_enough_to_keep,
     without_table,
 )
-from ._problem import Objective, ScoreFunction, make_objective
 from ._runtime import dask_tasks
 from ._runtime.files import PathLike
 from ._runtime.parallel import count_threads
 from ._runtime.progress import ProgressLine
+from ._search import engine, parameters
+from ._search.near_optimal import DIFFERENT, NearOptimalTrees, find_trees
+from ._search.objective import Objective, ScoreFunction, make_objective
+from ._search.penalty_path import LeafPenaltyPath, find_path
+from ._search.root_choices import list_choices
 from .charts import plot_trace
 from .fitted_tree import FittedTree
 from .model_file import SavedEnsemble, SavedModel, SavedTree, write_model
-from .near_optimal import DIFFERENT, NearOptimalTrees, find_trees
-from .penalty_path import LeafPenaltyPath, find_path
 from .plot import plot_tree
-from .root_choices import list_choices
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # The status of a tree that a search has found on its way.
@@ -234,7 +235,7 @@ class TopKTreeClassifier(FittedTree):
         self._check_parameters()
         if callback is not None and not callable(callback):
             raise ValueError(f"callback must be a callable or None, got {callback!r}")
-        _parameters.check_bool("exact_root", exact_root)
+        parameters.check_bool("exact_root", exact_root)
         with restored_on_error(self):
             data = prepare(self, X, y, sample_weight)
             objective = self._objective(data)
@@ -243,7 +244,7 @@ class TopKTreeClassifier(FittedTree):
                 data = replace(data, rows=kept.rows)
             options = replace(self._search_options(start), exact_root=bool(exact_root))
             self._grow(data, objective, options, callback)
-            self._searched_data = None if kept is None else (kept, _parameters.of_tree(self.get_params()))
+            self._searched_data = None if kept is None else (kept, parameters.of_tree(self.get_params()))
         return self
 
     def leaf_penalty_path(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LeafPenaltyPath:
@@ -308,10 +309,10 @@ class TopKTreeClassifier(FittedTree):
            6    60      60         8      3  x0, x1, x4
         """
         start = time.perf_counter()
-        _parameters.check_int("n", n, 1)
-        _parameters.check_epsilon(epsilon)
-        _parameters.check_choice("different", different, DIFFERENT)
-        wishes = _engine.NearOptimalWishes(min(int(n), 2**62), float(epsilon), different)
+        parameters.check_int("n", n, 1)
+        parameters.check_epsilon(epsilon)
+        parameters.check_choice("different", different, DIFFERENT)
+        wishes = engine.NearOptimalWishes(min(int(n), 2**62), float(epsilon), different)
         if X is None and y is None and sample_weight is None:
             return find_trees(copy(self), self._kept_data(), wishes, start)
         if X is None or y is None:
@@ -333,7 +334,7 @@ class TopKTreeClassifier(FittedTree):
                 "and not by classifiers that were loaded, copied, pruned or chosen by cross-validation"
             )
         data, parameters = self._searched_data
-        for name, value in _parameters.of_tree(self.get_params()).items():
+        for name, value in parameters.of_tree(self.get_params()).items():
             if value != parameters[name]:
                 known = f"{name} must be as in fit, {parameters[name]!r}, unless X and y are given"
                 raise ValueError(f"{known}, got {value!r}")
@@ -419,7 +420,7 @@ class TopKTreeClassifier(FittedTree):
         (42, 28)
         """
         check_is_fitted(self)
-        _parameters.check_choice("rule", rule, pruning.RULES)
+        parameters.check_choice("rule", rule, pruning.RULES)
         tree, alpha = pruning.choose_subtree(self.tree_, self._validation_rows(X, y, sample_weight), rule)
         return self._with_subtree(tree, alpha)
 
@@ -460,7 +461,7 @@ class TopKTreeClassifier(FittedTree):
         self._check_parameters(criterion_is_lost=self.criterion is None)
         content = {
             "topktree": version("topktree"),
-            "parameters": _parameters.to_json(self.get_params()),
+            "parameters": parameters.to_json(self.get_params()),
             **self.export_dict(),
             "has_feature_names": hasattr(self, "feature_names_in_"),
             **self._found(),
@@ -490,20 +491,20 @@ class TopKTreeClassifier(FittedTree):
         return self, None
 
     def _check_parameters(self, criterion_is_lost: bool = False) -> None:
-        _parameters.check_max_depth(self.max_depth)
-        _parameters.check_k(self.k, self.max_depth)
+        parameters.check_max_depth(self.max_depth)
+        parameters.check_k(self.k, self.max_depth)
         if not criterion_is_lost:
-            _parameters.check_criterion(self.criterion)
-        _parameters.check_int("min_samples_leaf", self.min_samples_leaf, 1)
-        _parameters.check_min_weight_fraction_leaf(self.min_weight_fraction_leaf)
-        _parameters.check_leaf_penalty(self.leaf_penalty)
-        _parameters.check_bool("distinct_splits", self.distinct_splits)
-        _parameters.check_class_weight(self.class_weight)
-        _parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
-        _parameters.check_time_limit(self.time_limit)
-        _parameters.check_int("memory_limit", self.memory_limit, 0, or_none=True)
-        _parameters.check_n_jobs(self.n_jobs)
-        _parameters.check_verbose(self.verbose)
+            parameters.check_criterion(self.criterion)
+        parameters.check_int("min_samples_leaf", self.min_samples_leaf, 1)
+        parameters.check_min_weight_fraction_leaf(self.min_weight_fraction_leaf)
+        parameters.check_leaf_penalty(self.leaf_penalty)
+        parameters.check_bool("distinct_splits", self.distinct_splits)
+        parameters.check_class_weight(self.class_weight)
+        parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
+        parameters.check_time_limit(self.time_limit)
+        parameters.check_int("memory_limit", self.memory_limit, 0, or_none=True)
+        parameters.check_n_jobs(self.n_jobs)
+        parameters.check_verbose(self.verbose)
 
     def _objective(self, data: TrainingData) -> Objective:
         training = data.training
@@ -521,7 +522,7 @@ class TopKTreeClassifier(FittedTree):
         # A path has at most one split per column and one row fewer at every split.
         depth = min(self.max_depth, n_columns, n_rows - 1)
         return {
-            "k": _parameters.candidates_per_level(self.k, depth, n_columns),
+            "k": parameters.candidates_per_level(self.k, depth, n_columns),
             "criterion": self.criterion,
             "min_samples_leaf": min(int(self.min_samples_leaf), n_rows),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
@@ -529,10 +530,10 @@ class TopKTreeClassifier(FittedTree):
             "distinct_splits": bool(self.distinct_splits),
         }
 
-    def _search_options(self, start: float) -> _engine.SearchOptions:
+    def _search_options(self, start: float) -> engine.SearchOptions:
         """What the parameters say of how to search; `start` is when the fit began."""
-        cache_bytes = _engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
-        return _engine.SearchOptions(
+        cache_bytes = engine.DEFAULT_CACHE_BYTES if self.memory_limit is None else int(self.memory_limit)
+        return engine.SearchOptions(
             threads=count_threads(self.n_jobs),
             cache_bytes=min(cache_bytes, 2**62),
             time_limit=None if self.time_limit is None else max(self.time_limit - (time.perf_counter() - start), 1e-9),
@@ -543,13 +544,13 @@ class TopKTreeClassifier(FittedTree):
         self,
         data: TrainingData,
         objective: Objective,
-        options: _engine.SearchOptions,
+        options: engine.SearchOptions,
         callback: Callable[[TopKTreeClassifier], Any] | None = None,
     ) -> int:
         """Search, and become the tree that is found. Returns its cost in the objective's own units."""
         line = ProgressLine(objective.user_cost) if self.verbose else None
 
-        def show(solution: _engine.Solution) -> None:
+        def show(solution: engine.Solution) -> None:
             partial = copy(self)
             partial._store(data, objective, solution)
             partial.status_ = PARTIAL
@@ -558,14 +559,14 @@ class TopKTreeClassifier(FittedTree):
 
         options = replace(options, progress=line or options.progress, on_tree=show if callback else None)
         try:
-            solution = _engine.solve(data.rows, len(data.columns), data.training.y, objective, options)
+            solution = engine.solve(data.rows, len(data.columns), data.training.y, objective, options)
         finally:
             if line:
                 line.close()
         self._store(data, objective, solution)
         return solution.cost
 
-    def _store(self, data: TrainingData, objective: Objective, solution: _engine.Solution) -> None:
+    def _store(self, data: TrainingData, objective: Objective, solution: engine.Solution) -> None:
         training = data.training
         self._become(solution, objective, data.columns, training.features, training.classes)
         left_out = data.work.call(encode_left_out, training)
@@ -573,7 +574,7 @@ class TopKTreeClassifier(FittedTree):
 
     def _become(
         self,
-        solution: _engine.Solution,
+        solution: engine.Solution,
         objective: Objective,
         columns: Columns,
         features: tuple[Feature, ...],
@@ -581,7 +582,7 @@ class TopKTreeClassifier(FittedTree):
     ) -> None:
         """Become the tree that was found; its errors on the training rows are still to be set."""
         criterion = self.criterion if isinstance(self.criterion, str) else "entropy"
-        searched_all = all(entry == "all" for entry in _parameters.k_per_level(self.k, max(self.max_depth, 1)))
+        searched_all = all(entry == "all" for entry in parameters.k_per_level(self.k, max(self.max_depth, 1)))
         self.classes_ = classes
         self.features_ = features
         self.tree_ = make_tree(solution, columns, features, objective.weight_unit, criterion)
@@ -618,7 +619,7 @@ def restore(saved: SavedModel) -> TopKTreeClassifier:
 
 def restore_parameters(kind: type[Restored], from_file: dict[str, Any]) -> Restored:
     """An estimator with the parameters of a file, checked."""
-    parameters = _parameters.from_json(from_file)
+    parameters = parameters.from_json(from_file)
     unknown = sorted(parameters.keys() - kind().get_params().keys())
     if unknown:
         raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")
@@ -649,7 +650,7 @@ def restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
 
 
 def make_tree(
-    solution: _engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
+    solution: engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
 ) -> Tree:
     """The tree over columns as a tree over features."""
     inner = np.flatnonzero(solution.column >= 0)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._data.table import CATEGORY, KINDS, NUMBER, Feature, canonical
-from ._problem import FloatArray
+from ._search.objective import FloatArray
 from .cli_common import Mistake, closest, counted, listed, say
 from .cli_tables import TableFile
 

@@ -1,7 +1,7 @@
 """The candidates of many nodes, from their counts alone.
 
 In: weighted class counts of every column, node by node. Out: the columns of each node from the best score on, with the
-errors of a split there; ties, rounding and limits are those of `_reference.candidates`.
+errors of a split there; ties, rounding and limits are those of `reference.candidates`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine, _reference
-from ._problem import FloatArray, IntArray, Objective
+from ._search import engine, reference
+from ._search.objective import FloatArray, IntArray, Objective
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 
@@ -40,7 +40,7 @@ def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: 
     """The candidates of the nodes; `total_weight` is that of all rows of the search."""
     if callable(objective.criterion):
         return rank_one_by_one(nodes, k, objective, total_weight)
-    fewest, columns, errors = _engine.rank_columns(
+    fewest, columns, errors = engine.rank_columns(
         counts=nodes.true_weight,
         totals=nodes.totals,
         usable=None if nodes.usable is None else nodes.usable.view(np.uint8),
@@ -58,7 +58,7 @@ def rank_one_by_one(nodes: NodeCounts, k: int, objective: Objective, total_weigh
     columns = np.full((len(nodes.totals), k), -1, dtype=np.int32)
     errors = np.zeros((len(nodes.totals), k), dtype=np.int64)
     fewest = np.full(len(nodes.totals), NO_LIMIT)
-    unit = _reference.fixed_point(total_weight)
+    unit = reference.fixed_point(total_weight)
     for i, (true_side, whole) in enumerate(zip(nodes.true_weight, nodes.totals, strict=True)):
         right = np.ascontiguousarray(true_side.T)  # as the engine has it: sums depend on the order in memory
         left = whole - right
@@ -81,7 +81,7 @@ def _scores(
     left: IntArray, right: IntArray, usable: NDArray[np.bool_], objective: Objective, unit: float
 ) -> IntArray | FloatArray:
     if not callable(objective.criterion):
-        return _reference.column_scores(left, right, objective, unit)
+        return reference.column_scores(left, right, objective, unit)
     weight = np.float64(objective.weight_unit)
-    score = _engine.checked_criterion(objective.criterion)
+    score = engine.checked_criterion(objective.criterion)
     return score(left * weight, right * weight, usable.view(np.uint8))

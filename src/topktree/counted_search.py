@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine
-from ._problem import IntArray, Objective
+from ._search import engine
+from ._search.objective import IntArray, Objective
 from .counted_nodes import Answer, Counts, Node, Path, Ranking, Split, Tree, held
 from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
 
@@ -107,7 +107,7 @@ class CountedSearch:
 
     # Rounds of questions.
 
-    def run(self, *, greedy_first: bool = False) -> _engine.Solution:
+    def run(self, *, greedy_first: bool = False) -> engine.Solution:
         """The tree. `greedy_first`: that of k = 1 is made sure of before there may be no time left."""
         while greedy_first and self._round(self._want_greedy, may_stop=False):
             pass
@@ -443,7 +443,7 @@ class CountedSearch:
 
     # The result.
 
-    def _solution(self, complete: bool) -> _engine.Solution:
+    def _solution(self, complete: bool) -> engine.Solution:
         tree = Tree()
         tree.add(self._root)
         totals = np.stack(tree.totals)
@@ -452,7 +452,7 @@ class CountedSearch:
         column = np.array(tree.column, dtype=np.int32)
         leaves = np.flatnonzero(column < 0)
         predicted = np.argmax(class_weight[leaves], axis=1)
-        return _engine.Solution(
+        return engine.Solution(
             column=column,
             false_child=np.array(tree.children, dtype=np.int32)[:, 0],
             true_child=np.array(tree.children, dtype=np.int32)[:, 1],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from ._problem import FloatArray
+from ._search.objective import FloatArray
 from .choice import Candidate, Scores, summarise, usable_folds
 from .cross_validation import COMPLETE, Outcome
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._data.binarizer import value_text
 from ._data.table import BOOLEAN, LARGEST_EXACT_INT, Feature, canonical
 from ._data.thresholds import format_number, threshold_texts
-from ._problem import FloatArray
+from ._search.objective import FloatArray
 from .tree import TREE_LEAF, Tree
 
 AT_MOST = "<="

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import export
 from ._data.table import encode, read_table
-from ._problem import FloatArray, IntArray, ScoreFunction
 from ._runtime.files import PathLike
+from ._search.objective import FloatArray, IntArray, ScoreFunction
 from .fitted_classifier import FittedClassifier
 from .report import write_report
 from .report.content import Rows

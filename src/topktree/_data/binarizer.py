@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _engine, _parameters
-from .._engine import PackedRows, Rows
-from .._problem import FloatArray, IntArray, threshold_weights
+from .._search import engine, parameters
+from .._search.engine import PackedRows, Rows
+from .._search.objective import FloatArray, IntArray, threshold_weights
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
 from .table import BOOLEAN, CATEGORY, Feature, Table, encode, learn_features, read_table, unique_names, warn_of_names
@@ -205,12 +205,12 @@ class Binarizer(TransformerMixin, BaseEstimator):
         return bool(type_of_target(target).startswith("continuous"))
 
     def _check_parameters(self) -> None:
-        _parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
-        _parameters.check_choice("strategy", self.strategy, STRATEGIES)
-        _parameters.check_int("max_columns", self.max_columns, 1, or_none=True)
+        parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
+        parameters.check_choice("strategy", self.strategy, STRATEGIES)
+        parameters.check_int("max_columns", self.max_columns, 1, or_none=True)
         if self.max_columns is not None and self.strategy not in ("guess", "paper"):
             raise ValueError(f'max_columns must be None with strategy="{self.strategy}", got {self.max_columns}')
-        _parameters.check_bool("drop_redundant", self.drop_redundant)
+        parameters.check_bool("drop_redundant", self.drop_redundant)
 
     def _find_columns(
         self, encoded: FloatArray, features: Sequence[Feature], weights: FloatArray | None, target: Target | None
@@ -269,7 +269,7 @@ def paper_columns(encoded: FloatArray, features: Sequence[Feature], max_columns:
 
 def pack(encoded: FloatArray, columns: Columns) -> PackedRows:
     """Packed rows (n_rows, ceil(n_columns / 64)): where columns send a row right, so where not `value <= threshold`."""
-    return _engine.pack_features(features=encoded, **_by_feature(columns, len(encoded)))
+    return engine.pack_features(features=encoded, **_by_feature(columns, len(encoded)))
 
 
 def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[Rows, Columns] | None:
@@ -298,7 +298,7 @@ def hash_columns(encoded: FloatArray, columns: Columns, first_row: int = 0) -> P
 
     With the number of the first row, those of parts of the rows XORed are those of all rows.
     """
-    return _engine.hash_columns(features=encoded, first_row=first_row, **_by_feature(columns, len(encoded)))
+    return engine.hash_columns(features=encoded, first_row=first_row, **_by_feature(columns, len(encoded)))
 
 
 def redundant_hashes(hashes: PackedRows) -> NDArray[np.bool_]:
@@ -396,7 +396,7 @@ def _zeros_and_ones(X: NDArray[Any]) -> Rows | None:
         part = X[start : start + step]
         if not np.all((part == 0) | (part == 1)):
             return None
-        packed[start : start + step] = _engine.pack_booleans(np.ascontiguousarray(part, dtype=np.uint8))
+        packed[start : start + step] = engine.pack_booleans(np.ascontiguousarray(part, dtype=np.uint8))
     return packed
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .._problem import FloatArray
+from .._search.objective import FloatArray
 from .table import NUMBER, Feature
 from .thresholds import Target, find_boundaries
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
-from .._problem import PART, FloatArray, IntArray
+from .._search.objective import PART, FloatArray, IntArray
 from .table import is_missing
 
 

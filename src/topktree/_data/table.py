@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from .._problem import FloatArray
+from .._search.objective import FloatArray
 
 Category = str | int | float
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine import class_cells, split_order
-from .._problem import FloatArray, IntArray
+from .._search.engine import class_cells, split_order
+from .._search.objective import FloatArray, IntArray
 
 # Boundaries among which those between classes are sought: a resolution of a tenth of a per cent of the rows.
 FINE_BOUNDARIES = 1023

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
-from .. import _engine
-from .._problem import FloatArray, Objective, threshold_weights
 from .._runtime.interruptible import Interruptible, Stop
+from .._search import engine
+from .._search.objective import FloatArray, Objective, threshold_weights
 from .binarizer import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
 from .labels import number_labels, read_labels, read_weights
 from .table import Feature, Table, encode, learn_features, read_table, warn_of_names
@@ -59,7 +59,7 @@ class TrainingData:
     """Training data that is ready to be searched, whatever the k, the depth and the penalty."""
 
     training: Training
-    rows: _engine.Rows
+    rows: engine.Rows
     columns: Columns
     work: Interruptible
 
@@ -68,7 +68,7 @@ class TrainingData:
 class SearchedData:
     """What was searched, without the table it came from: enough to search it again under the same objective."""
 
-    rows: _engine.Rows
+    rows: engine.Rows
     columns: Columns
     y: NDArray[np.int32]
     objective: Objective
@@ -112,7 +112,7 @@ def small_enough_to_keep(data: TrainingData, objective: Objective) -> SearchedDa
     if n_bytes > KEPT_BYTES:
         return None
     searched = without_table(data, objective)
-    return replace(searched, rows=_engine.packed(searched.rows))
+    return replace(searched, rows=engine.packed(searched.rows))
 
 
 def encode_left_out(training: Training) -> EncodedRows | None:
@@ -182,9 +182,7 @@ def _validate(
     return Training(table, features, indices, classes, row_weights, class_weight, left_out, has_weight)
 
 
-def _binarize(
-    training: Training, max_thresholds: int | None, check: Callable[[], None]
-) -> tuple[_engine.Rows, Columns]:
+def _binarize(training: Training, max_thresholds: int | None, check: Callable[[], None]) -> tuple[engine.Rows, Columns]:
     """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is. `check` may raise, to end it early."""
     encoded = encode(training.table, training.features)
     if (binary := pack_binary(encoded, training.features)) is not None:

@@ -18,13 +18,13 @@ import dask
 import numpy as np
 from distributed import Future
 
-from .. import _engine
 from .._data.binarizer import Columns, redundant_hashes
 from .._data.table import Feature, default_names, warn_of_names
-from .._problem import IntArray, Objective, objective_of_totals
 from .._runtime.progress import ProgressLine
+from .._search import engine
+from .._search.column_tree import ColumnTree, column_tree
+from .._search.objective import IntArray, Objective, objective_of_totals
 from ..classifier import TopKTreeClassifier
-from ..column_tree import ColumnTree, column_tree
 from ..counted_nodes import Answer, Path
 from ..counted_search import CountedSearch, Limits, Totals
 from .cluster import Cluster, TimeIsUp
@@ -250,7 +250,7 @@ def _search_here(
     objective: Objective,
     limits: FitLimits,
     line: ProgressLine | None,
-) -> tuple[_engine.Solution, dict[str, Any]]:
+) -> tuple[engine.Solution, dict[str, Any]]:
     """On the client, of the distinct rows."""
     min_weight = objective.min_weight_leaf
     if not objective.weighted:
@@ -258,7 +258,7 @@ def _search_here(
     merged = replace(objective, row_weight=distinct.weight, min_samples_leaf=1, min_weight_leaf=min_weight)
     options = replace(local._search_options(limits.start), progress=line)
     kept = packed.kept.astype(np.int32)
-    solution = _engine.solve(distinct.rows, len(packed.columns), distinct.classes, merged, options, kept)
+    solution = engine.solve(distinct.rows, len(packed.columns), distinct.classes, merged, options, kept)
     solution = with_row_numbers(solution, column_tree(solution, kept), distinct)
     return solution, {"where": "client", "distinct_rows": len(distinct.rows)}
 
@@ -270,7 +270,7 @@ def _search_there(
     cluster: Cluster,
     limits: FitLimits,
     line: ProgressLine | None,
-) -> tuple[_engine.Solution, dict[str, Any]]:
+) -> tuple[engine.Solution, dict[str, Any]]:
     """By counts from the workers."""
     deadline = None if local.time_limit is None else limits.start + local.time_limit
     columns = None if len(packed.kept) == len(packed.columns) else packed.kept
@@ -289,7 +289,7 @@ def _search_there(
             cluster.release([total])
             return None
 
-    held_bytes = _engine.DEFAULT_CACHE_BYTES if local.memory_limit is None else int(local.memory_limit)
+    held_bytes = engine.DEFAULT_CACHE_BYTES if local.memory_limit is None else int(local.memory_limit)
     search = CountedSearch(
         packed.totals,
         len(packed.kept),

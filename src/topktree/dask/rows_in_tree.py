@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._engine import Solution
-from ..column_tree import ColumnTree
+from .._search.column_tree import ColumnTree
+from .._search.engine import Solution
 from .shards import DistinctRows, LeftOut
 
 

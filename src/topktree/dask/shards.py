@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
 from .._data.binarizer import Columns, by_feature, hash_columns, pack
 from .._data.row_hashes import hash_rows
 from .._data.table import Feature, encode
-from .._engine import PackedRows
-from .._problem import IntArray
+from .._search import engine
+from .._search.engine import PackedRows
+from .._search.objective import IntArray
 from ..counted_nodes import Answer, Path
 from .features import FeatureRules, read_part
 from .target import RowTarget, Weighing
@@ -93,7 +93,7 @@ def pack_part(X: Any, target: RowTarget | None, packing: Packing, first_row: int
     rows = pack(encoded, packing.columns)
     bits = np.empty(0, dtype=np.uint64)
     if len(target.classes):
-        bits = _engine.make_shard(
+        bits = engine.make_shard(
             rows=rows,
             n_columns=n_columns,
             classes=target.classes,
@@ -225,7 +225,7 @@ def count_shards(shards: Sequence[Shard], question: Question) -> Answer:
 def _count(shards: Sequence[Shard], question: Question, count_rows: bool) -> IntArray:
     total: IntArray | None = None
     for shard in shards:
-        counts = _engine.count_shard(
+        counts = engine.count_shard(
             shard=shard.bits,
             n_columns=shard.n_columns,
             n_classes=shard.n_classes,

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from .._data.labels import number_labels, read_labels, read_weights
 from .._data.training import check_classes, class_weights
-from .._problem import (
+from .._search.objective import (
     WEIGHT_BITS,
     FloatArray,
     IntArray,

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _parameters, export
+from .. import export
 from .._data.table import encode, read_table
-from .._problem import FloatArray, IntArray
+from .._search import parameters
+from .._search.objective import FloatArray, IntArray
 from ..classifier import TopKTreeClassifier
 from ..fitted_classifier import FittedClassifier
 
@@ -147,12 +148,12 @@ class FittedEnsemble(FittedClassifier):
 
     def _check_shared_parameters(self, criterion_is_lost: bool) -> None:
         self._template()._check_parameters(criterion_is_lost)
-        _parameters.check_int("n_estimators", self.n_estimators, 1)
+        parameters.check_int("n_estimators", self.n_estimators, 1)
         for name, check in (
-            ("time_limit", _parameters.check_time_limit),
-            ("n_jobs", _parameters.check_n_jobs),
-            ("verbose", _parameters.check_verbose),
-            ("random_state", _parameters.check_random_state),
+            ("time_limit", parameters.check_time_limit),
+            ("n_jobs", parameters.check_n_jobs),
+            ("verbose", parameters.check_verbose),
+            ("random_state", parameters.check_random_state),
         ):
             check(getattr(self, name))
 

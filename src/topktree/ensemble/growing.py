@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine
 from .._data.binarizer import Columns
 from .._data.table import Feature
 from .._data.training import EncodedRows, TrainingData, encode_left_out
-from .._problem import FeatureDraw, FloatArray, IntArray, Objective, make_objective, objective_of_totals
+from .._search import engine
+from .._search.column_tree import column_tree
+from .._search.objective import FeatureDraw, FloatArray, IntArray, Objective, make_objective, objective_of_totals
+from .._search.root_choices import without_choices
 from ..classifier import TopKTreeClassifier
-from ..column_tree import column_tree
 from ..cross_validation import COMPLETE, Limits
-from ..root_choices import without_choices
 
 OPTIMAL = "optimal"
 
@@ -32,7 +32,7 @@ OPTIMAL = "optimal"
 class SharedData:
     """What all searches of an ensemble need of the training data: not the table."""
 
-    rows: _engine.PackedRows
+    rows: engine.PackedRows
     columns: Columns
     y: NDArray[np.int32]
     classes: NDArray[Any]
@@ -45,7 +45,7 @@ def shared_data(data: TrainingData) -> SharedData:
     """Of training data."""
     training = data.training
     return SharedData(
-        _engine.packed(data.rows),
+        engine.packed(data.rows),
         data.columns,
         training.y,
         training.classes,
@@ -90,11 +90,11 @@ def share_of_time(limits: Limits, part: float) -> float | None:
     return None if math.isinf(limits.deadline) else max((limits.deadline - time.monotonic()) * part, 1e-9)
 
 
-def grow(tree: TopKTreeClassifier, data: SharedData, view: View, options: _engine.SearchOptions) -> Grown:
+def grow(tree: TopKTreeClassifier, data: SharedData, view: View, options: engine.SearchOptions) -> Grown:
     """The tree of the view; `tree` has the parameters, and what `prepare` has set."""
     n_columns = len(data.columns) if view.columns is None else len(view.columns)
     objective = replace(_objective(tree, data, view, n_columns), draw=_draw(data, view))
-    solution = _engine.solve(data.rows, len(data.columns), data.y, objective, options, view.columns)
+    solution = engine.solve(data.rows, len(data.columns), data.y, objective, options, view.columns)
     columns = data.columns if view.columns is None else data.columns.take(view.columns)
     classifier = copy(tree)
     # What was considered at the root is not kept for every tree of an ensemble.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._problem import FloatArray, IntArray
+from .._search.objective import FloatArray, IntArray
 from ..classifier import TopKTreeClassifier
 
 

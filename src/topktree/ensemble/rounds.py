@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .._problem import EXACT_WEIGHT_BITS, FloatArray, IntArray
+from .._search.objective import EXACT_WEIGHT_BITS, FloatArray, IntArray
 
 # In a search the lightest rows count as 2**-(RANGE_BITS + 1) of the heaviest one, at least.
 RANGE_BITS = 20

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from .._data.table import Feature
-from .._problem import FloatArray
+from .._search.objective import FloatArray
 from ..classifier import TopKTreeClassifier
 from ..sklearn_tree import TreeEncoder, to_sklearn_trees
 

@@ -16,10 +16,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine, _reference, datasets
+from .. import datasets
 from .._data.binarizer import Binarizer
 from .._data.labels import number_labels
-from .._problem import IntArray, Objective, make_objective
+from .._search import engine, reference
+from .._search.objective import IntArray, Objective, make_objective
 from ..hard import parity
 from .experiment import Row
 
@@ -97,7 +98,7 @@ def run(task: Row) -> Row:
     objective = problem.objective(int(task["k"]), int(task["depth"]))
     found = errors(problem, *search_space(problem, objective))
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    cost = _engine.solve(rows, problem.columns.shape[1], problem.classes, objective).cost
+    cost = engine.solve(rows, problem.columns.shape[1], problem.classes, objective).cost
     engine = round(objective.user_cost(cost))
     return {
         "weight": int(problem.weight.sum()),
@@ -115,14 +116,14 @@ def search_space(problem: Problem, objective: Objective) -> tuple[IntArray, IntA
 
     Trees are complete, (n_trees, 2**depth - 1) and (n_trees, 2**depth): below a leaf that ends early all is like it.
     """
-    unit = _reference.fixed_point(int(problem.weight.sum()))
+    unit = reference.fixed_point(int(problem.weight.sum()))
 
     def trees(columns: NDArray[np.bool_], class_weights: IntArray, level: int) -> tuple[IntArray, IntArray]:
         totals = class_weights.sum(axis=0)
         height = objective.depth - level
         chosen: Sequence[int] = []
         if height and np.count_nonzero(totals) > 1:
-            chosen = _reference.candidates(columns, class_weights, level, objective, unit).tolist()
+            chosen = reference.candidates(columns, class_weights, level, objective, unit).tolist()
         if not chosen:
             return np.zeros((1, 2**height - 1), dtype=np.int64), np.full((1, 2**height), np.argmax(totals))
         parts = []

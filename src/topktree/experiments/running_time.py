@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine, _reference
-from .._problem import IntArray, Objective
+from .._search import engine, reference
+from .._search.objective import IntArray, Objective
 from . import lemma
 from .experiment import Row
 from .lemma import Problem
@@ -62,7 +62,7 @@ def run(task: Row) -> Row:
     objective = problem.objective(k, depth)
     bottom_calls, calls, subsets = count_calls(problem, objective)
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    statistics = _engine.solve(rows, problem.columns.shape[1], problem.classes, objective).statistics
+    statistics = engine.solve(rows, problem.columns.shape[1], problem.classes, objective).statistics
     return {
         "claim": (2 * k) ** depth,
         "bottom_calls": bottom_calls,
@@ -76,7 +76,7 @@ def run(task: Row) -> Row:
 def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
     """Calls with no level left, all calls, and different subsets (with their levels left) above the bottom."""
     columns, class_weights = problem.columns, problem.class_weights()
-    unit = _reference.fixed_point(int(problem.weight.sum()))
+    unit = reference.fixed_point(int(problem.weight.sum()))
     known: dict[tuple[int, bytes], tuple[int, int]] = {}
 
     def count(subset: IntArray, level: int) -> tuple[int, int]:
@@ -94,7 +94,7 @@ def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
             bottom = 2 * min(objective.k[level], int(np.count_nonzero(splits_rows)))
             return bottom, 1 + bottom
         bottom, calls = 0, 1
-        for column in _reference.candidates(own, own_weights, level, objective, unit):
+        for column in reference.candidates(own, own_weights, level, objective, unit):
             side = own[:, column]
             for part in (subset[~side], subset[side]):
                 below = count(part, level + 1)

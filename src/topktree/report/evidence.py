@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._problem import FloatArray, IntArray
+from .._search.objective import FloatArray, IntArray
 from ..export import Model, one_line
 from ..tree import TREE_LEAF
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _parameters, pruning
-from .._problem import FloatArray
+from .. import pruning
+from .._search import parameters
+from .._search.objective import FloatArray
 from ..choice import ONE_SE, best_of, usable_folds
 from ..export import Model, literal, one_line
 
@@ -44,12 +45,12 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
 
 
 def _how(classifier: TopKTreeClassifier) -> str:
-    widths = set(map(str, _parameters.k_per_level(classifier.k, max(classifier.max_depth, 1))))
+    widths = set(map(str, parameters.k_per_level(classifier.k, max(classifier.max_depth, 1))))
     if widths == {"1"}:
         return "Every node is split on the column that scores best: the greedy tree."
     if widths == {"all"}:
         return "At every node all columns are tried, both sides of each are solved, and the cheapest tree is kept."
-    k = _parameters.k_text(classifier.k)
+    k = parameters.k_text(classifier.k)
     tried = f"the {k} columns that score best are tried"
     if len(widths) > 1:
         tried = f"the columns that score best are tried, by level from the root {k} of them"
@@ -65,7 +66,7 @@ def is_pruned(classifier: TopKTreeClassifier) -> bool:
 def _figures(classifier: TopKTreeClassifier) -> list[tuple[str, str]]:
     search = classifier.search_
     found = [
-        ("k", _parameters.k_text(classifier.k)),
+        ("k", parameters.k_text(classifier.k)),
         ("greatest depth", str(classifier.max_depth)),
         ("criterion", str(classifier.criterion) if isinstance(classifier.criterion, str) else "a function"),
     ]
@@ -156,7 +157,7 @@ def describe_grid(cv: TopKTreeClassifierCV) -> dict[str, Any]:
     top = best_of(results)
     lines: dict[str, list[dict[str, Any]]] = {}
     for i, params in enumerate(results["params"]):
-        name = f"k = {_parameters.k_text(params['k'])}" + (f", penalty {params['leaf_penalty']}" if several else "")
+        name = f"k = {parameters.k_text(params['k'])}" + (f", penalty {params['leaf_penalty']}" if several else "")
         points = lines.setdefault(name, [])
         if np.isfinite(results["mean_test_score"][i]):
             points.append(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._data.binarizer import value_text
 from .._data.table import CATEGORY, Feature
 from .._data.thresholds import format_number
-from .._problem import FloatArray
+from .._search.objective import FloatArray
 from ..export import COLOURS, IS_MISSING, Model, one_line, rule_text, rules
 
 MANY_CATEGORIES = 50  # up to here a form offers all of them

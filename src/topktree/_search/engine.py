@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
-from ._problem import FloatArray, IntArray, Objective, ScoreFunction
+from .. import _core
+from .objective import FloatArray, IntArray, Objective, ScoreFunction
 
 if TYPE_CHECKING:
-    from ._core import SearchArguments, Statistics
+    from .._core import SearchArguments, Statistics
 
 PackedRows = NDArray[np.uint64]
 Rows = PackedRows | NDArray[np.uint8]

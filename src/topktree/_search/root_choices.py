@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _engine, export
-from ._data.binarizer import EQUALS, IS_MISSING, Columns
-from ._data.table import BOOLEAN, Feature
-from ._problem import FloatArray, Objective
-from .tree import node_impurity
+from .. import export
+from .._data.binarizer import EQUALS, IS_MISSING, Columns
+from .._data.table import BOOLEAN, Feature
+from ..tree import node_impurity
+from . import engine
+from .objective import FloatArray, Objective
 
 if TYPE_CHECKING:
-    from ._core import RootChoices
+    from .._core import RootChoices
 
 
-def without_choices(solution: _engine.Solution) -> _engine.Solution:
+def without_choices(solution: engine.Solution) -> engine.Solution:
     """The solution as if nothing were known of the candidates of its root."""
     root = solution.statistics["root"]
     none: RootChoices = {
@@ -35,7 +36,7 @@ def without_choices(solution: _engine.Solution) -> _engine.Solution:
 
 
 def list_choices(
-    solution: _engine.Solution,
+    solution: engine.Solution,
     columns: Columns,
     features: Sequence[Feature],
     objective: Objective,
@@ -63,7 +64,7 @@ def list_choices(
     ]
 
 
-def _scores(solution: _engine.Solution, objective: Objective) -> dict[int, float]:
+def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]:
     """By column, of the candidates that are listed."""
     root = solution.statistics["root"]
     if not isinstance(objective.criterion, str) or len(root["column"]) == 0:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine
-from ._problem import FloatArray, IntArray
-from .charts import plot_importances
+from ..charts import plot_importances
+from . import engine
+from .objective import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from ._data.training import SearchedData
-    from .classifier import TopKTreeClassifier
-    from .ensemble import TopKForestClassifier
+    from .._data.training import SearchedData
+    from ..classifier import TopKTreeClassifier
+    from ..ensemble import TopKForestClassifier
 
 # What may tell two trees apart.
 DIFFERENT = ("predictions", "splits")
@@ -170,7 +170,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         >>> len(forest), forest.score(X, y) >= trees[0].score(X, y)
         (4, True)
         """
-        from .ensemble import TopKForestClassifier
+        from ..ensemble import TopKForestClassifier
 
         return TopKForestClassifier.of_trees(self)
 
@@ -199,11 +199,11 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
 
 
 def find_trees(
-    classifier: TopKTreeClassifier, data: SearchedData, wishes: _engine.NearOptimalWishes, start: float
+    classifier: TopKTreeClassifier, data: SearchedData, wishes: engine.NearOptimalWishes, start: float
 ) -> NearOptimalTrees:
     """The trees of a classifier with these parameters, over its own data; `start` is when its time began to run."""
     options = classifier._search_options(start)
-    solutions = _engine.near_optimal(data.rows, len(data.columns), data.y, data.objective, wishes, options)
+    solutions = engine.near_optimal(data.rows, len(data.columns), data.y, data.objective, wishes, options)
     estimators = [_fitted(classifier, data, solution) for solution in solutions]
     return NearOptimalTrees(
         estimators=estimators,
@@ -216,7 +216,7 @@ def find_trees(
     )
 
 
-def _fitted(classifier: TopKTreeClassifier, data: SearchedData, solution: _engine.Solution) -> TopKTreeClassifier:
+def _fitted(classifier: TopKTreeClassifier, data: SearchedData, solution: engine.Solution) -> TopKTreeClassifier:
     tree = copy(classifier)
     tree._become(solution, data.objective, data.columns, data.features, data.classes)
     tree.train_errors_ = solution.n_wrong + tree._errors_without_weight(data.left_out)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine
-from ._engine import Rows, Solution
-from ._problem import IntArray
+from . import engine
+from .engine import Rows, Solution
+from .objective import IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class ColumnTree:
 
     def apply(self, rows: Rows) -> NDArray[np.int32]:
         """The leaf of each row, packed or in bytes."""
-        return _engine.walk(
+        return engine.walk(
             rows=rows,
             n_columns=rows.shape[1] * (64 if rows.dtype == np.uint64 else 1),
             column=self.column,

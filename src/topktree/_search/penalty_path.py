@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine
-from ._problem import COST_BITS, FloatArray, IntArray, Objective
-from .charts import plot_frontier
+from ..charts import plot_frontier
+from . import engine
+from .objective import COST_BITS, FloatArray, IntArray, Objective
 from .root_choices import without_choices
 
 if TYPE_CHECKING:
-    from ._data.training import TrainingData
-    from .classifier import TopKTreeClassifier
+    from .._data.training import TrainingData
+    from ..classifier import TopKTreeClassifier
 
 # As many digits as tell all float64 apart.
 MAX_DIGITS = 17
@@ -147,7 +147,7 @@ class _TimeIsUp(Exception):
 class _Tree:
     """A tree, and the penalties from `low` to `high`, in integer weight, at which it is known to be a cheapest one."""
 
-    solution: _engine.Solution
+    solution: engine.Solution
     low: Fraction
     high: Fraction
 
@@ -166,7 +166,7 @@ class _Search:
 
     data: TrainingData
     base: Objective
-    options: _engine.SearchOptions
+    options: engine.SearchOptions
     deadline: float | None  # of time.perf_counter()
 
     def frontier(self) -> tuple[list[_Tree], bool]:
@@ -223,7 +223,7 @@ class _Search:
         left.low = right.high = penalty
         return None
 
-    def _solve_in_time(self, objective: Objective, known_cost: int) -> _engine.Solution:
+    def _solve_in_time(self, objective: Objective, known_cost: int) -> engine.Solution:
         def check_time(*_: Any) -> None:
             if self.deadline is not None and time.perf_counter() > self.deadline:
                 raise _TimeIsUp
@@ -232,9 +232,9 @@ class _Search:
         # Not the engine's own limit, under which it would begin with narrower searches.
         return self._solve(objective, replace(self.options, known_cost=known_cost, progress=check_time))
 
-    def _solve(self, objective: Objective, options: _engine.SearchOptions | None = None) -> _engine.Solution:
+    def _solve(self, objective: Objective, options: engine.SearchOptions | None = None) -> engine.Solution:
         data = self.data
-        return _engine.solve(data.rows, len(data.columns), data.training.y, objective, options or self.options)
+        return engine.solve(data.rows, len(data.columns), data.training.y, objective, options or self.options)
 
 
 def _at(base: Objective, penalty: Fraction) -> Objective:
@@ -273,7 +273,7 @@ def _plain_numbers(low: Fraction, high: Fraction) -> Iterator[float]:
             yield number
 
 
-def _recosted(tree: _Tree, objective: Objective) -> _engine.Solution:
+def _recosted(tree: _Tree, objective: Objective) -> engine.Solution:
     """The solution as if it had been found under another objective."""
     cost = tree.cost(objective)
     statistics = copy(tree.solution.statistics)
