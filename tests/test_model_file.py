@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from topktree import TopKTreeClassifier, load
-from topktree.model_file import FORMAT, VERSION, _checksum
+from topktree._tree.model_file import FORMAT, VERSION, _checksum
 
 some = settings(max_examples=100, deadline=None)
 

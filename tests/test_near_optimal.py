@@ -35,7 +35,7 @@ from topktree import TopKTreeClassifier, TopKTreeClassifierCV, classifier, datas
 from topktree._data import training
 from topktree._search import engine, reference
 from topktree._search.near_optimal import NearOptimalTrees
-from topktree.tree import Tree
+from topktree._tree.tree import Tree
 
 some = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 few = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))

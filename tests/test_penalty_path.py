@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from topktree import TopKTreeClassifier
 from topktree._data.training import prepare
 from topktree._search import objective, penalty_path, reference
-from topktree.tree import Tree
+from topktree._tree.tree import Tree
 
 OPTIONS = (
     {},

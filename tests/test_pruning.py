@@ -18,9 +18,16 @@ from sklearn.utils.class_weight import compute_sample_weight
 from test_tree import path, random_tree
 
 from topktree import TopKTreeClassifier, load
-from topktree.model_file import _checksum
-from topktree.pruning import ValidationRows, choose_step, choose_subtree, pruning_sequence, subtree, validation_errors
-from topktree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+from topktree._tree.model_file import _checksum
+from topktree._tree.pruning import (
+    ValidationRows,
+    choose_step,
+    choose_subtree,
+    pruning_sequence,
+    subtree,
+    validation_errors,
+)
+from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
 
 some = settings(max_examples=100, deadline=None)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topktree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
 
 some = settings(max_examples=200, deadline=None)
 

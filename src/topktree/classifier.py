@@ -20,7 +20,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from . import pruning
 from ._data.binarizer import EQUALS, IS_MISSING, Columns
 from ._data.labels import known_classes, read_labels, read_weights
 from ._data.table import BOOLEAN, Feature
@@ -44,11 +43,12 @@ from ._search.near_optimal import DIFFERENT, NearOptimalTrees, find_trees
 from ._search.objective import Objective, ScoreFunction, make_objective
 from ._search.penalty_path import LeafPenaltyPath, find_path
 from ._search.root_choices import list_choices
-from .charts import plot_trace
+from ._tree import pruning
+from ._tree.charts import plot_trace
+from ._tree.model_file import SavedEnsemble, SavedModel, SavedTree, write_model
+from ._tree.plot import plot_tree
+from ._tree.tree import TREE_UNDEFINED, Tree, node_impurity
 from .fitted_tree import FittedTree
-from .model_file import SavedEnsemble, SavedModel, SavedTree, write_model
-from .plot import plot_tree
-from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # The status of a tree that a search has found on its way.
 PARTIAL = "partial"

@@ -29,7 +29,7 @@ from ._runtime.parallel import in_parallel, share
 from ._runtime.progress import GridLine
 from ._search import parameters
 from ._search.objective import FloatArray, ScoreFunction
-from .charts import plot_choice
+from ._tree.charts import plot_choice
 from .choice import ONE_SE, RULES, Candidate, best, choose, threshold
 from .classifier import TopKTreeClassifier, restored_on_error
 from .cross_validation import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate

@@ -15,10 +15,10 @@ import numpy as np
 
 from ._data.labels import known_classes
 from ._search import parameters
+from ._tree.export import one_line
 from .classifier import TopKTreeClassifier
 from .cli_columns import ColumnOptions, Labelled
 from .cli_common import counted, listed, make_console
-from .export import one_line
 
 MOST_CLASSES = 5  # in a line
 MOST_LEAVES = 100  # of a tree on the screen

@@ -15,15 +15,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from . import export
 from ._data.table import encode, read_table
 from ._runtime.files import PathLike
 from ._search.objective import FloatArray, IntArray, ScoreFunction
+from ._tree import export
+from ._tree.to_sklearn import to_sklearn
+from ._tree.tree import Tree
 from .fitted_classifier import FittedClassifier
 from .report import write_report
 from .report.content import Rows
-from .sklearn_tree import to_sklearn
-from .tree import Tree
 
 if TYPE_CHECKING:
     from .classifier import TopKTreeClassifier

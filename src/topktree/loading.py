@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from ._runtime.files import PathLike
+from ._tree.model_file import FOREST, SavedModel, read_model
 from .classifier import TopKTreeClassifier, restore
 from .ensemble.boosting import TopKBoostingClassifier, restore_boosting
 from .ensemble.forest import TopKForestClassifier, restore_forest
-from .model_file import FOREST, SavedModel, read_model
 
 
 def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier:

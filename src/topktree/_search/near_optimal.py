@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..charts import plot_importances
+from .._tree.charts import plot_importances
 from . import engine
 from .objective import FloatArray, IntArray
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..charts import plot_frontier
+from .._tree.charts import plot_frontier
 from . import engine
 from .objective import COST_BITS, FloatArray, IntArray, Objective
 from .root_choices import without_choices

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import export
 from .._data.binarizer import EQUALS, IS_MISSING, Columns
 from .._data.table import BOOLEAN, Feature
-from ..tree import node_impurity
+from .._tree import export
+from .._tree.tree import node_impurity
 from . import engine
 from .objective import FloatArray, Objective
 

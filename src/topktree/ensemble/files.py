@@ -10,8 +10,8 @@ from typing import Any
 
 from .._runtime.files import PathLike
 from .._search import parameters
+from .._tree.model_file import ENSEMBLE_FORMAT, SavedEnsemble, write_model
 from ..classifier import restore_data
-from ..model_file import ENSEMBLE_FORMAT, SavedEnsemble, write_model
 from .fitted_ensemble import FittedEnsemble
 
 

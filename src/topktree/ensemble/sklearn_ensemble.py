@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from .._data.table import Feature
 from .._search.objective import FloatArray
+from .._tree.to_sklearn import TreeEncoder, to_sklearn_trees
 from ..classifier import TopKTreeClassifier
-from ..sklearn_tree import TreeEncoder, to_sklearn_trees
 
 
 def to_random_forest(

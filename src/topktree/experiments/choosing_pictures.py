@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..charts import LINE_COLOURS, MARKERS
+from .._tree.charts import LINE_COLOURS, MARKERS
 from .choosing import DEPTHS, KS, SKLEARN, TOPK
 from .choosing_summary import FIXED, comparable
 from .experiment import Row

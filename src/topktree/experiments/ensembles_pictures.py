@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import ceil, exp, log
 from typing import Any
 
-from ..charts import LINE_COLOURS, MARKERS
+from .._tree.charts import LINE_COLOURS, MARKERS
 from .ensembles import ALL_SIZES, DEPTHS, KS
 from .ensembles_models import (
     ADABOOST,

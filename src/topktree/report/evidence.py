@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .._search.objective import FloatArray, IntArray
-from ..export import Model, one_line
-from ..tree import TREE_LEAF
+from .._tree.export import Model, one_line
+from .._tree.tree import TREE_LEAF
 
 N_BINS = 10
 Z = 1.959963984540054  # of a 95 % interval

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import pruning
 from .._search import parameters
 from .._search.objective import FloatArray
+from .._tree import pruning
+from .._tree.export import Model, literal, one_line
 from ..choice import ONE_SE, best_of, usable_folds
-from ..export import Model, literal, one_line
 
 if TYPE_CHECKING:
     from ..classifier import TopKTreeClassifier

@@ -18,10 +18,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree import _tree as sklearn_tree
 
-from ._data.binarizer import value_text
-from ._data.table import BOOLEAN, CATEGORY, LARGEST_EXACT_INT, NUMBER, Feature, encode, read_table
-from ._data.thresholds import format_number, is_float32_edge
-from ._search.objective import FloatArray, IntArray
+from .._data.binarizer import value_text
+from .._data.table import BOOLEAN, CATEGORY, LARGEST_EXACT_INT, NUMBER, Feature, encode, read_table
+from .._data.thresholds import format_number, is_float32_edge
+from .._search.objective import FloatArray, IntArray
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # What a column of the encoder is: (feature, kind, threshold or code).

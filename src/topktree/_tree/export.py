@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._data.binarizer import value_text
-from ._data.table import BOOLEAN, LARGEST_EXACT_INT, Feature, canonical
-from ._data.thresholds import format_number, threshold_texts
-from ._search.objective import FloatArray
+from .._data.binarizer import value_text
+from .._data.table import BOOLEAN, LARGEST_EXACT_INT, Feature, canonical
+from .._data.thresholds import format_number, threshold_texts
+from .._search.objective import FloatArray
 from .tree import TREE_LEAF, Tree
 
 AT_MOST = "<="

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._data.table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
-from ._data.thresholds import half
-from ._runtime.files import PathLike, write_whole
+from .._data.table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
+from .._data.thresholds import half
+from .._runtime.files import PathLike, write_whole
 from .export import AT_MOST, EQUALS, IS_MISSING
 from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
 
