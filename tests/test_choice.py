@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topktree.choice import RULES, Candidate, Scores, best, choose, summarise, threshold
+from topktree._selection.rule import RULES, Candidate, Scores, best, choose, summarise, threshold
 
 
 def grid(*entries: tuple) -> tuple[list[Candidate], Scores]:

@@ -152,8 +152,8 @@ def test_the_smaller_k_bounds_the_next_and_changes_nothing(monkeypatch: pytest.M
 
 def test_every_fold_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    prepare = topktree.folds.prepare
-    monkeypatch.setattr(topktree.folds, "prepare", lambda *args: calls.append(1) or prepare(*args))
+    prepare = topktree._selection.folds.prepare
+    monkeypatch.setattr(topktree._selection.folds, "prepare", lambda *args: calls.append(1) or prepare(*args))
     X, y = data()
     TopKTreeClassifierCV(**SMALL, cv=4).fit(X, y)
     assert len(calls) == 4

@@ -22,8 +22,8 @@ from sklearn.model_selection import cross_val_score
 from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
 from topktree._runtime.dask_tasks import WorkerLost
 from topktree._runtime.parallel import count_threads, results_of
+from topktree._selection.grid import Limits
 from topktree.cli import main
-from topktree.cross_validation import Limits
 from topktree.experiments.experiment import Experiment, Settings
 from topktree.experiments.reproduce import EXPERIMENTS
 from topktree.experiments.runner import make_runs

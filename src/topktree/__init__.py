@@ -4,8 +4,8 @@ from importlib.metadata import version
 
 from . import datasets, hard
 from ._data.binarizer import Binarizer
+from ._selection.classifier_cv import TopKTreeClassifierCV
 from .classifier import TopKTreeClassifier
-from .classifier_cv import TopKTreeClassifierCV
 from .ensemble import TopKBoostingClassifier, TopKForestClassifier
 from .loading import load
 

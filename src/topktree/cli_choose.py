@@ -17,8 +17,8 @@ import click
 from sklearn.metrics import get_scorer_names
 
 from ._search import parameters
-from .choice import BEST, ONE_SE
-from .classifier_cv import TopKTreeClassifierCV
+from ._selection.classifier_cv import TopKTreeClassifierCV
+from ._selection.rule import BEST, ONE_SE
 from .cli_choice_text import Choice, as_json, print_choice
 from .cli_columns import ColumnOptions, Labelled, read_labelled
 from .cli_common import (

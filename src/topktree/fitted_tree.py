@@ -26,8 +26,8 @@ from .report import write_report
 from .report.content import Rows
 
 if TYPE_CHECKING:
+    from ._selection.classifier_cv import TopKTreeClassifierCV
     from .classifier import TopKTreeClassifier
-    from .classifier_cv import TopKTreeClassifierCV
 
 
 class FittedTree(FittedClassifier):

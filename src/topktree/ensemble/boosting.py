@@ -25,9 +25,9 @@ from .._runtime.progress import CountLine
 from .._search import parameters
 from .._search.engine import SearchOptions
 from .._search.objective import FloatArray, ScoreFunction, inverse_totals
+from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
 from .._tree.model_file import BOOSTING, SavedEnsemble
 from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
-from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names
 from .growing import View, grow, limits_of, share_of_time, shared_data

@@ -29,9 +29,9 @@ from .._runtime.parallel import in_parallel, share, threads_per_call
 from .._runtime.progress import CountLine
 from .._search import parameters
 from .._search.objective import FloatArray, ScoreFunction
+from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
 from .._tree.model_file import FOREST, SavedEnsemble
 from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
-from ..cross_validation import COMPLETE, TIME_LIMIT, Limits
 from .drawing import MAX_REPEATED, Drawing, draw_rows, n_features
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares

@@ -22,8 +22,8 @@ from .._search import engine
 from .._search.column_tree import column_tree
 from .._search.objective import FeatureDraw, FloatArray, IntArray, Objective, make_objective, objective_of_totals
 from .._search.root_choices import without_choices
+from .._selection.grid import COMPLETE, Limits
 from ..classifier import TopKTreeClassifier
-from ..cross_validation import COMPLETE, Limits
 
 OPTIMAL = "optimal"
 

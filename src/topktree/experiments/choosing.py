@@ -25,9 +25,9 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from .._data.training import prepare
+from .._selection.classifier_cv import TopKTreeClassifierCV
+from .._selection.grid import COMPLETE
 from ..classifier import TopKTreeClassifier
-from ..classifier_cv import TopKTreeClassifierCV
-from ..cross_validation import COMPLETE
 from .experiment import LIMIT, TIMEOUT, Row, Settings, Task
 from .splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
 from .stopwatch import Stopwatch

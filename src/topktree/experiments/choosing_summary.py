@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..choice import BEST, RULES, Candidate, choose, summarise
+from .._selection.rule import BEST, RULES, Candidate, choose, summarise
 from .choosing import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
 from .experiment import FINISHED, Row
 from .fits import spread

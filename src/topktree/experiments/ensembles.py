@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import datasets
-from ..cross_validation import TIME_LIMIT
+from .._selection.grid import TIME_LIMIT
 from .ensembles_models import (
     OURS,
     PEERS,

@@ -11,13 +11,13 @@ import numpy as np
 
 from .._search import parameters
 from .._search.objective import FloatArray
+from .._selection.rule import ONE_SE, best_of, usable_folds
 from .._tree import pruning
 from .._tree.export import Model, literal, one_line
-from ..choice import ONE_SE, best_of, usable_folds
 
 if TYPE_CHECKING:
+    from .._selection.classifier_cv import TopKTreeClassifierCV
     from ..classifier import TopKTreeClassifier
-    from ..classifier_cv import TopKTreeClassifierCV
 
 STATUS = {
     "optimal": "Every tree over these columns was considered: none of this depth makes a lower cost.",

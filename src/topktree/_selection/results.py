@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from ._search.objective import FloatArray
-from .choice import Candidate, Scores, summarise, usable_folds
-from .cross_validation import COMPLETE, Outcome
+from .._search.objective import FloatArray
+from .grid import COMPLETE, Outcome
+from .rule import Candidate, Scores, summarise, usable_folds
 
 
 @dataclass(frozen=True)

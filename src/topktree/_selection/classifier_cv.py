@@ -22,21 +22,21 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from ._data.labels import read_labels, read_weights
-from ._data.training import TrainingData, prepare
-from ._runtime.files import PathLike
-from ._runtime.parallel import in_parallel, share
-from ._runtime.progress import GridLine
-from ._search import parameters
-from ._search.objective import FloatArray, ScoreFunction
-from ._tree.charts import plot_choice
-from .choice import ONE_SE, RULES, Candidate, best, choose, threshold
-from .classifier import TopKTreeClassifier, restored_on_error
-from .cross_validation import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate
-from .cv_table import Results, tabulate
-from .fitted_tree import FittedTree
+from .._data.labels import read_labels, read_weights
+from .._data.training import TrainingData, prepare
+from .._runtime.files import PathLike
+from .._runtime.parallel import in_parallel, share
+from .._runtime.progress import GridLine
+from .._search import parameters
+from .._search.objective import FloatArray, ScoreFunction
+from .._tree.charts import plot_choice
+from ..classifier import TopKTreeClassifier, restored_on_error
+from ..fitted_tree import FittedTree
 from .folds import Fold, fold_parameters, make_fold, read_splits
-from .scorers import Scoring
+from .grid import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate
+from .results import Results, tabulate
+from .rule import ONE_SE, RULES, Candidate, best, choose, threshold
+from .scoring import Scoring
 
 
 class TopKTreeClassifierCV(FittedTree):

@@ -20,12 +20,12 @@ from typing import Any
 
 import joblib
 
-from ._runtime import dask_tasks
-from ._runtime.interruptible import Cancelled, Stop
-from ._runtime.parallel import in_parallel, share, threads_per_call
-from .choice import Candidate
+from .._runtime import dask_tasks
+from .._runtime.interruptible import Cancelled, Stop
+from .._runtime.parallel import in_parallel, share, threads_per_call
 from .folds import Fold
-from .scorers import Scoring
+from .rule import Candidate
+from .scoring import Scoring
 
 COMPLETE, TIME_LIMIT, FAILED = "complete", "time_limit", "failed"
 
