@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from click.testing import CliRunner
 
-from topktree.cli import main
+from topktree._cli.main import main
 
 
 def make_people(n=240, seed=0):

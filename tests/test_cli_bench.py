@@ -33,7 +33,7 @@ def finished(seconds, done=True):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr("topktree.cli_bench.generated_problems", lambda: FEW)
+    monkeypatch.setattr("topktree._cli.bench.generated_problems", lambda: FEW)
     monkeypatch.delenv("TOPKTREE_DATA", raising=False)
 
 
@@ -101,7 +101,7 @@ def test_what_is_stopped_or_fails_is_said(few, monkeypatch):
         )
         return quick.measure(problem, contestants, repeat, limit, stopwatch, advance)
 
-    monkeypatch.setattr("topktree.cli_bench.measure", measure)
+    monkeypatch.setattr("topktree._cli.bench.measure", measure)
     monkeypatch.setattr(peers, "is_installed", lambda name: True)
     text = run("bench", "--peers", "--time-limit", "7").stdout
     assert "-: stopped at the limit of 7 seconds (--time-limit)" in text

@@ -15,8 +15,8 @@ from sklearn.exceptions import FitFailedWarning
 
 import topktree
 from topktree import TopKTreeClassifierCV
-from topktree.cli import main
-from topktree.cli_tables import TableFile
+from topktree._cli.main import main
+from topktree._cli.tables import TableFile
 
 SMALL = ["--ks", "1,4", "--depths", "1,2,3", "--cv", "3"]
 SMALL_GRID = {"ks": (1, 4), "max_depths": (1, 2, 3), "cv": 3}
@@ -352,7 +352,7 @@ def test_without_pandas(data, monkeypatch):
 
 
 def test_without_matplotlib(data, monkeypatch):
-    monkeypatch.setattr("topktree.cli_choose.find_spec", lambda name: None)
+    monkeypatch.setattr("topktree._cli.choose.find_spec", lambda name: None)
     assert_mistake(choose(data, "--plot", "a.png"), "pip install 'topktree[cli,plot]'")
 
 

@@ -17,8 +17,8 @@ from people import assert_mistake, make_people, run
 
 import topktree
 from topktree import TopKTreeClassifier
-from topktree.cli_columns import Labelled
-from topktree.cli_fit import hold_out
+from topktree._cli.columns import Labelled
+from topktree._cli.fit import hold_out
 
 SMALL = ["--depth", "2", "-k", "3"]
 

@@ -19,8 +19,8 @@ from sklearn.metrics import accuracy_score
 
 import topktree
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
+from topktree._cli.main import main
 from topktree._tree.model_file import _checksum
-from topktree.cli import main
 
 few = settings(max_examples=20, deadline=None)
 KINDS = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}

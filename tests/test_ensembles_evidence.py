@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from scipy.stats import ttest_1samp, wilcoxon
 
 from topktree import TopKBoostingClassifier, TopKForestClassifier, datasets
-from topktree.cli import main
+from topktree._cli.main import main
 from topktree.experiments import ensembles, ensembles_models, ensembles_page, ensembles_tuned
 from topktree.experiments.ensembles import ALL_SIZES, DEPTHS, KS, SIZES
 from topktree.experiments.ensembles_models import (

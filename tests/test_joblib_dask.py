@@ -20,10 +20,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
 from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
+from topktree._cli.main import main
 from topktree._runtime.dask_tasks import WorkerLost
 from topktree._runtime.parallel import count_threads, results_of
 from topktree._selection.grid import Limits
-from topktree.cli import main
 from topktree.experiments.experiment import Experiment, Settings
 from topktree.experiments.reproduce import EXPERIMENTS
 from topktree.experiments.runner import make_runs
@@ -314,7 +314,7 @@ def assert_same_rows(*paths):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "smoke://signals:1"])
 def test_an_address_without_a_scheduler_is_said_in_a_line(tmp_path, monkeypatch, address):
-    monkeypatch.setattr("topktree.cli_dask.PATIENCE", 0.5)
+    monkeypatch.setattr("topktree._cli.dask.PATIENCE", 0.5)
     result = reproduce(tmp_path, "--dask", address)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"Error: --dask {address}: must be the address of a Dask scheduler")

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from sklearn.model_selection import train_test_split
 
 from topktree import Binarizer, TopKTreeClassifier, datasets
-from topktree.cli import main
+from topktree._cli.main import main
 from topktree.experiments import beyond, fits, splits
 from topktree.experiments.experiment import Settings
 from topktree.experiments.reproduce import EXPERIMENTS

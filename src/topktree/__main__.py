@@ -7,7 +7,7 @@ import sys
 def main() -> None:
     """Run the command line, or say what it needs."""
     try:
-        from .cli import main as command
+        from ._cli.main import main as command
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise

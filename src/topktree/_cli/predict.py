@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ._tree.export import one_line, rule_text, rules
-from .classifier import TopKTreeClassifier
-from .cli_columns import known_as_text, known_features
-from .cli_common import Mistake, check_apart, counted, listed, output_option
-from .cli_models import Model, read_model_file
-from .cli_tables import STDIN, TableFile, check_table_output, is_csv, write_table
+from .._tree.export import one_line, rule_text, rules
+from ..classifier import TopKTreeClassifier
+from .columns import known_as_text, known_features
+from .common import Mistake, check_apart, counted, listed, output_option
+from .models import Model, read_model_file
+from .tables import STDIN, TableFile, check_table_output, is_csv, write_table
 
 if TYPE_CHECKING:
     import pandas as pd

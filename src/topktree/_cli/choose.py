@@ -16,12 +16,12 @@ from typing import Any
 import click
 from sklearn.metrics import get_scorer_names
 
-from ._search import parameters
-from ._selection.classifier_cv import TopKTreeClassifierCV
-from ._selection.rule import BEST, ONE_SE
-from .cli_choice_text import Choice, as_json, print_choice
-from .cli_columns import ColumnOptions, Labelled, read_labelled
-from .cli_common import (
+from .._search import parameters
+from .._selection.classifier_cv import TopKTreeClassifierCV
+from .._selection.rule import BEST, ONE_SE
+from .choice_text import Choice, as_json, print_choice
+from .columns import ColumnOptions, Labelled, read_labelled
+from .common import (
     Mistake,
     check_apart,
     check_output,
@@ -37,8 +37,8 @@ from .cli_common import (
     warnings_as_lines,
     write_file,
 )
-from .cli_options import columns_options
-from .cli_tables import file_title
+from .options import columns_options
+from .tables import file_title
 
 PICTURES = (".png", ".svg", ".pdf")
 SCORERS = "accuracy, balanced_accuracy, f1_macro, roc_auc or neg_log_loss"

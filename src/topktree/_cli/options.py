@@ -15,9 +15,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ._data.table import KINDS
-from .cli_columns import ColumnOptions, parse_types
-from .cli_tables import GZIP_MAGIC
+from .._data.table import KINDS
+from .columns import ColumnOptions, parse_types
+from .tables import GZIP_MAGIC
 
 
 def columns_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import click
 
-from . import __version__
-from .cli_bench import bench_command
-from .cli_choose import choose_command
-from .cli_common import Commands
-from .cli_completion import completion_command
-from .cli_fit import fit_command
-from .cli_predict import predict_command
-from .cli_reproduce import reproduce_command
-from .cli_show import show_command
+from .. import __version__
+from .bench import bench_command
+from .choose import choose_command
+from .common import Commands
+from .completion import completion_command
+from .fit import fit_command
+from .predict import predict_command
+from .reproduce import reproduce_command
+from .show import show_command
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -17,12 +17,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from . import __version__
-from .cli_common import FiniteRange, Mistake, json_option, make_console
-from .datasets.paper import VARIABLE
-from .experiments import peers
-from .experiments.experiment import FINISHED, TIMEOUT
-from .experiments.quick import (
+from .. import __version__
+from ..datasets.paper import VARIABLE
+from ..experiments import peers
+from ..experiments.experiment import FINISHED, TIMEOUT
+from ..experiments.quick import (
     DEPTH,
     FROM_FILES,
     GREEDY,
@@ -35,7 +34,8 @@ from .experiments.quick import (
     measure,
     paper_problems,
 )
-from .experiments.stopwatch import Stopwatch
+from ..experiments.stopwatch import Stopwatch
+from .common import FiniteRange, Mistake, json_option, make_console
 
 HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
 

@@ -9,11 +9,11 @@ import os
 import tempfile
 from pathlib import Path
 
-from .classifier import TopKTreeClassifier
-from .cli_common import Mistake
-from .cli_tables import STDIN, file_title, read_stdin
-from .ensemble import TopKBoostingClassifier, TopKForestClassifier
-from .loading import load
+from ..classifier import TopKTreeClassifier
+from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
+from ..loading import load
+from .common import Mistake
+from .tables import STDIN, file_title, read_stdin
 
 Model = TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier
 

@@ -13,12 +13,12 @@ from typing import Any
 import click
 import numpy as np
 
-from ._data.labels import known_classes
-from ._search import parameters
-from ._tree.export import one_line
-from .classifier import TopKTreeClassifier
-from .cli_columns import ColumnOptions, Labelled
-from .cli_common import counted, listed, make_console
+from .._data.labels import known_classes
+from .._search import parameters
+from .._tree.export import one_line
+from ..classifier import TopKTreeClassifier
+from .columns import ColumnOptions, Labelled
+from .common import counted, listed, make_console
 
 MOST_CLASSES = 5  # in a line
 MOST_LEAVES = 100  # of a tree on the screen

@@ -21,7 +21,7 @@ import click
 from rich.console import Console
 from sklearn.exceptions import FitFailedWarning
 
-from ._search import parameters
+from .._search import parameters
 
 MOST_NAMES = 30  # in a message
 ANY_WIDTH = 10_000  # of what is no terminal: its reader does the wrapping

@@ -16,12 +16,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ._runtime.dask_tasks import WorkerLost
-from .cli_common import FiniteRange
-from .cli_dask import cluster, dask_option
-from .experiments.experiment import FINISHED, Row, Settings
-from .experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
-from .experiments.store import Busy
+from .._runtime.dask_tasks import WorkerLost
+from ..experiments.experiment import FINISHED, Row, Settings
+from ..experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
+from ..experiments.store import Busy
+from .common import FiniteRange
+from .dask import cluster, dask_option
 
 ALL, PAGE = "all", "page"
 WIDE = 80  # columns of a terminal that has room for all of the bar

@@ -16,11 +16,11 @@ from typing import Any
 import click
 import numpy as np
 
-from ._data.table import NUMBER, learn_features, read_table
-from ._search import parameters
-from ._search.objective import CRITERIA
-from .classifier import TopKTreeClassifier
-from .cli_columns import (
+from .._data.table import NUMBER, learn_features, read_table
+from .._search import parameters
+from .._search.objective import CRITERIA
+from ..classifier import TopKTreeClassifier
+from .columns import (
     ColumnOptions,
     Labelled,
     check_column,
@@ -31,7 +31,7 @@ from .cli_columns import (
     read_target,
     read_weights,
 )
-from .cli_common import (
+from .common import (
     FiniteRange,
     Mistake,
     check_apart,
@@ -45,9 +45,9 @@ from .cli_common import (
     warnings_as_lines,
     write_file,
 )
-from .cli_fit_text import FitResult, as_json, print_fit
-from .cli_options import columns_options
-from .cli_tables import STDIN, TableFile, file_title
+from .fit_text import FitResult, as_json, print_fit
+from .options import columns_options
+from .tables import STDIN, TableFile, file_title
 
 TEST_SIZE = 0.2
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from ._runtime.files import whole_file
-from .cli_common import Mistake, check_output, write_file
+from .._runtime.files import whole_file
+from .common import Mistake, check_output, write_file
 
 if TYPE_CHECKING:
     import pandas as pd

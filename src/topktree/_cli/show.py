@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
-from ._search import parameters
-from ._tree.export import one_line
-from .classifier import TopKTreeClassifier
-from .cli_common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
-from .cli_models import Model, read_model_file
-from .cli_tables import STDOUT
-from .ensemble import TopKBoostingClassifier, TopKForestClassifier
+from .._search import parameters
+from .._tree.export import one_line
+from ..classifier import TopKTreeClassifier
+from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
+from .common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
+from .models import Model, read_model_file
+from .tables import STDOUT
 
 FORMATS = ("text", "rules", "dot", "sql", "json")
 MOST_CLASSES = 10

@@ -16,10 +16,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from ._data.table import CATEGORY, KINDS, NUMBER, Feature, canonical
-from ._search.objective import FloatArray
-from .cli_common import Mistake, closest, counted, listed, say
-from .cli_tables import TableFile
+from .._data.table import CATEGORY, KINDS, NUMBER, Feature, canonical
+from .._search.objective import FloatArray
+from .common import Mistake, closest, counted, listed, say
+from .tables import TableFile
 
 if TYPE_CHECKING:
     import pandas as pd
