@@ -20,11 +20,11 @@ from problems import (
     user_criterion,
 )
 
-from topktree import counted_search
 from topktree._search import engine
-from topktree.counted_nodes import Answer, Path
-from topktree.counted_ranking import NO_LIMIT, NodeCounts, rank_columns, rank_one_by_one
-from topktree.counted_search import CountedSearch, Limits, Totals
+from topktree.dask import counted_search
+from topktree.dask.counted_nodes import Answer, Path
+from topktree.dask.counted_ranking import NO_LIMIT, NodeCounts, rank_columns, rank_one_by_one
+from topktree.dask.counted_search import CountedSearch, Limits, Totals
 
 pytest.importorskip("distributed")
 

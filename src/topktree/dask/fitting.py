@@ -25,9 +25,9 @@ from .._search import engine
 from .._search.column_tree import ColumnTree, column_tree
 from .._search.objective import IntArray, Objective, objective_of_totals
 from ..classifier import TopKTreeClassifier
-from ..counted_nodes import Answer, Path
-from ..counted_search import CountedSearch, Limits, Totals
 from .cluster import Cluster, TimeIsUp
+from .counted_nodes import Answer, Path
+from .counted_search import CountedSearch, Limits, Totals
 from .features import (
     FeatureRules,
     FeatureSummary,

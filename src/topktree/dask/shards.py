@@ -20,7 +20,7 @@ from .._data.table import Feature, encode
 from .._search import engine
 from .._search.engine import PackedRows
 from .._search.objective import IntArray
-from ..counted_nodes import Answer, Path
+from .counted_nodes import Answer, Path
 from .features import FeatureRules, read_part
 from .target import RowTarget, Weighing
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dask.sizeof import sizeof
 
-from ..counted_nodes import Answer
+from .counted_nodes import Answer
 from .features import FeatureSummary
 from .shards import DistinctRows, LeftOut, Question, Shard, ShardFacts
 from .target import TargetSummary

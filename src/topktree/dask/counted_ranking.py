@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._search import engine, reference
-from ._search.objective import FloatArray, IntArray, Objective
+from .._search import engine, reference
+from .._search.objective import FloatArray, IntArray, Objective
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 

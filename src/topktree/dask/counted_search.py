@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._search import engine
-from ._search.objective import IntArray, Objective
+from .._search import engine
+from .._search.objective import IntArray, Objective
 from .counted_nodes import Answer, Counts, Node, Path, Ranking, Split, Tree, held
 from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
 
 if TYPE_CHECKING:
-    from ._core import Statistics
+    from .._core import Statistics
 
 
 # So many nodes may be asked for in any case: fewer are not worth a round trip.
