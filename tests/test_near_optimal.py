@@ -31,7 +31,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 import topktree
-from topktree import TopKTreeClassifier, TopKTreeClassifierCV, classifier, datasets
+from topktree import TopKTreeClassifier, TopKTreeClassifierCV, _classifier, datasets
 from topktree._data import training
 from topktree._search import engine, reference
 from topktree._search.near_optimal import NearOptimalTrees
@@ -510,7 +510,7 @@ def test_nothing_is_printed(capsys):
 
 
 def test_a_limit_that_the_classifier_tells():
-    assert classifier.KEPT_BYTES == training.KEPT_BYTES == 2**24
+    assert _classifier.KEPT_BYTES == training.KEPT_BYTES == 2**24
 
 
 # A sequence, tables and a picture.

@@ -3,11 +3,11 @@
 from importlib.metadata import version
 
 from . import datasets, hard
+from ._classifier import TopKTreeClassifier
 from ._data.binarizer import Binarizer
+from ._loading import load
 from ._selection.classifier_cv import TopKTreeClassifierCV
-from .classifier import TopKTreeClassifier
 from .ensemble import TopKBoostingClassifier, TopKForestClassifier
-from .loading import load
 
 __version__ = version("topktree")
 

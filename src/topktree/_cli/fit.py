@@ -16,10 +16,10 @@ from typing import Any
 import click
 import numpy as np
 
+from .._classifier import TopKTreeClassifier
 from .._data.table import NUMBER, learn_features, read_table
 from .._search import parameters
 from .._search.objective import CRITERIA
-from ..classifier import TopKTreeClassifier
 from .columns import (
     ColumnOptions,
     Labelled,

@@ -13,10 +13,10 @@ from typing import Any
 import click
 import numpy as np
 
+from .._classifier import TopKTreeClassifier
 from .._data.labels import known_classes
 from .._search import parameters
 from .._tree.export import one_line
-from ..classifier import TopKTreeClassifier
 from .columns import ColumnOptions, Labelled
 from .common import counted, listed, make_console
 

@@ -9,9 +9,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from ..classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier
+from .._loading import load
 from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
-from ..loading import load
 from .common import Mistake
 from .tables import STDIN, file_title, read_stdin
 

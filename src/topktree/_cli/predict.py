@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from .._classifier import TopKTreeClassifier
 from .._tree.export import one_line, rule_text, rules
-from ..classifier import TopKTreeClassifier
 from .columns import known_as_text, known_features
 from .common import Mistake, check_apart, counted, listed, output_option
 from .models import Model, read_model_file

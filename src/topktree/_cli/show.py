@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
+from .._classifier import TopKTreeClassifier
 from .._search import parameters
 from .._tree.export import one_line
-from ..classifier import TopKTreeClassifier
 from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
 from .common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
 from .models import Model, read_model_file

@@ -19,8 +19,8 @@ from . import engine
 from .objective import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from .._classifier import TopKTreeClassifier
     from .._data.training import SearchedData
-    from ..classifier import TopKTreeClassifier
     from ..ensemble import TopKForestClassifier
 
 # What may tell two trees apart.

@@ -30,8 +30,8 @@ from .objective import COST_BITS, FloatArray, IntArray, Objective
 from .root_choices import without_choices
 
 if TYPE_CHECKING:
+    from .._classifier import TopKTreeClassifier
     from .._data.training import TrainingData
-    from ..classifier import TopKTreeClassifier
 
 # As many digits as tell all float64 apart.
 MAX_DIGITS = 17

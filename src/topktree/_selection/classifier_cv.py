@@ -22,6 +22,8 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from .._base import FittedTree
+from .._classifier import TopKTreeClassifier, restored_on_error
 from .._data.labels import read_labels, read_weights
 from .._data.training import TrainingData, prepare
 from .._runtime.files import PathLike
@@ -30,8 +32,6 @@ from .._runtime.progress import GridLine
 from .._search import parameters
 from .._search.objective import FloatArray, ScoreFunction
 from .._tree.charts import plot_choice
-from ..classifier import TopKTreeClassifier, restored_on_error
-from ..fitted_tree import FittedTree
 from .folds import Fold, fold_parameters, make_fold, read_splits
 from .grid import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate
 from .results import Results, tabulate

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._classifier import TopKTreeClassifier, restored_on_error
 from .._search import parameters
 from .._search.objective import ScoreFunction
-from ..classifier import TopKTreeClassifier, restored_on_error
 from .cluster import find_client, on_cluster
 from .fitting import FitLimits, fit_tree
 from .partitions import check_rows, feature_names, frame_parts, make_parts, one_block_wide

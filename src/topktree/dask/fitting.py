@@ -18,13 +18,13 @@ import dask
 import numpy as np
 from distributed import Future
 
+from .._classifier import TopKTreeClassifier
 from .._data.binarizer import Columns, redundant_hashes
 from .._data.table import Feature, default_names, warn_of_names
 from .._runtime.progress import ProgressLine
 from .._search import engine
 from .._search.column_tree import ColumnTree, column_tree
 from .._search.objective import IntArray, Objective, objective_of_totals
-from ..classifier import TopKTreeClassifier
 from .cluster import Cluster, TimeIsUp
 from .counted_nodes import Answer, Path
 from .counted_search import CountedSearch, Limits, Totals

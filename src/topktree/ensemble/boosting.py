@@ -18,6 +18,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .._classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from .._data.training import Training, TrainingData
 from .._runtime.files import PathLike
 from .._runtime.parallel import count_threads
@@ -27,7 +28,6 @@ from .._search.engine import SearchOptions
 from .._search.objective import FloatArray, ScoreFunction, inverse_totals
 from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
 from .._tree.model_file import BOOSTING, SavedEnsemble
-from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names
 from .growing import View, grow, limits_of, share_of_time, shared_data

@@ -8,10 +8,10 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
+from .._classifier import restore_data
 from .._runtime.files import PathLike
 from .._search import parameters
 from .._tree.model_file import ENSEMBLE_FORMAT, SavedEnsemble, write_model
-from ..classifier import restore_data
 from .fitted_ensemble import FittedEnsemble
 
 

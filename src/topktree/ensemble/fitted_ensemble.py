@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .._classifier import TopKTreeClassifier
 from .._data.table import encode, read_table
+from .._fitted_classifier import FittedClassifier
 from .._search import parameters
 from .._search.objective import FloatArray, IntArray
 from .._tree import export
-from ..classifier import TopKTreeClassifier
-from ..fitted_classifier import FittedClassifier
 
 
 class FittedEnsemble(FittedClassifier):

@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from .._data.table import Feature, encode
 from .._data.training import TrainingData, prepare
 from .._runtime.files import PathLike
@@ -31,7 +32,6 @@ from .._search import parameters
 from .._search.objective import FloatArray, ScoreFunction
 from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
 from .._tree.model_file import FOREST, SavedEnsemble
-from ..classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from .drawing import MAX_REPEATED, Drawing, draw_rows, n_features
 from .files import restore_trees, save_ensemble
 from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._classifier import TopKTreeClassifier
 from .._data.binarizer import Columns
 from .._data.table import Feature
 from .._data.training import EncodedRows, TrainingData, encode_left_out
@@ -23,7 +24,6 @@ from .._search.column_tree import column_tree
 from .._search.objective import FeatureDraw, FloatArray, IntArray, Objective, make_objective, objective_of_totals
 from .._search.root_choices import without_choices
 from .._selection.grid import COMPLETE, Limits
-from ..classifier import TopKTreeClassifier
 
 OPTIMAL = "optimal"
 

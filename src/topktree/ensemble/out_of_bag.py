@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .._classifier import TopKTreeClassifier
 from .._search.objective import FloatArray, IntArray
-from ..classifier import TopKTreeClassifier
 
 
 class OutOfBag:

@@ -15,10 +15,10 @@ from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from .._classifier import TopKTreeClassifier
 from .._data.table import Feature
 from .._search.objective import FloatArray
 from .._tree.to_sklearn import TreeEncoder, to_sklearn_trees
-from ..classifier import TopKTreeClassifier
 
 
 def to_random_forest(

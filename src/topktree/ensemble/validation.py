@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import train_test_split
 
+from .._classifier import TopKTreeClassifier
 from .._data.labels import number_labels, read_labels, read_weights
 from .._data.table import encode, read_table, take_rows
 from .._data.training import TrainingData, prepare
 from .._search.objective import FloatArray, IntArray
-from ..classifier import TopKTreeClassifier
 from .rounds import add_vote
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from .._classifier import TopKTreeClassifier
 from .._data.training import prepare
 from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.grid import COMPLETE
-from ..classifier import TopKTreeClassifier
 from .experiment import LIMIT, TIMEOUT, Row, Settings, Task
 from .splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
 from .stopwatch import Stopwatch

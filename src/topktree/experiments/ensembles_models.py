@@ -25,7 +25,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from ..classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier
 from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
 from .splits import RAW, Array, is_categorical, split
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from ..classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier
 from . import fits, pictures
 from .experiment import FINISHED, TIMEOUT, TIMING_LIMIT, Experiment, Row, Settings, Task, Value, its_dataset
 from .fig2 import DEPTHS, KS

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier
 from .experiment import FINISHED, TIMEOUT, Experiment, Row, Settings, Task, Value, its_dataset
 from .splits import FIRST_SEED, PAPER_COLUMNS, Array, seeds, split
 

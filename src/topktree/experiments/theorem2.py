@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier
 from ..hard import HardDistribution, parity
 from .experiment import Row
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier
 from ..hard import tribes_majority
 from .experiment import Row
 from .tables import markdown

@@ -20,8 +20,8 @@ from .._tree.export import Model, export_text
 from .content import Rows, check_arguments, make_content
 
 if TYPE_CHECKING:
+    from .._classifier import TopKTreeClassifier
     from .._selection.classifier_cv import TopKTreeClassifierCV
-    from ..classifier import TopKTreeClassifier
 
 # In this order they are one script: each uses functions of those before it when it is called, not when it is read.
 SCRIPTS = ("dom", "charts", "layout", "view", "details", "tree", "row", "rules", "data", "search", "model", "main")

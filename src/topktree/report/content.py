@@ -20,8 +20,8 @@ from .evidence import Counts, calibration, evaluate, row_counts, training_counts
 from .search_content import describe_grid, describe_pruning, describe_search, is_pruned
 
 if TYPE_CHECKING:
+    from .._classifier import TopKTreeClassifier
     from .._selection.classifier_cv import TopKTreeClassifierCV
-    from ..classifier import TopKTreeClassifier
 
 NAMED_CLASSES = 6  # in the subtitle
 

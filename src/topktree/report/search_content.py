@@ -16,8 +16,8 @@ from .._tree import pruning
 from .._tree.export import Model, literal, one_line
 
 if TYPE_CHECKING:
+    from .._classifier import TopKTreeClassifier
     from .._selection.classifier_cv import TopKTreeClassifierCV
-    from ..classifier import TopKTreeClassifier
 
 STATUS = {
     "optimal": "Every tree over these columns was considered: none of this depth makes a lower cost.",

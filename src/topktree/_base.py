@@ -16,18 +16,18 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ._data.table import encode, read_table
+from ._fitted_classifier import FittedClassifier
 from ._runtime.files import PathLike
 from ._search.objective import FloatArray, IntArray, ScoreFunction
 from ._tree import export
 from ._tree.to_sklearn import to_sklearn
 from ._tree.tree import Tree
-from .fitted_classifier import FittedClassifier
 from .report import write_report
 from .report.content import Rows
 
 if TYPE_CHECKING:
+    from ._classifier import TopKTreeClassifier
     from ._selection.classifier_cv import TopKTreeClassifierCV
-    from .classifier import TopKTreeClassifier
 
 
 class FittedTree(FittedClassifier):

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from ._base import FittedTree
 from ._data.binarizer import EQUALS, IS_MISSING, Columns
 from ._data.labels import known_classes, read_labels, read_weights
 from ._data.table import BOOLEAN, Feature
@@ -48,7 +49,6 @@ from ._tree.charts import plot_trace
 from ._tree.model_file import SavedEnsemble, SavedModel, SavedTree, write_model
 from ._tree.plot import plot_tree
 from ._tree.tree import TREE_UNDEFINED, Tree, node_impurity
-from .fitted_tree import FittedTree
 
 # The status of a tree that a search has found on its way.
 PARTIAL = "partial"

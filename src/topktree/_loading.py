@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from ._classifier import TopKTreeClassifier, restore
 from ._runtime.files import PathLike
 from ._tree.model_file import FOREST, SavedModel, read_model
-from .classifier import TopKTreeClassifier, restore
 from .ensemble.boosting import TopKBoostingClassifier, restore_boosting
 from .ensemble.forest import TopKForestClassifier, restore_forest
 
