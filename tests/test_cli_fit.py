@@ -261,12 +261,12 @@ def test_a_package_that_is_not_there(data, tmp_path, monkeypatch):
     assert result.stderr == f"Error: --report {tmp_path / 'r.html'}: needs matplotlib\n"
 
 
-@pytest.mark.parametrize(("command", "name"), [("fit", "fit.print_fit"), ("choose", "choose.print_choice")])
+@pytest.mark.parametrize(("command", "name"), [("fit", "_cli.fit.print_fit"), ("choose", "_cli.choose.print_choice")])
 def test_files_are_written_if_nobody_reads_on(data, tmp_path, monkeypatch, command, name):
     def print_nothing(*arguments):
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
-    monkeypatch.setattr(f"topktree.cli_{name}", print_nothing)
+    monkeypatch.setattr(f"topktree.{name}", print_nothing)
     assert run(command, data, "--target", "income", "--save", tmp_path / "model.json").exit_code == 1
     assert topktree.load(tmp_path / "model.json").classes_.tolist() == ["high", "low"]
 

@@ -35,11 +35,11 @@ from ._data.training import (
     small_enough_to_keep,
     without_table,
 )
-from ._runtime import dask_tasks
+from ._runtime import checks, dask_tasks
 from ._runtime.files import PathLike
 from ._runtime.parallel import count_threads
 from ._runtime.progress import ProgressLine
-from ._search import engine, parameters
+from ._search import engine
 from ._search.near_optimal import DIFFERENT, NearOptimalTrees, find_trees
 from ._search.objective import Objective, ScoreFunction, make_objective
 from ._search.penalty_path import LeafPenaltyPath, find_path
@@ -235,7 +235,7 @@ class TopKTreeClassifier(FittedTree):
         self._check_parameters()
         if callback is not None and not callable(callback):
             raise ValueError(f"callback must be a callable or None, got {callback!r}")
-        parameters.check_bool("exact_root", exact_root)
+        checks.check_bool("exact_root", exact_root)
         with restored_on_error(self):
             data = prepare(self, X, y, sample_weight)
             objective = self._objective(data)
@@ -244,7 +244,7 @@ class TopKTreeClassifier(FittedTree):
                 data = replace(data, rows=kept.rows)
             options = replace(self._search_options(start), exact_root=bool(exact_root))
             self._grow(data, objective, options, callback)
-            self._searched_data = None if kept is None else (kept, parameters.of_tree(self.get_params()))
+            self._searched_data = None if kept is None else (kept, checks.of_tree(self.get_params()))
         return self
 
     def leaf_penalty_path(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LeafPenaltyPath:
@@ -309,9 +309,9 @@ class TopKTreeClassifier(FittedTree):
            6    60      60         8      3  x0, x1, x4
         """
         start = time.perf_counter()
-        parameters.check_int("n", n, 1)
-        parameters.check_epsilon(epsilon)
-        parameters.check_choice("different", different, DIFFERENT)
+        checks.check_int("n", n, 1)
+        checks.check_epsilon(epsilon)
+        checks.check_choice("different", different, DIFFERENT)
         wishes = engine.NearOptimalWishes(min(int(n), 2**62), float(epsilon), different)
         if X is None and y is None and sample_weight is None:
             return find_trees(copy(self), self._kept_data(), wishes, start)
@@ -334,7 +334,7 @@ class TopKTreeClassifier(FittedTree):
                 "and not by classifiers that were loaded, copied, pruned or chosen by cross-validation"
             )
         data, parameters = self._searched_data
-        for name, value in parameters.of_tree(self.get_params()).items():
+        for name, value in checks.of_tree(self.get_params()).items():
             if value != parameters[name]:
                 known = f"{name} must be as in fit, {parameters[name]!r}, unless X and y are given"
                 raise ValueError(f"{known}, got {value!r}")
@@ -420,7 +420,7 @@ class TopKTreeClassifier(FittedTree):
         (42, 28)
         """
         check_is_fitted(self)
-        parameters.check_choice("rule", rule, pruning.RULES)
+        checks.check_choice("rule", rule, pruning.RULES)
         tree, alpha = pruning.choose_subtree(self.tree_, self._validation_rows(X, y, sample_weight), rule)
         return self._with_subtree(tree, alpha)
 
@@ -461,7 +461,7 @@ class TopKTreeClassifier(FittedTree):
         self._check_parameters(criterion_is_lost=self.criterion is None)
         content = {
             "topktree": version("topktree"),
-            "parameters": parameters.to_json(self.get_params()),
+            "parameters": checks.to_json(self.get_params()),
             **self.export_dict(),
             "has_feature_names": hasattr(self, "feature_names_in_"),
             **self._found(),
@@ -491,20 +491,20 @@ class TopKTreeClassifier(FittedTree):
         return self, None
 
     def _check_parameters(self, criterion_is_lost: bool = False) -> None:
-        parameters.check_max_depth(self.max_depth)
-        parameters.check_k(self.k, self.max_depth)
+        checks.check_max_depth(self.max_depth)
+        checks.check_k(self.k, self.max_depth)
         if not criterion_is_lost:
-            parameters.check_criterion(self.criterion)
-        parameters.check_int("min_samples_leaf", self.min_samples_leaf, 1)
-        parameters.check_min_weight_fraction_leaf(self.min_weight_fraction_leaf)
-        parameters.check_leaf_penalty(self.leaf_penalty)
-        parameters.check_bool("distinct_splits", self.distinct_splits)
-        parameters.check_class_weight(self.class_weight)
-        parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
-        parameters.check_time_limit(self.time_limit)
-        parameters.check_int("memory_limit", self.memory_limit, 0, or_none=True)
-        parameters.check_n_jobs(self.n_jobs)
-        parameters.check_verbose(self.verbose)
+            checks.check_criterion(self.criterion)
+        checks.check_int("min_samples_leaf", self.min_samples_leaf, 1)
+        checks.check_min_weight_fraction_leaf(self.min_weight_fraction_leaf)
+        checks.check_leaf_penalty(self.leaf_penalty)
+        checks.check_bool("distinct_splits", self.distinct_splits)
+        checks.check_class_weight(self.class_weight)
+        checks.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
+        checks.check_time_limit(self.time_limit)
+        checks.check_int("memory_limit", self.memory_limit, 0, or_none=True)
+        checks.check_n_jobs(self.n_jobs)
+        checks.check_verbose(self.verbose)
 
     def _objective(self, data: TrainingData) -> Objective:
         training = data.training
@@ -522,7 +522,7 @@ class TopKTreeClassifier(FittedTree):
         # A path has at most one split per column and one row fewer at every split.
         depth = min(self.max_depth, n_columns, n_rows - 1)
         return {
-            "k": parameters.candidates_per_level(self.k, depth, n_columns),
+            "k": checks.candidates_per_level(self.k, depth, n_columns),
             "criterion": self.criterion,
             "min_samples_leaf": min(int(self.min_samples_leaf), n_rows),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
@@ -582,7 +582,7 @@ class TopKTreeClassifier(FittedTree):
     ) -> None:
         """Become the tree that was found; its errors on the training rows are still to be set."""
         criterion = self.criterion if isinstance(self.criterion, str) else "entropy"
-        searched_all = all(entry == "all" for entry in parameters.k_per_level(self.k, max(self.max_depth, 1)))
+        searched_all = all(entry == "all" for entry in checks.k_per_level(self.k, max(self.max_depth, 1)))
         self.classes_ = classes
         self.features_ = features
         self.tree_ = make_tree(solution, columns, features, objective.weight_unit, criterion)
@@ -619,7 +619,7 @@ def restore(saved: SavedModel) -> TopKTreeClassifier:
 
 def restore_parameters(kind: type[Restored], from_file: dict[str, Any]) -> Restored:
     """An estimator with the parameters of a file, checked."""
-    parameters = parameters.from_json(from_file)
+    parameters = checks.from_json(from_file)
     unknown = sorted(parameters.keys() - kind().get_params().keys())
     if unknown:
         raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")

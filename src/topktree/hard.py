@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ._search import parameters
+from ._runtime import checks
 from ._search.objective import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
@@ -259,7 +259,7 @@ class HardDistribution(ABC):
         >>> X.shape, y.shape
         ((100, 3), (100,))
         """
-        parameters.check_int("n", n, 1)
+        checks.check_int("n", n, 1)
         generator = check_random_state(random_state)
         X = generator.randint(0, 2, size=(n, self.n_features), dtype=bool)
         y = generator.randint(0, self.unit, size=n, dtype=np.int64) < self._ones(X)
@@ -331,8 +331,8 @@ class _TribesMajority(HardDistribution):
 
 
 def _check(h: Any, K: Any, eps: Any) -> None:
-    parameters.check_int("h", h, 1)
-    parameters.check_int("K", K, 2)
+    checks.check_int("h", h, 1)
+    checks.check_int("K", K, 2)
     smallest = 1 / MAX_EPS_DENOMINATOR
-    if not parameters.is_number(eps) or not smallest <= eps <= 1 - smallest:
+    if not checks.is_number(eps) or not smallest <= eps <= 1 - smallest:
         raise ValueError(f"eps must be a number in (0, 1), from {smallest:g} to 1 - {smallest:g}, got {eps!r}")

@@ -16,7 +16,7 @@ from typing import Any
 import click
 from sklearn.metrics import get_scorer_names
 
-from .._search import parameters
+from .._runtime import checks
 from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.rule import BEST, ONE_SE
 from .choice_text import Choice, as_json, print_choice
@@ -77,7 +77,7 @@ def _picture_file(context: click.Context, parameter: click.Parameter, path: Path
     metavar="A,B",
     default="2,3,4,5,6",
     show_default=True,
-    callback=list_of(int, None, parameters.check_max_depth, f"whole numbers from 0 to {parameters.MAX_DEPTH}"),
+    callback=list_of(int, None, checks.check_max_depth, f"whole numbers from 0 to {checks.MAX_DEPTH}"),
     help="Depths to try.",
 )
 @click.option(
@@ -86,7 +86,7 @@ def _picture_file(context: click.Context, parameter: click.Parameter, path: Path
     metavar="A,B",
     default="0",
     show_default=True,
-    callback=list_of(float, "tie", parameters.check_leaf_penalty, 'numbers from 0 to 1, or "tie"'),
+    callback=list_of(float, "tie", checks.check_leaf_penalty, 'numbers from 0 to 1, or "tie"'),
     help='Leaf penalties to try: shares of the rows, or "tie".',
 )
 @click.option(

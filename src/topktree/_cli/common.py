@@ -21,7 +21,7 @@ import click
 from rich.console import Console
 from sklearn.exceptions import FitFailedWarning
 
-from .._search import parameters
+from .._runtime import checks
 
 MOST_NAMES = 30  # in a message
 ANY_WIDTH = 10_000  # of what is no terminal: its reader does the wrapping
@@ -168,7 +168,7 @@ def list_of(number: Callable[[str], Any], word: str | None, check: Callable[[Any
     return parse
 
 
-list_of_ks = list_of(int, "all", lambda k: parameters.check_k(k, 0), NUMBERS_OR_ALL)
+list_of_ks = list_of(int, "all", lambda k: checks.check_k(k, 0), NUMBERS_OR_ALL)
 
 
 def check_jobs(context: click.Context, parameter: click.Parameter, value: int) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._classifier import TopKTreeClassifier
 from .._data.table import NUMBER, learn_features, read_table
-from .._search import parameters
+from .._runtime import checks
 from .._search.objective import CRITERIA
 from .columns import (
     ColumnOptions,
@@ -56,7 +56,7 @@ UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 def _leaf_penalty(context: click.Context, parameter: click.Parameter, text: str) -> float | str:
     try:
         penalty = text if text == "tie" else float(text)
-        parameters.check_leaf_penalty(penalty)
+        checks.check_leaf_penalty(penalty)
     except ValueError:
         raise Mistake(f'--leaf-penalty {text}: must be a number from 0 to 1, or "tie"') from None
     return penalty
@@ -96,7 +96,7 @@ def _memory(context: click.Context, parameter: click.Parameter, text: str | None
     "--depth",
     "max_depth",
     metavar="N",
-    type=click.IntRange(0, parameters.MAX_DEPTH),
+    type=click.IntRange(0, checks.MAX_DEPTH),
     default=5,
     show_default=True,
     help="Levels of splits.",
@@ -237,7 +237,7 @@ def _levels(k: tuple[int | str, ...], depth: int) -> Any:
 
 def _fit(train: Labelled, parameters: dict[str, Any], exact_root: bool) -> TopKTreeClassifier:
     """The fitted tree; `exact_root` for a report, where that is no great effort and time is not short."""
-    exact_root = exact_root and parameters.is_narrow(parameters["k"]) and parameters["time_limit"] is None
+    exact_root = exact_root and checks.is_narrow(parameters["k"]) and parameters["time_limit"] is None
     classifier = TopKTreeClassifier(**parameters, verbose=int(sys.stderr.isatty()))
     try:
         with warnings_as_lines():

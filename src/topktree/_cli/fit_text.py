@@ -15,7 +15,7 @@ import numpy as np
 
 from .._classifier import TopKTreeClassifier
 from .._data.labels import known_classes
-from .._search import parameters
+from .._runtime import checks
 from .._tree.export import one_line
 from .columns import ColumnOptions, Labelled
 from .common import counted, listed, make_console
@@ -82,7 +82,7 @@ def as_json(result: FitResult) -> dict[str, Any]:
     """All of it, for programs."""
     classifier = result.classifier
     names = ("k", "max_depth", "leaf_penalty", "criterion", "min_samples_leaf", "class_weight", "max_thresholds")
-    parameters = parameters.to_json(classifier.get_params())
+    parameters = checks.to_json(classifier.get_params())
     return {
         "params": {name: parameters[name] for name in names},
         "target": result.columns.target,
@@ -149,7 +149,7 @@ def _tree(result: FitResult) -> str:
         status += f", with k = {classifier.search_['k_reached']} gone through"
     return (
         f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; "
-        f"k = {parameters.k_text(classifier.k)}, "
+        f"k = {checks.k_text(classifier.k)}, "
         f"{result.seconds:.2f} seconds: {status}"
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from .._classifier import TopKTreeClassifier
-from .._search import parameters
+from .._runtime import checks
 from .._tree.export import one_line
 from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
 from .common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
@@ -73,7 +73,7 @@ def _ensemble_text(ensemble: TopKForestClassifier | TopKBoostingClassifier, form
         raise Mistake(f"--format {form}: {allowed}, this is an ensemble of {len(ensemble)}: text and json show all")
     kind = "forest" if isinstance(ensemble, TopKForestClassifier) else "boosting"
     leaves = counted(ensemble.get_n_leaves(), "leaf", "leaves")
-    heading = f"{kind} of {counted(len(ensemble), 'tree')}, {leaves} in all; k = {parameters.k_text(ensemble.k)}"
+    heading = f"{kind} of {counted(len(ensemble), 'tree')}, {leaves} in all; k = {checks.k_text(ensemble.k)}"
     return f"{heading}\n{_data_line(ensemble)}\n\n{ensemble.export_text().rstrip()}"
 
 
@@ -91,6 +91,6 @@ def _heading(classifier: TopKTreeClassifier) -> str:
     wrong = "" if n_wrong is None else f", {n_wrong:,} of them wrong"
     return (
         f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; "
-        f"k = {parameters.k_text(classifier.k)}, search {classifier.status_}; "
+        f"k = {checks.k_text(classifier.k)}, search {classifier.status_}; "
         f"fitted to {counted(n_rows, 'row')}{wrong}\n{_data_line(classifier)}"
     )

@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from .._search import engine, parameters
+from .._runtime import checks
+from .._search import engine
 from .._search.engine import PackedRows, Rows
 from .._search.objective import FloatArray, IntArray, threshold_weights
 from .guess import guess_thresholds
@@ -205,12 +206,12 @@ class Binarizer(TransformerMixin, BaseEstimator):
         return bool(type_of_target(target).startswith("continuous"))
 
     def _check_parameters(self) -> None:
-        parameters.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
-        parameters.check_choice("strategy", self.strategy, STRATEGIES)
-        parameters.check_int("max_columns", self.max_columns, 1, or_none=True)
+        checks.check_int("max_thresholds", self.max_thresholds, 1, or_none=True)
+        checks.check_choice("strategy", self.strategy, STRATEGIES)
+        checks.check_int("max_columns", self.max_columns, 1, or_none=True)
         if self.max_columns is not None and self.strategy not in ("guess", "paper"):
             raise ValueError(f'max_columns must be None with strategy="{self.strategy}", got {self.max_columns}')
-        parameters.check_bool("drop_redundant", self.drop_redundant)
+        checks.check_bool("drop_redundant", self.drop_redundant)
 
     def _find_columns(
         self, encoded: FloatArray, features: Sequence[Feature], weights: FloatArray | None, target: Target | None

@@ -26,10 +26,10 @@ from .._base import FittedTree
 from .._classifier import TopKTreeClassifier, restored_on_error
 from .._data.labels import read_labels, read_weights
 from .._data.training import TrainingData, prepare
+from .._runtime import checks
 from .._runtime.files import PathLike
 from .._runtime.parallel import in_parallel, share
 from .._runtime.progress import GridLine
-from .._search import parameters
 from .._search.objective import FloatArray, ScoreFunction
 from .._tree.charts import plot_choice
 from .folds import Fold, fold_parameters, make_fold, read_splits
@@ -224,11 +224,11 @@ min_weight_fraction_leaf
         for i, params in enumerate(results["params"]):
             if params["leaf_penalty"] == chosen["leaf_penalty"]:
                 empty = (np.full(len(depths), np.nan), np.full(len(depths), np.nan))
-                mean, error = lines.setdefault(f"k = {parameters.k_text(params['k'])}", empty)
+                mean, error = lines.setdefault(f"k = {checks.k_text(params['k'])}", empty)
                 at = depths.index(params["max_depth"])
                 mean[at], error[at] = results["mean_test_score"][i], results["se_test_score"][i]
         ylabel = f"{self.scorer_.name} ({self.n_splits_} folds)"
-        mark = (f"k = {parameters.k_text(chosen['k'])}", chosen["max_depth"])
+        mark = (f"k = {checks.k_text(chosen['k'])}", chosen["max_depth"])
         return plot_choice(depths, lines, mark, self.threshold_, ylabel, ax)
 
     def plot_tree(
@@ -309,12 +309,12 @@ min_weight_fraction_leaf
 
     def _candidates(self) -> list[Candidate]:
         """The grid, checked."""
-        parameters.check_choice("rule", self.rule, RULES)
-        parameters.check_time_limit(self.time_limit)
-        parameters.check_n_jobs(self.n_jobs)
-        depths = _values("max_depths", self.max_depths, parameters.check_max_depth)
-        penalties = _values("leaf_penalties", self.leaf_penalties, parameters.check_leaf_penalty)
-        ks = _values("ks", self.ks, lambda k: parameters.check_k(k, max(depths)))
+        checks.check_choice("rule", self.rule, RULES)
+        checks.check_time_limit(self.time_limit)
+        checks.check_n_jobs(self.n_jobs)
+        depths = _values("max_depths", self.max_depths, checks.check_max_depth)
+        penalties = _values("leaf_penalties", self.leaf_penalties, checks.check_leaf_penalty)
+        ks = _values("ks", self.ks, lambda k: checks.check_k(k, max(depths)))
         return [Candidate(k, depth, penalty) for k, depth, penalty in product(ks, depths, penalties)]
 
     def _tree(self, candidates: Sequence[Candidate]) -> TopKTreeClassifier:
@@ -323,7 +323,7 @@ min_weight_fraction_leaf
         shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
         tree = TopKTreeClassifier(**shared | candidates[0].params | {"time_limit": None, "verbose": 0})
         tree._check_parameters()
-        parameters.check_verbose(self.verbose)
+        checks.check_verbose(self.verbose)
         return tree
 
     def _evaluate(
@@ -434,7 +434,7 @@ def _refit(tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, l
     options = fitted._search_options(time.perf_counter())
     if limits.deadline < math.inf:
         options = replace(options, time_limit=max(limits.deadline - time.monotonic(), 1e-9))
-    elif parameters.is_narrow(fitted.k):  # next to all the folds it takes little, and the report can tell more
+    elif checks.is_narrow(fitted.k):  # next to all the folds it takes little, and the report can tell more
         options = replace(options, exact_root=True)
     fitted._grow(data, fitted._objective(data), options)
     return fitted

@@ -18,8 +18,8 @@ from .._classifier import TopKTreeClassifier
 from .._data.labels import number_labels
 from .._data.table import CATEGORY, encode, read_table, take_rows
 from .._data.training import TrainingData, prepare
+from .._runtime import checks
 from .._runtime.interruptible import Stop
-from .._search import parameters
 from .._search.objective import FloatArray, IntArray
 from .scoring import Scoring
 
@@ -48,9 +48,9 @@ class Fold:
 def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, random_state: Any) -> list[Rows]:
     """The rows of each fold, by what the user gave as `cv`."""
     is_splitter = hasattr(cv, "split") and not isinstance(cv, type | str)
-    if isinstance(cv, bool) or not (parameters.is_int(cv) or is_splitter or _is_listing(cv)):
+    if isinstance(cv, bool) or not (checks.is_int(cv) or is_splitter or _is_listing(cv)):
         raise ValueError(f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}")
-    if parameters.is_int(cv):
+    if checks.is_int(cv):
         return _stratified(int(cv), y, random_state)
     try:
         parts = list(check_cv(cv, y, classifier=True).split(X, y, groups))
@@ -66,8 +66,8 @@ def _is_listing(cv: Any) -> bool:
 
 
 def _stratified(n_folds: int, y: NDArray[Any], random_state: Any) -> list[Rows]:
-    parameters.check_int("cv", n_folds, 2)
-    parameters.check_random_state(random_state)
+    checks.check_int("cv", n_folds, 2)
+    checks.check_random_state(random_state)
     classes = number_labels(y, len(y))[1]  # scikit-learn does not take every label that we do
     most = int(np.bincount(classes).max())
     if n_folds > most:

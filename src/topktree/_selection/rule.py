@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.checks import candidates_per_level
 from .._search.objective import FloatArray
-from .._search.parameters import candidates_per_level
 
 BEST, ONE_SE = "best", "1se"
 RULES = (BEST, ONE_SE)

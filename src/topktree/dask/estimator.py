@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._classifier import TopKTreeClassifier, restored_on_error
-from .._search import parameters
+from .._runtime import checks
 from .._search.objective import ScoreFunction
 from .cluster import find_client, on_cluster
 from .fitting import FitLimits, fit_tree
@@ -260,12 +260,12 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return TopKTreeClassifier(**{name: value for name, value in parameters.items() if name not in _OWN})
 
     def _check_parameters(self, local: TopKTreeClassifier) -> None:
-        if not parameters.is_int(self.max_depth) or not 0 <= self.max_depth <= MAX_DEPTH:
+        if not checks.is_int(self.max_depth) or not 0 <= self.max_depth <= MAX_DEPTH:
             raise ValueError(f"max_depth must be an int in [0, {MAX_DEPTH}] on a cluster, got {self.max_depth!r}")
         local._check_parameters()
-        parameters.check_int("batch_bytes", self.batch_bytes, 1)
-        parameters.check_int("gather_bytes", self.gather_bytes, 0)
-        if not parameters.is_number(self.worker_timeout) or self.worker_timeout < 0:
+        checks.check_int("batch_bytes", self.batch_bytes, 1)
+        checks.check_int("gather_bytes", self.gather_bytes, 0)
+        if not checks.is_number(self.worker_timeout) or self.worker_timeout < 0:
             raise ValueError(f"worker_timeout must be a number of seconds >= 0, got {self.worker_timeout!r}")
 
     def _map(

@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from .._data.training import Training, TrainingData
+from .._runtime import checks
 from .._runtime.files import PathLike
 from .._runtime.parallel import count_threads
 from .._runtime.progress import CountLine
-from .._search import parameters
 from .._search.engine import SearchOptions
 from .._search.objective import FloatArray, ScoreFunction, inverse_totals
 from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
@@ -349,11 +349,11 @@ memory_limit, min_weight_fraction_leaf
 
     def _check_parameters(self, criterion_is_lost: bool = False) -> None:
         self._check_shared_parameters(criterion_is_lost)
-        parameters.check_positive("learning_rate", self.learning_rate)
-        parameters.check_int("n_iter_no_change", self.n_iter_no_change, 1, or_none=True)
-        if not parameters.is_number(self.validation_fraction) or not 0 < self.validation_fraction < 1:
+        checks.check_positive("learning_rate", self.learning_rate)
+        checks.check_int("n_iter_no_change", self.n_iter_no_change, 1, or_none=True)
+        if not checks.is_number(self.validation_fraction) or not 0 < self.validation_fraction < 1:
             raise ValueError(f"validation_fraction must be a number in (0, 1), got {self.validation_fraction!r}")
-        if not parameters.is_number(self.tol) or self.tol < 0:
+        if not checks.is_number(self.tol) or self.tol < 0:
             raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
 
     def _rounds(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.row_hashes import hash_rows
-from .._search import parameters
+from .._runtime import checks
 from .._search.objective import FloatArray, IntArray, integer_weights
 from .growing import SharedData, View
 
@@ -97,7 +97,7 @@ def n_draws(max_samples: int | float | None, n_rows: int) -> int:
     """Rows of a sample."""
     if max_samples is None:
         return n_rows
-    return int(max_samples) if parameters.is_int(max_samples) else max(1, round(n_rows * max_samples))
+    return int(max_samples) if checks.is_int(max_samples) else max(1, round(n_rows * max_samples))
 
 
 def n_features(max_features: Any, n_all: int) -> int | None:
@@ -107,5 +107,5 @@ def n_features(max_features: Any, n_all: int) -> int | None:
     if isinstance(max_features, str):
         n = int(np.sqrt(n_all)) if max_features == "sqrt" else int(np.log2(n_all))
     else:
-        n = int(max_features) if parameters.is_int(max_features) else int(max_features * n_all)
+        n = int(max_features) if checks.is_int(max_features) else int(max_features * n_all)
     return None if max(1, n) >= n_all else max(1, n)

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from typing import Any
 
 from .._classifier import restore_data
+from .._runtime import checks
 from .._runtime.files import PathLike
-from .._search import parameters
 from .._tree.model_file import ENSEMBLE_FORMAT, SavedEnsemble, write_model
 from .fitted_ensemble import FittedEnsemble
 
@@ -22,7 +22,7 @@ def save_ensemble(path: PathLike, ensemble: FittedEnsemble, kind: str, more: dic
     content = {
         "kind": kind,
         "topktree": version("topktree"),
-        "parameters": parameters.to_json(ensemble.get_params(deep=False)),
+        "parameters": checks.to_json(ensemble.get_params(deep=False)),
         "features": known["features"],
         "classes": known["classes"],
         "has_feature_names": hasattr(ensemble, "feature_names_in_"),

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._classifier import TopKTreeClassifier
 from .._data.table import encode, read_table
 from .._fitted_classifier import FittedClassifier
-from .._search import parameters
+from .._runtime import checks
 from .._search.objective import FloatArray, IntArray
 from .._tree import export
 
@@ -148,12 +148,12 @@ class FittedEnsemble(FittedClassifier):
 
     def _check_shared_parameters(self, criterion_is_lost: bool) -> None:
         self._template()._check_parameters(criterion_is_lost)
-        parameters.check_int("n_estimators", self.n_estimators, 1)
+        checks.check_int("n_estimators", self.n_estimators, 1)
         for name, check in (
-            ("time_limit", parameters.check_time_limit),
-            ("n_jobs", parameters.check_n_jobs),
-            ("verbose", parameters.check_verbose),
-            ("random_state", parameters.check_random_state),
+            ("time_limit", checks.check_time_limit),
+            ("n_jobs", checks.check_n_jobs),
+            ("verbose", checks.check_verbose),
+            ("random_state", checks.check_random_state),
         ):
             check(getattr(self, name))
 

@@ -24,11 +24,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._classifier import TopKTreeClassifier, restore_parameters, restored_on_error
 from .._data.table import Feature, encode
 from .._data.training import TrainingData, prepare
+from .._runtime import checks
 from .._runtime.files import PathLike
 from .._runtime.interruptible import Cancelled
 from .._runtime.parallel import in_parallel, share, threads_per_call
 from .._runtime.progress import CountLine
-from .._search import parameters
 from .._search.objective import FloatArray, ScoreFunction
 from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
 from .._tree.model_file import FOREST, SavedEnsemble
@@ -312,16 +312,16 @@ memory_limit, min_weight_fraction_leaf
     def _check_parameters(self, criterion_is_lost: bool = False) -> None:
         self._check_shared_parameters(criterion_is_lost)
         for name in ("bootstrap", "warm_start"):
-            parameters.check_bool(name, getattr(self, name))
+            checks.check_bool(name, getattr(self, name))
         if not callable(self.oob_score):
-            parameters.check_bool("oob_score", self.oob_score)
+            checks.check_bool("oob_score", self.oob_score)
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bootstrap=True: without it there are no rows that a tree has not seen")
-        parameters.check_samples("max_samples", self.max_samples)
+        checks.check_samples("max_samples", self.max_samples)
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError(f"max_samples needs bootstrap=True, got {self.max_samples!r}")
         for name in ("max_features", "max_features_per_tree"):
-            parameters.check_max_features(name, getattr(self, name))
+            checks.check_max_features(name, getattr(self, name))
 
     def _kept_trees(self) -> list[TopKTreeClassifier]:
         """Those of an earlier fit."""
@@ -350,9 +350,9 @@ memory_limit, min_weight_fraction_leaf
         if not self._kept_trees() or self._seed is None:
             self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
         n_all = len(data.features)
-        parameters.check_samples("max_samples", self.max_samples, max(len(data.y), MAX_REPEATED))
+        checks.check_samples("max_samples", self.max_samples, max(len(data.y), MAX_REPEATED))
         for name in ("max_features", "max_features_per_tree"):
-            parameters.check_max_features(name, getattr(self, name), n_all)
+            checks.check_max_features(name, getattr(self, name), n_all)
         return Drawing(
             seed=self._seed,
             rows=rows,

@@ -99,15 +99,15 @@ def run(task: Row) -> Row:
     found = errors(problem, *search_space(problem, objective))
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
     cost = engine.solve(rows, problem.columns.shape[1], problem.classes, objective).cost
-    engine = round(objective.user_cost(cost))
+    searched = round(objective.user_cost(cost))
     return {
         "weight": int(problem.weight.sum()),
         "trees": len(found),
         "best": int(found.min()),
         "median": float(np.median(found)),
         "worst": int(found.max()),
-        "engine": engine,
-        "equal": int(engine == found.min()),
+        "engine": searched,
+        "equal": int(searched == found.min()),
     }
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._data.labels import known_classes, read_labels, read_weights
 from .._data.table import encode, read_table
-from .._search import parameters
+from .._runtime import checks
 from .._tree.export import COLOURS, Model, one_line
 from . import tree_content
 from .evidence import Counts, calibration, evaluate, row_counts, training_counts
@@ -115,7 +115,7 @@ def check_arguments(rows: Rows, title: Any, max_rows: Any) -> None:
         raise ValueError("y_test must be given where sample_weight is, got None")
     if title is not None and not isinstance(title, str):
         raise ValueError(f"title must be a string or None, got {title!r}")
-    parameters.check_int("max_rows", max_rows, 0)
+    checks.check_int("max_rows", max_rows, 0)
 
 
 def _subtitle(model: Model) -> str:
@@ -142,7 +142,7 @@ def _figures(
         (str(model.tree.max_depth), "levels of questions"),
         (str(len(tree_content.used_features(model))), "features in use"),
         (
-            f"k = {parameters.k_text(classifier.k)}",
+            f"k = {checks.k_text(classifier.k)}",
             "pruned" if is_pruned(classifier) else classifier.status_.replace("_", " "),
         ),
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._search import parameters
+from .._runtime import checks
 from .._search.objective import FloatArray
 from .._selection.rule import ONE_SE, best_of, usable_folds
 from .._tree import pruning
@@ -45,12 +45,12 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
 
 
 def _how(classifier: TopKTreeClassifier) -> str:
-    widths = set(map(str, parameters.k_per_level(classifier.k, max(classifier.max_depth, 1))))
+    widths = set(map(str, checks.k_per_level(classifier.k, max(classifier.max_depth, 1))))
     if widths == {"1"}:
         return "Every node is split on the column that scores best: the greedy tree."
     if widths == {"all"}:
         return "At every node all columns are tried, both sides of each are solved, and the cheapest tree is kept."
-    k = parameters.k_text(classifier.k)
+    k = checks.k_text(classifier.k)
     tried = f"the {k} columns that score best are tried"
     if len(widths) > 1:
         tried = f"the columns that score best are tried, by level from the root {k} of them"
@@ -66,7 +66,7 @@ def is_pruned(classifier: TopKTreeClassifier) -> bool:
 def _figures(classifier: TopKTreeClassifier) -> list[tuple[str, str]]:
     search = classifier.search_
     found = [
-        ("k", parameters.k_text(classifier.k)),
+        ("k", checks.k_text(classifier.k)),
         ("greatest depth", str(classifier.max_depth)),
         ("criterion", str(classifier.criterion) if isinstance(classifier.criterion, str) else "a function"),
     ]
@@ -157,7 +157,7 @@ def describe_grid(cv: TopKTreeClassifierCV) -> dict[str, Any]:
     top = best_of(results)
     lines: dict[str, list[dict[str, Any]]] = {}
     for i, params in enumerate(results["params"]):
-        name = f"k = {parameters.k_text(params['k'])}" + (f", penalty {params['leaf_penalty']}" if several else "")
+        name = f"k = {checks.k_text(params['k'])}" + (f", penalty {params['leaf_penalty']}" if several else "")
         points = lines.setdefault(name, [])
         if np.isfinite(results["mean_test_score"][i]):
             points.append(

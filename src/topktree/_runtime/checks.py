@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sklearn.utils
 
-from .objective import CRITERIA
+from .._search.objective import CRITERIA
 
 MAX_DEPTH = 999
 HOW_TO_SEARCH = ("time_limit", "memory_limit", "n_jobs", "verbose")  # all others say what is looked for
