@@ -5,7 +5,7 @@
 PYTHON ?= python3
 PYTEST ?=
 BENCH ?=
-DIST_TESTS ?= $(patsubst %,tests/test_%.py,package classifier table tree export monsters)
+DIST_TESTS ?= $(patsubst %,tests/%.py,contracts/test_package test_classifier data/test_table tree/test_tree tree/test_export data/test_monsters)
 
 VENV := .venv
 PY := $(VENV)/bin/python

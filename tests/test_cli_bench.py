@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from people import assert_mistake, run
 from sklearn.tree import DecisionTreeClassifier
+from support.people import assert_mistake, run
 
 from topktree import TopKTreeClassifier
 from topktree.experiments import peers, quick

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from contracts import golden
+from support import golden
 
 CASES = golden.every_case()
 needs_data = pytest.mark.skipif(not golden.DATA.is_dir(), reason="needs the paper's datasets: set TOPKTREE_DATA")

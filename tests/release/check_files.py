@@ -26,7 +26,7 @@ SDIST_NEEDS = {
     "src/topktree/py.typed",
     "tests/conftest.py",
     "tests/cpp/check.hpp",
-    "tests/data/model-v1.json",
+    "tests/support/models/model-v1.json",
 }
 SDIST_LACKS = {".ci", ".git", ".venv", "build", "dist", "__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache"}
 SDIST_BYTES = 8_000_000

@@ -1,0 +1,224 @@
+"""The search by counts against the reference and the engine, however the rows are divided and the questions batched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.problems import (
+    CRITERIA,
+    Problem,
+    assert_identical,
+    assert_same_tree,
+    hard_problems,
+    make_problem,
+    problems,
+    user_criterion,
+)
+
+from topktree._search import engine
+from topktree.dask import counted_search
+from topktree.dask.counted_nodes import Answer, Path
+from topktree.dask.counted_ranking import NO_LIMIT, NodeCounts, rank_columns, rank_one_by_one
+from topktree.dask.counted_search import CountedSearch, Limits, Totals
+
+pytest.importorskip("distributed")
+
+from topktree.dask.shards import Shard, add_counts, count_shards, make_question
+
+many = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+some = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+batches = st.fixed_dictionaries(
+    {
+        "min_batch": st.sampled_from([1, 3, counted_search.MIN_BATCH]),
+        "limits": st.builds(Limits, st.sampled_from([1, 1000, 2**24]), st.sampled_from([0, 5000, 2**30])),
+        "n_parts": st.integers(1, 4),
+        "greedy_first": st.booleans(),
+    }
+)
+
+
+class Counter:
+    """Answers questions about rows that are divided into shards."""
+
+    def __init__(self, problem: Problem, n_parts: int = 1, n_rounds: int | None = None) -> None:
+        part = np.random.default_rng(0).integers(n_parts, size=len(problem.classes))
+        self.shards = [self._shard(problem, part == i) for i in range(n_parts) if (part == i).any()]
+        self.questions: list[list[Path]] = []
+        self.n_rounds = n_rounds
+
+    @staticmethod
+    def _shard(problem: Problem, rows: np.ndarray) -> Shard:
+        weight, d, n_classes = problem.objective.row_weight, problem.columns.shape[1], problem.objective.n_classes
+        bits = engine.make_shard(
+            rows=np.ascontiguousarray(problem.columns[rows]).view(np.uint8),
+            n_columns=d,
+            classes=problem.classes[rows],
+            n_classes=n_classes,
+            row_weight=None if weight is None else weight[rows],
+            block_bytes=0,
+        )
+        return Shard(bits, d, n_classes)
+
+    def __call__(self, paths: list[Path], with_rows: bool, may_stop: bool) -> Answer | None:
+        if may_stop and self.n_rounds is not None and len(self.questions) >= self.n_rounds:
+            return None
+        self.questions.append(list(paths))
+        question = make_question(paths, None, with_rows)
+        return add_counts([count_shards([shard], question) for shard in self.shards])
+
+
+def make_search(problem: Problem, counter: Counter, limits: Limits | None = None) -> CountedSearch:
+    weight, n_classes = problem.objective.row_weight, problem.objective.n_classes
+    totals = Totals(
+        np.bincount(problem.classes, weight, n_classes).astype(np.int64),
+        np.bincount(problem.classes, minlength=n_classes),
+    )
+    n_columns = problem.columns.shape[1]
+    return CountedSearch(totals, n_columns, problem.objective, counter, rows_weigh=weight is not None, limits=limits)
+
+
+def run(problem: Problem, options: dict[str, Any]) -> engine.Solution:
+    search = make_search(problem, Counter(problem, options["n_parts"]), options["limits"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counted_search, "MIN_BATCH", options["min_batch"])
+        return search.run(greedy_first=options["greedy_first"])
+
+
+@many
+@given(problems(), batches)
+def test_finds_the_tree_of_the_reference(problem: Problem, options: dict) -> None:
+    solution = run(problem, options)
+    assert solution.complete
+    assert_same_tree(solution, problem.reference())
+
+
+@some
+@given(hard_problems, batches)
+def test_finds_the_tree_of_the_engine_with_all_its_numbers(problem: Problem, options: dict) -> None:
+    solution, expected = run(problem, options), problem.engine()
+    assert_identical(solution, expected)
+    assert solution.n_wrong == expected.n_wrong
+
+
+@some
+@given(problems(max_rows=200, max_columns=150, max_depth=2), batches)
+def test_many_columns(problem: Problem, options: dict) -> None:
+    assert_identical(run(problem, options), problem.engine())
+
+
+@some
+@given(hard_problems)
+def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem: Problem) -> None:
+    counter = Counter(problem)
+    node_bytes = 8 * problem.objective.n_classes * problem.columns.shape[1]
+    limit = 10 * node_bytes
+    search = make_search(problem, counter, Limits(batch_bytes=limit))
+    search.run()
+    asked = [frozenset(path) for paths in counter.questions for path in paths]
+    if problem.objective.row_weight is None and not problem.objective.distinct_splits:
+        assert len(set(asked)) == len(asked) == search.n_asked
+        assert all(len(paths) * node_bytes <= limit for paths in counter.questions)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 2**32 - 1), batches)
+def test_nested_columns_and_nodes_that_many_paths_lead_to(seed: int, options: dict) -> None:
+    """Sides of neighbouring thresholds bound each other, and bounds that were raised reach all nodes above."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(15, 60))
+    values = rng.random((n, 3))
+    columns = (values[:, :, None] <= np.linspace(0.2, 0.8, 4)).reshape(n, -1)
+    signal = (values[:, 0] + values[:, 1] > 1) ^ (values[:, 2] < 0.2)
+    classes = (signal ^ (rng.random(n) < 0.1)).astype(np.int32)
+    classes[:2] = 0, 1
+    penalty: float | str = [0.0, 0.02, "tie"][rng.integers(3)]
+    problem = make_problem(columns, classes, k=(int(rng.integers(4, 13)),) * 3, leaf_penalty=penalty)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counted_search, "MIN_BATCH", options["min_batch"])
+        search = make_search(problem, Counter(problem, options["n_parts"]), options["limits"])
+        solution = search.run(greedy_first=options["greedy_first"])
+    assert solution.complete
+    assert_identical(solution, problem.engine())
+    for node in search._nodes.values():
+        if node.splits and not node.is_solved:
+            assert node.lower == min([node.leaf, *(split.lower for split in node.splits)])
+
+
+def contiguous_criterion(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The order in memory is the order in which NumPy adds up, and so decides the last bits."""
+    assert left.flags.c_contiguous
+    assert right.flags.c_contiguous
+    return user_criterion(left, right)
+
+
+@some
+@given(st.integers(0, 2**32 - 1))
+def test_a_criterion_of_the_users_own_sees_the_same_arrays(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = rng.random((120, 12)) < 0.5
+    problem = make_problem(columns, rng.integers(0, 9, 120).astype(np.int32), k=(3, 3), criterion=contiguous_criterion)
+    assert_identical(make_search(problem, Counter(problem)).run(), problem.engine())
+
+
+def test_bounds_spare_most_questions() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(3000, 8))
+    classes = ((values[:, 0] + values[:, 1] > 0.3) ^ (rng.random(3000) < 0.02)).astype(np.int32)
+    columns = (values[:, :, None] <= np.linspace(-1.5, 1.5, 8)).reshape(3000, -1)
+    problem = make_problem(columns, classes, k=(6,) * 5)
+    search = make_search(problem, Counter(problem))
+    assert_identical(search.run(), problem.engine())
+    assert search.n_asked < (2 * 6) ** 5 / 40
+    assert len(search.rounds) < 20
+
+
+@some
+@given(hard_problems, st.integers(0, 6))
+def test_when_there_is_no_time_the_best_tree_known_is_at_least_the_greedy_one(problem: Problem, n_rounds: int) -> None:
+    counter = Counter(problem, n_rounds=n_rounds)
+    solution = make_search(problem, counter).run(greedy_first=True)
+    greedy = replace(problem, objective=replace(problem.objective, k=(1,) * problem.objective.depth)).engine()
+    complete = problem.engine()
+    assert complete.cost <= solution.cost <= greedy.cost
+    if solution.complete:
+        assert_identical(solution, complete)
+    else:
+        assert solution.statistics["k_reached"] == 1
+
+
+@some
+@given(hard_problems)
+def test_choices_at_the_root(problem: Problem) -> None:
+    root = make_search(problem, Counter(problem)).run().statistics["root"]
+    costs = problem.root_costs()
+    found = dict(zip(root["column"].tolist(), root["cost"].tolist(), strict=True))
+    if not problem.objective.distinct_splits and found:
+        assert list(found) == list(costs)
+    for column, cost, exact in zip(found, found.values(), root["exact"].tolist(), strict=True):
+        assert cost == costs[column] if exact else cost <= costs[column]
+
+
+@some
+@given(st.integers(0, 2**32 - 1), st.sampled_from(CRITERIA))
+def test_columns_are_ranked_as_in_numpy(seed: int, criterion: str) -> None:
+    rng = np.random.default_rng(seed)
+    n, n_classes, d = int(rng.integers(1, 6)), int(rng.integers(1, 5)), int(rng.integers(1, 80))
+    scale = int(rng.choice([3, 100, 10**6, 10**12]))
+    totals = rng.integers(0, scale, (n, n_classes)) + (rng.random((n, n_classes)) < 0.7)
+    counts = (totals[:, :, None] * rng.choice([0, 0.25, 0.5, 1], (n, n_classes, d))).astype(np.int64)
+    two_rows = make_problem(np.zeros((2, 1), dtype=bool), np.array([0, 1], dtype=np.int32), criterion=criterion)
+    objective = replace(two_rows.objective, min_weight_leaf=int(rng.choice([1, 1, scale])))
+    usable = None if rng.random() < 0.5 else rng.random((n, d)) < 0.7
+    limit = rng.choice([1, scale, NO_LIMIT], n).astype(np.int64)
+    nodes = NodeCounts(counts, totals, usable, limit)
+    k, total = int(rng.integers(1, d + 2)), int(totals.sum()) + 1
+    fast, slow = (rank(nodes, k, objective, total) for rank in (rank_columns, rank_one_by_one))
+    np.testing.assert_array_equal(fast.columns, slow.columns)
+    np.testing.assert_array_equal(fast.errors, slow.errors)
+    np.testing.assert_array_equal(fast.fewest, slow.fewest)

@@ -1,0 +1,549 @@
+"""Boosting: SAMME to the letter, weights that are always weights, and reasons to end."""
+
+import itertools
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.ensembles import assert_same_tree, binary, noisy
+from support.messy import cases, queries
+from support.problems import label
+
+from topktree import TopKBoostingClassifier, TopKTreeClassifier, datasets
+from topktree._search import engine
+from topktree.ensemble import rounds
+from topktree.ensemble.growing import grow
+from topktree.ensemble.rounds import (
+    DIGITS,
+    MANY,
+    RANGE_BITS,
+    Weights,
+    error_rate,
+    few_digits,
+    is_useless,
+    search_weights,
+    shares_of,
+    vote_of,
+)
+from topktree.ensemble.validation import Validation, hold_out
+
+few = settings(max_examples=20, deadline=None)
+many = settings(max_examples=100, deadline=None)
+
+
+@parametrize_with_checks(
+    [
+        TopKBoostingClassifier(n_estimators=3),
+        TopKBoostingClassifier(n_estimators=3, k=2, max_depth=1, learning_rate=0.5, class_weight="balanced", n_jobs=2),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@few
+@given(cases())
+def test_the_first_tree_is_the_single_tree(case):
+    boosting = TopKBoostingClassifier(2, **case.parameters).fit(case.X, case.y, case.sample_weight)
+    assert_same_tree(boosting[0], case.fit())
+
+
+# The arithmetic.
+
+
+@many
+@given(st.data())
+def test_weights_stay_weights(data):
+    """Whatever the votes are, after any number of rounds."""
+    n = data.draw(st.integers(1, 20))
+    initial = data.draw(st.lists(st.floats(1e-300, 1e300), min_size=n, max_size=n))
+    weights = Weights(np.array(initial))
+    for _ in range(data.draw(st.integers(0, 30))):
+        wrong = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+        vote = data.draw(st.floats(1e-12, 1e6))
+        weights.raise_where(wrong, vote)
+        values = weights.values()
+        assert np.isfinite(values).all()
+        assert (values > 0).all()
+        assert values.sum() == pytest.approx(1)
+        digits = few_digits(values)
+        assert (digits >= 1).all()
+        assert (digits == np.rint(digits)).all()
+        assert 0 <= error_rate(values, wrong) <= 1 + 1e-12
+
+
+@many
+@given(st.lists(st.floats(2.0**-18, 1), min_size=1, max_size=20))
+def test_few_digits_are_close(values):
+    weights = np.array(values)
+    digits = few_digits(weights)
+    assert np.all(np.abs(digits / digits.max() / (weights / weights.max()) - 1) < 0.15)
+    for number in digits.astype(int).tolist():
+        assert len(f"{number:b}".rstrip("0")) <= DIGITS
+
+
+def test_light_rows_are_not_lost():
+    digits = few_digits(np.array([1.0, 2.0**-30, 2.0**-200]))
+    assert digits[1] == digits[2] == 2 ** (DIGITS - 1)
+    assert digits[0] / digits[1] == 2.0 ** (RANGE_BITS + 1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_votes_are_those_of_samme(n_classes):
+    chance = 1 - 1 / n_classes
+    assert vote_of(chance, n_classes, 1.0) == pytest.approx(0, abs=1e-12)
+    assert vote_of(0.1, n_classes, 0.5) == pytest.approx(0.5 * (math.log(9) + math.log(n_classes - 1)))
+    assert vote_of(chance - 1e-9, n_classes, 1.0) > 0
+
+
+def boost_by_hand(X, y, classes, sample_weight, n_rounds, **parameters):
+    """SAMME as the paper has it, on trees fitted one by one; weights rounded as the engine's are, after the first."""
+    weight = sample_weight / sample_weight.sum()
+    trees, votes = [], []
+    for i in range(n_rounds):
+        search = sample_weight if i == 0 else sample_weight * few_digits(weight / sample_weight)
+        tree = TopKTreeClassifier(**parameters).fit(X, y, search)
+        wrong = tree.predict(X) != y
+        error = weight[wrong].sum() / weight.sum()
+        if error == 0 or error >= 1 - 1 / len(classes):
+            break
+        vote = math.log((1 - error) / error) + math.log(len(classes) - 1)
+        weight = weight * np.exp(vote * wrong)
+        weight /= weight.sum()
+        trees.append(tree)
+        votes.append(vote)
+    return trees, np.array(votes)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_boosting_by_hand(n_classes, weighted):
+    X, y = binary(n_classes=n_classes)
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
+    parameters = {"k": 3, "max_depth": 2}
+    boosting = TopKBoostingClassifier(8, **parameters).fit(X, y, weight if weighted else None)
+    trees, votes = boost_by_hand(X, y, np.unique(y), weight, 8, **parameters)
+    assert len(trees) == len(boosting)
+    np.testing.assert_allclose(boosting.estimator_weights_, votes, rtol=1e-9)
+    for tree, expected in zip(boosting, trees, strict=True):
+        assert_same_tree(tree, expected, but=("value", "weighted_n_node_samples", "impurity"))
+        np.testing.assert_allclose(tree.tree_.shares(), expected.tree_.shares())
+        assert tree.train_errors_ == expected.train_errors_
+        assert tree.tree_.value[0].sum() == pytest.approx(weight.sum())
+    decision = sum(
+        vote * np.where(tree.predict(X)[:, None] == boosting.classes_, 1, -1 / (n_classes - 1))
+        for tree, vote in zip(trees, votes, strict=True)
+    )
+    np.testing.assert_array_equal(boosting.predict(X), boosting.classes_[np.argmax(decision, axis=1)])
+
+
+@few
+@given(st.data())
+def test_weights_are_repetitions(data):
+    """Tree for tree, whatever class weights and penalties there are."""
+    X, y = binary(n_classes=data.draw(st.sampled_from([2, 3])))
+    most = data.draw(st.sampled_from([1, 2, 5, MANY - 1]))
+    weight = np.random.default_rng(data.draw(st.integers(0, 99))).integers(1, most + 1, len(y))
+    parameters = {
+        "k": data.draw(st.integers(1, 3)),
+        "max_depth": data.draw(st.integers(1, 3)),
+        "learning_rate": data.draw(st.sampled_from([0.1, 0.5, 1.0])),
+        "class_weight": data.draw(st.sampled_from([None, "balanced", {0: 1.0, 1: 0.3, 2: 2.5}])),
+        "leaf_penalty": data.draw(st.sampled_from([0.0, "tie", 0.01])),
+    }
+    if isinstance(parameters["class_weight"], dict):
+        parameters["class_weight"] = {c: parameters["class_weight"][c] for c in range(y.max() + 1)}
+    boosting = TopKBoostingClassifier(4, **parameters)
+    weighted = boosting.fit(X, y, weight).estimators_
+    votes, stopped = boosting.estimator_weights_, boosting.stopped_
+    boosting.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert len(boosting) == len(weighted)
+    assert boosting.stopped_ == stopped
+    np.testing.assert_allclose(boosting.estimator_weights_, votes)
+    for tree, repeated in zip(weighted, boosting, strict=True):
+        np.testing.assert_array_equal(tree.predict(X), repeated.predict(X))
+        np.testing.assert_allclose(tree.tree_.value, repeated.tree_.value)
+        np.testing.assert_array_equal(tree.tree_.feature, repeated.tree_.feature)
+
+
+@pytest.mark.parametrize("weight", [1.5, float(MANY)])
+def test_other_weights_have_few_digits(weight):
+    values, sample_weight = np.array([0.4, 0.35, 0.25]), np.array([weight, 1.0, 3.0])
+    np.testing.assert_array_equal(search_weights(values, sample_weight), few_digits(values))
+    assert (
+        search_weights(values, np.array([2.0, 1.0, 3.0])).tolist()
+        == (np.array([2.0, 1.0, 3.0]) * few_digits(np.array([0.2, 0.35, 0.25 / 3]))).tolist()
+    )
+
+
+def test_scikit_learn_finds_the_same_votes_with_the_same_trees(monkeypatch):
+    """AdaBoost around our tree, with the weights as they are."""
+    monkeypatch.setattr("topktree.ensemble.rounds.few_digits", lambda weights: weights)
+    X, y = binary(n_classes=3)
+    boosting = TopKBoostingClassifier(6, k=2, max_depth=2).fit(X, y)
+    theirs = AdaBoostClassifier(TopKTreeClassifier(k=2, max_depth=2), n_estimators=6).fit(X, y)
+    np.testing.assert_allclose(boosting.estimator_weights_, theirs.estimator_weights_)
+    np.testing.assert_allclose(boosting.estimator_errors_, theirs.estimator_errors_)
+    np.testing.assert_allclose(boosting.predict_proba(X), theirs.predict_proba(X))
+
+
+def test_weights_of_every_search_are_positive(monkeypatch):
+    seen = []
+    solve = engine.solve
+
+    def watch(rows, n_columns, classes, objective, *more):
+        seen.append(objective.row_weight)
+        return solve(rows, n_columns, classes, objective, *more)
+
+    monkeypatch.setattr(engine, "solve", watch)
+    X, y = noisy(seed=4)
+    boosting = TopKBoostingClassifier(60, learning_rate=5.0, k=1, max_depth=2).fit(X, y)
+    assert len(boosting) > 3
+    assert all(weights is None or weights.min() >= 1 for weights in seen)
+    assert np.isfinite(boosting.estimator_weights_).all()
+    assert np.isfinite(boosting.predict_proba(X)).all()
+
+
+def test_class_weights_are_there_from_the_beginning():
+    X, y = binary()
+    weight = {0: 1.0, 1: 2.5}
+    by_class = TopKBoostingClassifier(4, k=2, max_depth=2, class_weight=weight).fit(X, y)
+    by_row = TopKBoostingClassifier(4, k=2, max_depth=2).fit(X, y, np.where(y == 1, 2.5, 1.0))
+    np.testing.assert_allclose(by_class.estimator_weights_, by_row.estimator_weights_)
+    np.testing.assert_array_equal(by_class.predict(X), by_row.predict(X))
+
+
+def test_balanced_is_a_dict_of_inverse_shares():
+    X, y = binary(n_classes=3)
+    counts = np.bincount(y)
+    by_class = {c: len(y) / (3 * count) for c, count in enumerate(counts.tolist())}
+    balanced, by_dict = (
+        TopKBoostingClassifier(4, k=2, max_depth=2, class_weight=weight).fit(X, y) for weight in ("balanced", by_class)
+    )
+    np.testing.assert_allclose(balanced.estimator_weights_, by_dict.estimator_weights_)
+    for tree in balanced:
+        np.testing.assert_allclose(tree.tree_.value[0].sum(), len(y))
+        assert type(tree.cost_) is float
+    np.testing.assert_allclose(balanced[0].tree_.value[0], len(y) / 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_chance(n_classes):
+    chance = 1 - 1 / n_classes
+    assert is_useless(chance, n_classes)
+    assert is_useless(chance - 1e-12, n_classes)
+    assert not is_useless(chance - 1e-4, n_classes)
+    assert math.isfinite(vote_of(1e-310, n_classes, 1.0))
+
+
+def test_the_lightest_rows_have_their_share():
+    values = Weights(np.exp([0.0, -100.0])).values()
+    assert error_rate(values, np.array([False, True])) == pytest.approx(math.exp(-100))
+
+
+# When it ends.
+
+
+def test_ends_with_a_perfect_tree():
+    X, y = noisy()
+    y = (X[:, 0] > 0).astype(int)
+    boosting = TopKBoostingClassifier(10, max_depth=1, max_thresholds=None).fit(X, y)
+    assert (len(boosting), boosting.stopped_) == (1, "perfect_tree")
+    assert boosting.estimator_weights_.tolist() == [1.0]
+    assert boosting.estimator_errors_.tolist() == [0.0]
+    assert boosting.score(X, y) == 1
+
+
+def test_ends_with_a_useless_tree():
+    """After the first tree, which is right about three of four equal rows, no tree is better than chance."""
+    X = np.repeat([[0, 0], [0, 1]], 4, axis=0)
+    y = np.array([0, 0, 0, 1, 1, 1, 1, 0])
+    boosting = TopKBoostingClassifier(10, max_depth=1).fit(X, y)
+    assert (len(boosting), boosting.stopped_) == (1, "useless_tree")
+    assert boosting.score(X, y) == 0.75
+
+
+def test_a_first_tree_that_is_useless_stays():
+    X = np.repeat([[0, 0], [0, 1]], 2, axis=0)
+    y = np.array([0, 1, 0, 1])
+    boosting = TopKBoostingClassifier(10, max_depth=1).fit(X, y)
+    assert (len(boosting), boosting.stopped_) == (1, "useless_tree")
+    assert boosting.predict(X).tolist() == [0] * 4
+    assert np.isfinite(boosting.predict_proba(X)).all()
+
+
+def test_early_stopping():
+    X, y = noisy(600, seed=2)
+    boosting = TopKBoostingClassifier(40, max_depth=3, n_iter_no_change=3, validation_fraction=0.3, random_state=0)
+    boosting.fit(X, y)
+    scores = boosting.validation_scores_
+    assert boosting.stopped_ == "early_stopping"
+    best = len(boosting) - 1
+    assert len(scores) == best + 4
+    assert scores[best] == scores.max()
+    assert (scores[:best] < scores[best]).all()
+    again = TopKBoostingClassifier(**boosting.get_params()).fit(X, y)
+    np.testing.assert_array_equal(again.validation_scores_, scores)
+    boosting.set_params(n_iter_no_change=None).fit(X, y)
+    assert not hasattr(boosting, "validation_scores_")
+    assert len(boosting) == 40
+
+
+def test_early_stopping_keeps_its_rows_back():
+    """The validation rows are not among those of the trees."""
+    X, y = noisy(200)
+    boosting = TopKBoostingClassifier(3, n_iter_no_change=5, validation_fraction=0.25, random_state=0).fit(X, y)
+    assert boosting[0].tree_.n_node_samples[0] == 150
+
+
+def test_validation_by_hand():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    tree = TopKTreeClassifier(max_depth=1).fit(X, y)
+    wanted = np.array([0, 1, 1, 1], dtype=np.int32)
+    for weights, score in ((None, 0.75), (np.array([1.0, 3.0, 0.0, 1.0]), 0.4)):
+        validation = Validation(X, wanted, weights, np.zeros((4, 2)), patience=2, tol=0.0)
+        assert not validation.is_enough(tree, 1.0)
+        assert not validation.is_enough(tree, 1.0)
+        assert validation.is_enough(tree, 1.0)
+        assert validation.scores == [score] * 3
+        assert validation.n_best() == 1
+
+
+@pytest.mark.parametrize(("tol", "n_best"), [(0.0, 5), (0.07, 3), (0.5, 1)])
+def test_what_counts_as_better(tol, n_best):
+    scores = [0.5, 0.5, 0.6, 0.65, 0.66, 0.66]
+    validation = Validation(np.zeros((0, 1)), np.zeros(0, np.int32), None, np.zeros((0, 2)), 1, tol, scores)
+    assert validation.n_best() == n_best
+
+
+def test_validation_has_all_classes_and_weights():
+    X, y = noisy(200)
+    y = np.where(np.arange(200) < 20, 2, y)
+    weights = np.arange(200) + 1.0
+    boosting = TopKBoostingClassifier(n_iter_no_change=1, random_state=0)
+    data, validation = hold_out(boosting, X, y, weights, 0.1)
+    assert np.bincount(validation.y)[2] == 2
+    assert np.bincount(data.training.y)[2] == 18
+    assert set(validation.weights) | set(data.training.sample_weight) == set(weights)
+    assert len(validation.weights) == 20
+
+
+def test_a_perfect_tree_is_validated_too():
+    X, y = noisy(300)
+    y = (X[:, 0] > 0).astype(int)
+    boosting = TopKBoostingClassifier(max_thresholds=None, n_iter_no_change=2, random_state=0).fit(X, y)
+    assert (len(boosting), boosting.stopped_) == (1, "perfect_tree")
+    assert len(boosting.validation_scores_) == 1
+
+
+def test_a_tree_that_was_cut_short_makes_the_whole_late(monkeypatch):
+    def cut_short(*args):
+        grown = grow(*args)
+        grown.tree.status_ = "time_limit"
+        return grown
+
+    monkeypatch.setattr("topktree.ensemble.boosting.grow", cut_short)
+    X, y = noisy()
+    boosting = TopKBoostingClassifier(2).fit(X, y)
+    assert (boosting.status_, boosting.stopped_) == ("time_limit", "n_estimators")
+
+
+def test_validation_of_few_rows():
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 0, 0, 1])
+    boosting = TopKBoostingClassifier(3, n_iter_no_change=1, validation_fraction=0.34, random_state=1)
+    with pytest.raises(ValueError, match="validation_fraction must leave rows"):
+        boosting.set_params(validation_fraction=0.999).fit(X, y)
+
+
+@pytest.mark.parametrize("change", ["sparse", "3d", "empty", "fewer rows", "more rows"])
+def test_validation_says_what_is_wrong_with_the_table(change):
+    X, y = noisy()
+    changes = {
+        "sparse": lambda: csr_matrix(X),
+        "3d": lambda: X[None],
+        "empty": lambda: X[:0],
+        "fewer rows": lambda: X[:-1],
+        "more rows": lambda: np.vstack([X, X]),
+    }
+    odd, labels = changes[change](), y[:0] if change == "empty" else y
+    with pytest.raises((TypeError, ValueError)) as without:
+        TopKBoostingClassifier(2).fit(odd, labels)
+    with pytest.raises(type(without.value)) as validated:
+        TopKBoostingClassifier(2, n_iter_no_change=1).fit(odd, labels)
+    assert str(validated.value) == str(without.value)
+
+
+@pytest.mark.parametrize("learning_rate", [5e-324, 1e-300, 1e-12, 1e6, 1e300, 1.7e308])
+def test_extreme_learning_rates(learning_rate):
+    X, y = noisy(n_classes=3)
+    boosting = TopKBoostingClassifier(8, max_depth=2, learning_rate=learning_rate).fit(X, y)
+    assert np.isfinite(boosting.estimator_weights_).all()
+    assert np.isfinite(boosting.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("weight", "class_weight"),
+    [(5e-324, None), (1e-300, None), (1e300, None), (1e-300, {0: 1e-300, 1: 1}), (1e300, {0: 1e-300, 1: 1})],
+)
+def test_extreme_weights(weight, class_weight):
+    X, y = noisy()
+    boosting = TopKBoostingClassifier(3, class_weight=class_weight).fit(X, y, np.full(len(y), weight))
+    usual = TopKBoostingClassifier(3, class_weight=class_weight).fit(X, y)
+    np.testing.assert_array_equal(boosting[0].predict(X), usual[0].predict(X))
+    assert all(np.isfinite(tree.predict_proba(X)).all() for tree in boosting)
+
+
+# Stages.
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_stages_are_smaller_ensembles(n_classes):
+    X, y = noisy(n_classes=n_classes)
+    boosting = TopKBoostingClassifier(4, k=2, max_depth=2).fit(X, y)
+    stages = zip(
+        boosting.staged_predict(X),
+        boosting.staged_predict_proba(X),
+        boosting.staged_decision_function(X),
+        boosting.staged_score(X, y),
+        strict=True,
+    )
+    for n, (predicted, shares, decision, score) in enumerate(stages, start=1):
+        smaller = TopKBoostingClassifier(n, k=2, max_depth=2).fit(X, y)
+        np.testing.assert_array_equal(smaller.predict(X), predicted)
+        np.testing.assert_array_equal(smaller.predict_proba(X), shares)
+        np.testing.assert_array_equal(smaller.decision_function(X), decision)
+        assert smaller.score(X, y) == score
+        assert decision.shape == ((len(X),) if n_classes == 2 else (len(X), 3))
+    assert n == 4
+
+
+@few
+@given(cases())
+def test_tables_of_any_kind(case):
+    boosting = TopKBoostingClassifier(4, **case.parameters | {"max_depth": 2, "k": 2})
+    boosting.fit(case.X, case.y, case.sample_weight)
+    X = queries(boosting[0], case)
+    shares = boosting.predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert np.isfinite(shares).all()
+    model = boosting.to_sklearn()
+    X = case.X
+    np.testing.assert_array_equal(model.predict(X), boosting.predict(X))
+    np.testing.assert_array_equal(model.predict_proba(X), boosting.predict_proba(X))
+    np.testing.assert_array_equal(model.decision_function(X), boosting.decision_function(X))
+
+
+def test_shares_of_extreme_decisions_are_shares():
+    shares = shares_of(np.array([[1e4, -1e4], [-1e4, 1e4], [0.0, 0.0]]))
+    np.testing.assert_array_equal(shares, [[1, 0], [0, 1], [0.5, 0.5]])
+
+
+def test_scikit_learns_depth_is_that_of_the_deepest_tree():
+    X, y = noisy(n_classes=3)
+    boosting = TopKBoostingClassifier(6, max_depth=4, leaf_penalty=0.02).fit(X, y)
+    depths = [tree.get_depth() for tree in boosting]
+    assert len(set(depths)) > 1
+    assert boosting.to_sklearn().estimator.max_depth == max(depths)
+
+
+def test_nothing_depends_on_threads():
+    X, y = noisy(500, 12)
+    one, two = (TopKBoostingClassifier(4, k=6, max_depth=4, n_jobs=n).fit(X, y) for n in (1, 2))
+    for tree, other in zip(one, two, strict=True):
+        assert_same_tree(tree, other)
+
+
+# scikit-learn's own ensembles of our trees.
+
+
+def test_bagging_of_trees():
+    X, y = noisy()
+    bagging = BaggingClassifier(TopKTreeClassifier(k=2, max_depth=3), n_estimators=4, max_features=0.5, random_state=0)
+    bagging.fit(X, y, sample_weight=np.random.default_rng(0).random(len(y)))
+    assert all(isinstance(tree, TopKTreeClassifier) for tree in bagging.estimators_)
+    assert bagging.score(X, y) > 0.6
+    same = BaggingClassifier(TopKTreeClassifier(k=2, max_depth=3), n_estimators=4, n_jobs=2, random_state=0).fit(X, y)
+    one = BaggingClassifier(TopKTreeClassifier(k=2, max_depth=3), n_estimators=4, n_jobs=1, random_state=0).fit(X, y)
+    np.testing.assert_allclose(same.predict_proba(X), one.predict_proba(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_adaboost_of_trees(n_classes):
+    X, y = noisy(n_classes=n_classes)
+    boosting = AdaBoostClassifier(TopKTreeClassifier(k=2, max_depth=2), n_estimators=5).fit(X, y)
+    assert len(boosting.estimators_) == 5
+    assert boosting.score(X, y) > boosting.estimators_[0].score(X, y) - 0.05
+    assert [shares.shape for shares in itertools.islice(boosting.staged_predict_proba(X), 2)] == [(300, n_classes)] * 2
+
+
+# Mistakes, limits.
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators must be an int >= 1, got 0"),
+        ({"learning_rate": 0}, "learning_rate must be a number > 0, got 0"),
+        ({"learning_rate": math.nan}, "learning_rate must be"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change must be an int >= 1 or None, got 0"),
+        ({"validation_fraction": 1.0}, r"validation_fraction must be a number in \(0, 1\), got 1.0"),
+        ({"tol": -1}, "tol must be a number >= 0, got -1"),
+        ({"random_state": -1}, "random_state must be"),
+        ({"max_depth": -1}, "max_depth must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"time_limit": math.inf}, "time_limit must be"),
+    ],
+    ids=label,
+)
+def test_parameters_that_cannot_be(parameters, message):
+    X, y = noisy()
+    with pytest.raises(ValueError, match=message):
+        TopKBoostingClassifier(**parameters).fit(X, y)
+
+
+def test_an_error_leaves_the_earlier_fit(monkeypatch):
+    X, y = noisy()
+    boosting = TopKBoostingClassifier(2).fit(X, y)
+    before = vars(boosting).copy()
+
+    def fail(*args):
+        raise MemoryError
+
+    monkeypatch.setattr(rounds.Weights, "raise_where", fail)
+    with pytest.raises(MemoryError):
+        boosting.fit(X[:100], y[:100])
+    assert vars(boosting) == before
+
+
+def test_progress(capsys):
+    X, y = noisy()
+    TopKBoostingClassifier(3, verbose=1).fit(X, y)
+    assert "3 of 3 trees, weighted error 0." in capsys.readouterr().err
+
+
+@pytest.mark.serial
+def test_time_limit_ends_it():
+    X, y = datasets.load_tic_tac_toe(return_X_y=True)
+    boosting = TopKBoostingClassifier(1000, k=8, max_depth=4, time_limit=0.5)
+    start = time.monotonic()
+    boosting.fit(X, y)
+    assert time.monotonic() - start < 5
+    assert boosting.status_ == boosting.stopped_ == "time_limit"
+    assert 1 <= len(boosting) < 1000
+
+
+@pytest.mark.serial
+def test_ctrl_c(ctrl_c):
+    X, y = noisy(2000, 30)
+    boosting = TopKBoostingClassifier(3, k="all", max_depth=8)
+    sent = ctrl_c()
+    with pytest.raises(KeyboardInterrupt):
+        boosting.fit(X, y)
+    assert time.perf_counter() - sent[0] < 5
+    assert not hasattr(boosting, "estimators_")
