@@ -132,7 +132,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         if self.strategy == "guess" and y is None:
             raise ValueError('This Binarizer with strategy="guess" requires y to be passed, but the target y is None')
-        labels = None if y is None or self._can_do_without(y) else read_labels(self, y)
+        labels = None if y is None or self._can_do_without(y) else read_labels(y)
         table = read_table(self, X, reset=True)
         classes = None if labels is None else number_labels(labels, table.n_rows)
         weights = read_weights(sample_weight, table.n_rows)
