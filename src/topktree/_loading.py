@@ -52,7 +52,8 @@ def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoos
 def _load_forest(saved: SavedEnsemble) -> TopKForestClassifier:
     forest = _with_parameters(TopKForestClassifier, saved.parameters, check_forest)
     _set_trees(forest, saved)
-    forest.seed_ = saved.seed
+    # Older versions put trees of other origin into forests: their samples are not known.
+    forest.seed_ = saved.seed if saved.n_foreign == 0 else None
     if saved.oob_score is not None:
         forest.oob_score_ = saved.oob_score
     return forest

@@ -127,7 +127,7 @@ memory_limit, min_weight_fraction_leaf
     """
 
     seed_: int | None
-    _sampled: tuple[int, int] | None = None  # hash and number of the rows that trees were drawn from; None: not known
+    _sampled: tuple[int, int] | tuple[()] | None = ()  # hash and number of the sampled rows; None: all rows; (): unknown
 
     def __init__(
         self,
@@ -302,7 +302,7 @@ memory_limit, min_weight_fraction_leaf
         """Return the sampler of all trees; a warm start goes on with the seed of the trees that are there."""
         rows = row_sampler(data, self.max_samples) if self.bootstrap else None
         sampled = None if rows is None else (rows.rows_hash, rows.n_draws)
-        if kept and self.oob_score and (self.seed_ is None or self._sampled not in (None, sampled)):
+        if kept and self.oob_score and (self.seed_ is None or self._sampled not in ((), sampled)):
             raise ValueError("oob_score with warm_start needs the rows that the trees were drawn from, got others")
         self._sampled = sampled
         if not kept or self.seed_ is None:
