@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.binarizer import Columns, by_feature, hash_columns, pack
-from .._data.row_hashes import hash_rows
+from .._data.packing import hash_rows
 from .._data.table import Feature, encode
 from .._search import engine
 from .._search.engine import PackedRows

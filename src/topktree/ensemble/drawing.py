@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.row_hashes import hash_rows
+from .._data.packing import hash_rows
 from .._runtime import checks
 from .._search.objective import FloatArray, IntArray, integer_weights
 from .growing import SharedData, View
