@@ -1,8 +1,8 @@
 """Boolean columns: the literal that each stands for (`age <= 40.5`, `colour = red`, `income is missing`) and its bits.
 
-In: features and their encoded values, float64 (n_features, n_rows). Out: `Columns`, their texts, and packed rows for the
-engine. A missing value makes every test false except `is missing`. The one idea: the columns of a feature are adjacent
-and ascending, so that a row's bits follow from one binary search per feature and no byte matrix is ever held.
+In: features and their encoded values, float64 (n_features, n_rows). Out: `Columns`, their texts, and packed rows. A
+missing value makes every test false except `is missing`. The one idea: the columns of a feature are adjacent and
+ascending, so that a row's bits follow from one binary search per feature and no byte matrix is ever held.
 """
 
 from __future__ import annotations

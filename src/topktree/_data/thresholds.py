@@ -1,9 +1,8 @@
 """Thresholds of one numeric feature: where its values are cut.
 
-In: the feature's values (float64, NaN for missing), the weights and classes of the rows. Out: ascending thresholds, each
-between two neighbouring distinct values, for tests `value <= threshold`. The one idea: rounding a value to float32 never
-moves it across a threshold, so that software which compares float32 (scikit-learn's trees) decides every float64 as we
-do.
+In: the feature's values (float64, NaN for missing), the weights and classes of the rows. Out: ascending thresholds,
+each between two neighbouring distinct values, for tests `value <= threshold`. The one idea: rounding a value to float32
+never moves it across a threshold, so that scikit-learn's trees, which compare float32, decide every float64 as we do.
 """
 
 from __future__ import annotations
