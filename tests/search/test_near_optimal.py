@@ -33,6 +33,7 @@ from support.problems import (
 import topktree
 from topktree import TopKTreeClassifier, TopKTreeClassifierCV, _classifier, datasets
 from topktree._data import training
+from topktree._data.packing import pack_booleans
 from topktree._search import engine, reference
 from topktree._search.near_optimal import NearOptimalTrees
 from topktree._tree.tree import Tree
@@ -52,7 +53,7 @@ MOST_TREES = 20_000
 
 def near_optimal(problem: Problem, wishes: engine.NearOptimalWishes, packed: bool = True, **options):
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    rows = engine.pack_booleans(rows) if packed else rows
+    rows = pack_booleans(rows) if packed else rows
     search = engine.SearchOptions(**{"threads_after": 0.0} | options)
     return engine.near_optimal(rows, problem.columns.shape[1], problem.classes, problem.objective, wishes, search)
 

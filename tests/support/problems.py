@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from topktree._data.packing import pack_booleans
 from topktree._search import engine, reference
 from topktree._search.objective import Objective, make_objective
 
@@ -63,7 +64,7 @@ def solve(
 ) -> engine.Solution:
     rows = np.ascontiguousarray(columns).view(np.uint8)
     if packed:
-        rows = engine.pack_booleans(rows)
+        rows = pack_booleans(rows)
     options = {"threads_after": 0.0} | options  # or most searches would end before there are threads
     return engine.solve(rows, columns.shape[1], classes, objective, engine.SearchOptions(**options))
 

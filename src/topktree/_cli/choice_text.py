@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .._runtime.limits import TIME_LIMIT
 from .._selection.classifier_cv import TopKTreeClassifierCV
-from .._selection.grid import TIME_LIMIT
 from .._selection.rule import ONE_SE, best_of
 from .columns import Labelled
 from .common import ANY_WIDTH, make_console

@@ -24,7 +24,7 @@ from .._tree.to_sklearn import TreeEncoder, to_sklearn_trees
 def to_random_forest(
     trees: Sequence[TopKTreeClassifier], features: tuple[Feature, ...], names: NDArray[np.object_] | None
 ) -> RandomForestClassifier | Pipeline:
-    """Means of the trees' shares, added in the same order as ours."""
+    """Return a forest that adds the trees' shares in the same order as ours."""
     encoder, members = _members(trees, features, names, pass_nan=True)
     forest = RandomForestClassifier(len(members), criterion=members[0].criterion, max_depth=_depth(members))
     forest.n_outputs_ = 1
@@ -38,7 +38,7 @@ def to_adaboost(
     votes: FloatArray,
     errors: FloatArray,
 ) -> AdaBoostClassifier | Pipeline:
-    """The same votes. It takes no missing values, so that an encoder decides where they go."""
+    """Return boosting with the same votes. It takes no missing values, so an encoder decides where they go."""
     encoder, members = _members(trees, features, names, pass_nan=False)
     boosting = AdaBoostClassifier(DecisionTreeClassifier(max_depth=_depth(members)), n_estimators=len(members))
     boosting.estimator_weights_ = votes.copy()
@@ -71,7 +71,7 @@ def _finish(
     members: list[DecisionTreeClassifier],
     names: NDArray[np.object_] | None,
 ) -> Any:
-    """What scikit-learn's `fit` would have set; the pipeline if there is an encoder."""
+    """Set what scikit-learn's `fit` would have set, and return the pipeline if there is an encoder."""
     first = members[0]
     ensemble.estimator_ = first
     ensemble.estimators_ = members
