@@ -17,11 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from ._data.arrays import FloatArray, IntArray
+from ._data.features import Feature, encode
 from ._data.labels import read_labels, read_weights
-from ._data.table import Feature, encode, read_table
+from ._data.table import read_table
 from ._runtime.files import PathLike
 from ._search.fitter import FoundTree
-from ._search.objective import FloatArray, IntArray, ScoreFunction
+from ._search.objective import ScoreFunction
 from ._tree import export
 from ._tree.tree import Tree
 

@@ -75,7 +75,7 @@ class Counter:
         return add_counts([count_shards([shard], question) for shard in self.shards])
 
 
-def make_search(problem: Problem, counter: Counter, limits: Limits | None = None) -> CountedSearch:
+def make_search(problem: Problem, counter: Counter, limits: ByteLimits | None = None) -> CountedSearch:
     weight, n_classes = problem.objective.row_weight, problem.objective.n_classes
     totals = Totals(
         np.bincount(problem.classes, weight, n_classes).astype(np.int64),

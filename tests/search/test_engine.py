@@ -35,6 +35,7 @@ from support.problems import (
     user_criterion,
 )
 
+from topktree._data.packing import pack_booleans
 from topktree._search import engine
 
 many = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
@@ -658,7 +659,7 @@ def engine_arguments(**changes: Any) -> dict[str, Any]:
     problem = make_problem(columns, np.array([0, 1, 1]), k=(1,))
     objective, options = problem.objective, engine.SearchOptions()
     arguments = {
-        "rows": engine.pack_booleans(columns.view(np.uint8)),
+        "rows": pack_booleans(columns.view(np.uint8)),
         "n_columns": 2,
         "classes": problem.classes,
         "objective": replace(objective, **{name: v for name, v in changes.items() if hasattr(objective, name)}),

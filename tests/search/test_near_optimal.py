@@ -27,6 +27,7 @@ from support.problems import (
 import topktree
 from topktree import TopKTreeClassifier, datasets
 from topktree._data import training
+from topktree._data.packing import pack_booleans
 from topktree._search import engine
 from topktree._search.near_optimal import NearOptimalTrees
 from topktree._search.spec import read_spec
@@ -47,7 +48,7 @@ MOST_TREES = 20_000
 
 def near_optimal(problem: Problem, asked: engine.NearOptimalOptions, packed: bool = True, **options):
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    rows = engine.pack_booleans(rows) if packed else rows
+    rows = pack_booleans(rows) if packed else rows
     search = engine.SearchOptions(**{"threads_after": 0.0} | options)
     return engine.near_optimal(rows, problem.columns.shape[1], problem.classes, problem.objective, asked, search)
 

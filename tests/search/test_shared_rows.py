@@ -21,6 +21,7 @@ from support.problems import (
     switches,
 )
 
+from topktree._data.packing import pack_booleans
 from topktree._search import engine
 from topktree._search.objective import FeatureDraw
 
@@ -30,7 +31,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def packed(columns: np.ndarray) -> np.ndarray:
-    rows = engine.pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
+    rows = pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
     assert rows is not None
     return rows
 

@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from support import oracle
 
+from topktree._data.packing import pack_booleans
 from topktree._search import engine
 from topktree._search.objective import Objective, make_objective
 
@@ -64,7 +65,7 @@ def solve(
 ) -> engine.Solution:
     rows = np.ascontiguousarray(columns).view(np.uint8)
     if packed:
-        rows = engine.pack_booleans(rows)
+        rows = pack_booleans(rows)
     options = {"threads_after": 0.0} | options  # or most searches would end before there are threads
     return engine.solve(rows, columns.shape[1], classes, objective, engine.SearchOptions(**options))
 

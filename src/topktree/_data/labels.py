@@ -13,8 +13,8 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from .._search.objective import PART, FloatArray, IntArray
-from .table import is_missing
+from .arrays import PART, FloatArray, IntArray
+from .encoding import is_missing
 
 
 def read_labels(y: Any) -> NDArray[Any]:

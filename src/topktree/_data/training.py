@@ -18,12 +18,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
 from .._runtime.limits import Interruptible, Stop
-from .._search import engine
-from .._search.objective import FloatArray, threshold_weights
-from .binarizer import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .arrays import FloatArray, Rows
+from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .features import Feature, encode, learn_features, warn_about_identifiers
 from .labels import number_labels, read_labels, read_weights
-from .table import Feature, Table, encode, learn_features, read_table, warn_of_names
+from .packing import packed
+from .table import Table, read_table
 from .thresholds import Target, quantile_thresholds
+from .weights import threshold_weights
 
 # Rows as a tree reads them, (n, n_features), and their classes.
 EncodedRows = tuple[NDArray[Any], NDArray[np.int32]]
@@ -36,7 +38,7 @@ class TrainingData:
     Only rows with weight are among them: the arrays have an entry for each of these. Nobody writes to them.
     """
 
-    rows: engine.Rows  # the bits, (n_rows, n_columns), packed or a byte each
+    rows: Rows  # the bits, (n_rows, n_columns), packed or a byte each
     columns: Columns  # what they mean
     y: NDArray[np.int32]
     sample_weight: FloatArray | None
@@ -50,7 +52,7 @@ class TrainingData:
 
     def without_table(self) -> TrainingData:
         """Return the data with packed rows, which belong to nobody else, and no table: it can be sent and shared."""
-        return replace(self, rows=engine.packed(self.rows), table=None)
+        return replace(self, rows=packed(self.rows), table=None)
 
     def for_all_rows(self, values: FloatArray) -> FloatArray:
         """Return values of these rows among those of all rows, with NaN for rows without weight."""
@@ -167,7 +169,7 @@ def _make_ready(
         weights = None if weights is None else weights[has_weight]
     features = learn_features(table, estimator.categorical_features, getattr(estimator, "feature_names_in_", None))
     if is_whole:
-        warn_of_names(features, table.n_rows)
+        warn_about_identifiers(features, table.n_rows)
     kept = replace(target, y=y, sample_weight=weights)
     rows, columns = _binarize(table, features, kept, estimator.max_thresholds, work.check)
     left_out = None if without_weight is None else _encode_if_possible(*without_weight, features)
@@ -200,7 +202,7 @@ def _binarize(
     target: _Target,
     max_thresholds: int | None,
     check: Callable[[], None],
-) -> tuple[engine.Rows, Columns]:
+) -> tuple[Rows, Columns]:
     """Return the bits and their columns. A table of nothing but 0 and 1 stays as it is. `check` may end it early."""
     encoded = encode(table, features)
     if (binary := pack_binary(encoded, features)) is not None:

@@ -14,32 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._data.arrays import FloatArray, IntArray, Rows
 from .._runtime.limits import Progress
-from .objective import FloatArray, IntArray, Objective, ScoreFunction
+from .objective import Objective, ScoreFunction
 
 if TYPE_CHECKING:
     from .._core import SearchArguments, Statistics
 
-PackedRows = NDArray[np.uint64]
-Rows = PackedRows | NDArray[np.uint8]
-
 DEFAULT_CACHE_BYTES = 2**30
 
 kernels = _core.kernels
-pack_booleans = _core.pack_booleans
-pack_features = _core.pack_features
-hash_columns = _core.hash_columns
 make_shard = _core.make_shard
 count_shard = _core.count_shard
 rank_columns = _core.rank_columns
 walk = _core.walk
-class_cells = _core.class_cells
-split_order = _core.split_order
-
-
-def packed(rows: Rows) -> PackedRows:
-    """Return the rows packed; bytes must be 0 or 1."""
-    return rows.view(np.uint64) if rows.dtype == np.uint64 else _core.pack_flags(rows.view(np.uint8))
 
 
 @dataclass(frozen=True, eq=False)

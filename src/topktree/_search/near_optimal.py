@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray, IntArray
 from .._data.training import TrainingData
 from . import engine
 from .fitter import FoundTree, found_tree
-from .objective import FloatArray, IntArray
 from .spec import TreeSpec
 from .text_table import text_table
 

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray, IntArray
 from .._data.training import TrainingData
 from .._runtime.limits import Limits, OutOfTime
 from . import engine
 from .fitter import FoundTree, found_tree
-from .objective import COST_BITS, FloatArray, IntArray, Objective
+from .objective import COST_BITS, Objective
 from .root_choices import without_choices
 from .spec import TreeSpec
 from .text_table import text_table

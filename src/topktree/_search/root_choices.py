@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._data.binarizer import EQUALS, IS_MISSING, Columns
-from .._data.table import BOOLEAN, Feature
+from .._data.arrays import FloatArray
+from .._data.columns import EQUALS, IS_MISSING, Columns
+from .._data.features import Feature
+from .._data.table import BOOLEAN
 from .._tree import export
 from .._tree.tree import node_impurity
 from . import engine
-from .objective import FloatArray, Objective
+from .objective import Objective
 
 if TYPE_CHECKING:
     from .._core import RootChoices

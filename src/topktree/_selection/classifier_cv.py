@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import FittedTree, copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
 from .._classifier import TopKTreeClassifier
+from .._data.arrays import FloatArray
 from .._data.labels import read_labels, read_weights
 from .._data.table import CATEGORY
 from .._data.training import TrainingData, prepare
@@ -31,7 +32,7 @@ from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits
 from .._runtime.parallel import count_threads, in_parallel
 from .._runtime.progress import GridLine
 from .._search.fitter import search_options, search_tree
-from .._search.objective import FloatArray, ScoreFunction
+from .._search.objective import ScoreFunction
 from .._search.spec import read_spec
 from .folds import Fold, make_fold, read_splits
 from .grid import Outcome, evaluate

@@ -16,13 +16,14 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 
 from .._base import fitted_copy
 from .._classifier import TopKTreeClassifier
+from .._data.arrays import FloatArray, IntArray
+from .._data.features import encode
 from .._data.labels import number_labels
-from .._data.table import encode, read_table, take_rows
+from .._data.table import read_table, take_rows
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.limits import Stop
 from .._search.fitter import FoundTree
-from .._search.objective import FloatArray, IntArray
 from .scoring import Scoring
 
 Rows = tuple[IntArray, IntArray]  # to train on, to score on

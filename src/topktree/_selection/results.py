@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from .._data.arrays import FloatArray
 from .._runtime.limits import COMPLETE
-from .._search.objective import FloatArray
 from .grid import Outcome
 from .rule import Candidate, Scores, summarise, usable_folds
 

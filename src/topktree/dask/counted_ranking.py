@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import IntArray
 from .._search import engine
-from .._search.objective import IntArray, Objective, ScoreFunction
+from .._search.objective import Objective, ScoreFunction
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 

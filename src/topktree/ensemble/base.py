@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import FittedClassifier, found_tree_of
 from .._classifier import TopKTreeClassifier
+from .._data.arrays import FloatArray, IntArray
 from .._runtime import checks
 from .._runtime.files import PathLike
-from .._search.objective import FloatArray, IntArray
 from .._search.spec import check_parameters
 from .._tree import export
 from .._tree.model_file import ENSEMBLE_FORMAT, write_model

@@ -16,14 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import copy_names, fitted_copy, restored_on_error
+from .._data.arrays import FloatArray
 from .._data.training import TrainingData
+from .._data.weights import inverse_totals
 from .._runtime import checks
 from .._runtime.files import PathLike
 from .._runtime.limits import COMPLETE, TIME_LIMIT, Limits
 from .._runtime.parallel import count_threads
 from .._runtime.progress import CountLine
 from .._search.fitter import FoundTree, search_options
-from .._search.objective import FloatArray, ScoreFunction, inverse_totals
+from .._search.objective import ScoreFunction
 from .._search.spec import read_spec
 from .._tree.model_file import BOOSTING
 from .base import FittedEnsemble, check_ensemble, member_template

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import train_test_split
 
+from .._data.arrays import FloatArray, IntArray
+from .._data.features import encode
 from .._data.labels import number_labels, read_labels, read_weights
-from .._data.table import encode, read_table, take_rows
+from .._data.table import read_table, take_rows
 from .._data.training import TrainingData, prepare
-from .._search.objective import FloatArray, IntArray
 from .._tree.tree import Tree
 from .samme import add_vote
 

@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import copy_names, fitted_copy, restored_on_error
 from .._classifier import TopKTreeClassifier
-from .._data.table import Feature, encode
+from .._data.arrays import FloatArray, IntArray
+from .._data.features import Feature, encode
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.files import PathLike
@@ -28,7 +29,7 @@ from .._runtime.limits import COMPLETE, TIME_LIMIT, Cancelled, Limits
 from .._runtime.parallel import in_parallel, threads_per_call
 from .._runtime.progress import CountLine
 from .._search.fitter import search_options
-from .._search.objective import FloatArray, IntArray, ScoreFunction
+from .._search.objective import ScoreFunction
 from .._search.spec import TreeSpec, read_spec
 from .._tree.model_file import FOREST
 from .base import FittedEnsemble, check_ensemble, member_template
@@ -127,7 +128,7 @@ memory_limit, min_weight_fraction_leaf
     """
 
     seed_: int | None
-    _sampled: tuple[int, int] | tuple[()] | None = ()  # hash and number of the sampled rows; None: all rows; (): unknown
+    _sampled: tuple[int, int] | tuple[()] | None = ()  # hash and number of sampled rows; None: all; (): unknown
 
     def __init__(
         self,

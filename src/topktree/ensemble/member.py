@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray, IntArray
 from .._data.training import TrainingData
 from .._runtime.limits import COMPLETE, OPTIMAL
 from .._search import engine
 from .._search.column_tree import column_tree
 from .._search.fitter import FoundTree, count_errors, found_tree
-from .._search.objective import FeatureDraw, FloatArray, IntArray, Objective, make_objective, objective_of_totals
+from .._search.objective import FeatureDraw, Objective, make_objective, objective_of_totals
 from .._search.root_choices import without_choices
 from .._search.spec import TreeSpec
 

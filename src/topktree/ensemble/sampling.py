@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.row_hashes import hash_rows
+from .._data.arrays import FloatArray, IntArray
+from .._data.packing import hash_rows, packed
 from .._data.training import TrainingData
+from .._data.weights import integer_weights
 from .._runtime import checks
-from .._search import engine
-from .._search.objective import FloatArray, IntArray, integer_weights
 from .member import View
 
 # Whole-numbered weights count as repeated rows up to this sum; larger weights are not numbers of rows.
@@ -89,7 +89,7 @@ def row_sampler(data: TrainingData, max_samples: int | float | None) -> RowSampl
         numbers, n_rows = weights.astype(np.int64), int(weights.sum())
     elif weights is not None:
         numbers = integer_weights(weights)[0]
-    hashes = hash_rows(engine.packed(data.rows), data.y)
+    hashes = hash_rows(packed(data.rows), data.y)
     order = np.lexsort((numbers, hashes))  # among equal rows the lighter one first
     rows_hash = int((hashes * numbers.astype(np.uint64)).sum(dtype=np.uint64))
     return RowSampler(order, np.cumsum(numbers[order]), _n_draws(max_samples, n_rows), rows_hash)
