@@ -16,7 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 import topktree
 from topktree import TopKTreeClassifierCV
 from topktree._cli.main import main
-from topktree._cli.tables import TableFile
+from topktree._cli.table_files import TableFile
 
 SMALL = ["--ks", "1,4", "--depths", "1,2,3", "--cv", "3"]
 SMALL_GRID = {"ks": (1, 4), "max_depths": (1, 2, 3), "cv": 3}

@@ -12,8 +12,8 @@ import pytest
 from support.people import make_people
 
 from topktree._cli.columns import ColumnOptions, read_labelled, split_table
-from topktree._cli.common import Mistake
-from topktree._cli.tables import TableFile, write_table
+from topktree._cli.messages import Mistake
+from topktree._cli.table_files import TableFile, write_table
 
 FORMATS = ["csv", "csv.gz", "parquet", "pq", "feather"]
 
@@ -76,7 +76,7 @@ def test_files_that_will_not_do(tmp_path, name, content, word):
 def test_without_pyarrow(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     write_table(make_people(5), path)
-    monkeypatch.setattr("topktree._cli.tables.find_spec", lambda name: None)
+    monkeypatch.setattr("topktree._cli.table_files.find_spec", lambda name: None)
     with pytest.raises(Mistake, match=r"needs pyarrow: pip install 'topktree\[cli\]'"):
         TableFile(str(path)).read()
 

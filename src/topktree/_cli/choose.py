@@ -19,9 +19,9 @@ from sklearn.metrics import get_scorer_names
 from .._runtime import checks
 from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.rule import BEST, ONE_SE
-from .choice_text import Choice, as_json, print_choice
+from .choose_summary import Choice, as_json, print_choice
 from .columns import ColumnOptions, Labelled, read_labelled
-from .common import (
+from .messages import (
     Mistake,
     check_apart,
     check_output,
@@ -38,7 +38,7 @@ from .common import (
     write_file,
 )
 from .options import columns_options
-from .tables import file_title
+from .table_files import file_title
 
 PICTURES = (".png", ".svg", ".pdf")
 SCORERS = "accuracy, balanced_accuracy, f1_macro, roc_auc or neg_log_loss"

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from .._data.table import CATEGORY, KINDS, NUMBER, Feature, canonical
 from .._search.objective import FloatArray
-from .common import Mistake, closest, counted, listed, say
-from .tables import TableFile
+from .messages import Mistake, closest, counted, listed, say
+from .table_files import TableFile
 
 if TYPE_CHECKING:
     import pandas as pd

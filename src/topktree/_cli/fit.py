@@ -31,7 +31,7 @@ from .columns import (
     read_target,
     read_weights,
 )
-from .common import (
+from .messages import (
     FiniteRange,
     Mistake,
     check_apart,
@@ -45,9 +45,9 @@ from .common import (
     warnings_as_lines,
     write_file,
 )
-from .fit_text import FitResult, as_json, print_fit
+from .fit_summary import FitResult, as_json, print_fit
 from .options import columns_options
-from .tables import STDIN, TableFile, file_title
+from .table_files import STDIN, TableFile, file_title
 
 TEST_SIZE = 0.2
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}

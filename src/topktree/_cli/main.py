@@ -11,7 +11,7 @@ import click
 from .. import __version__
 from .bench import bench_command
 from .choose import choose_command
-from .common import Commands
+from .messages import Commands
 from .completion import completion_command
 from .fit import fit_command
 from .predict import predict_command

@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 
 from .._data.table import KINDS
 from .columns import ColumnOptions, parse_types
-from .tables import GZIP_MAGIC
+from .table_files import GZIP_MAGIC
 
 
 def columns_options(function: Callable[..., Any]) -> Callable[..., Any]:

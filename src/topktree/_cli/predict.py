@@ -15,9 +15,9 @@ import numpy as np
 from .._classifier import TopKTreeClassifier
 from .._tree.export import one_line, rule_text, rules
 from .columns import known_as_text, known_features
-from .common import Mistake, check_apart, counted, listed, output_option
-from .models import Model, read_model_file
-from .tables import STDIN, TableFile, check_table_output, is_csv, write_table
+from .messages import Mistake, check_apart, counted, listed, output_option
+from .model_files import Model, read_model_file
+from .table_files import STDIN, TableFile, check_table_output, is_csv, write_table
 
 if TYPE_CHECKING:
     import pandas as pd

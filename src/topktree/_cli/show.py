@@ -14,9 +14,9 @@ from .._classifier import TopKTreeClassifier
 from .._runtime import checks
 from .._tree.export import one_line
 from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
-from .common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
-from .models import Model, read_model_file
-from .tables import STDOUT
+from .messages import Mistake, check_apart, check_output, counted, listed, output_option, write_file
+from .model_files import Model, read_model_file
+from .table_files import STDOUT
 
 FORMATS = ("text", "rules", "dot", "sql", "json")
 MOST_CLASSES = 10

@@ -21,7 +21,7 @@ from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.grid import TIME_LIMIT
 from .._selection.rule import ONE_SE, best_of
 from .columns import Labelled
-from .common import ANY_WIDTH, make_console
+from .messages import ANY_WIDTH, make_console
 
 CHOSEN_MARK, BEST_MARK = "*", "+"
 

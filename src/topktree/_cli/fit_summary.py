@@ -18,7 +18,7 @@ from .._data.labels import known_classes
 from .._runtime import checks
 from .._tree.export import one_line
 from .columns import ColumnOptions, Labelled
-from .common import counted, listed, make_console
+from .messages import counted, listed, make_console
 
 MOST_CLASSES = 5  # in a line
 MOST_LEAVES = 100  # of a tree on the screen

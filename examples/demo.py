@@ -17,8 +17,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from . import Binarizer, TopKTreeClassifier
-from .datasets import load_tic_tac_toe
+from topktree import Binarizer, TopKTreeClassifier
+from topktree.datasets import load_tic_tac_toe
 
 KS: tuple[int | str, ...] = (1, 2, 4, 8, "all")
 TIME_LIMIT = 10.0  # seconds per fit; only k = "all" can come near it

@@ -12,8 +12,8 @@ from pathlib import Path
 from .._classifier import TopKTreeClassifier
 from .._loading import load
 from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
-from .common import Mistake
-from .tables import STDIN, file_title, read_stdin
+from .messages import Mistake
+from .table_files import STDIN, file_title, read_stdin
 
 Model = TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier
 

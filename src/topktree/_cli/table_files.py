@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from .._runtime.files import whole_file
-from .common import Mistake, check_output, write_file
+from .messages import Mistake, check_output, write_file
 
 if TYPE_CHECKING:
     import pandas as pd
