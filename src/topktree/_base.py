@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,10 +21,10 @@ from ._search.objective import FloatArray, IntArray, ScoreFunction
 from ._tree import export
 from ._tree.to_sklearn import to_sklearn
 from ._tree.tree import Tree
-from .report import write_report
-from .report.content import Rows
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
     from ._classifier import TopKTreeClassifier
     from ._selection.classifier_cv import TopKTreeClassifierCV
 
@@ -270,6 +269,9 @@ class FittedTree(FittedClassifier):
         >>> clf = TopKTreeClassifier(max_depth=2).fit(X_train, y_train)
         >>> clf.report("report.html", X_test, y_test, title="Iris")
         """
+        from .report import write_report
+        from .report.content import Rows
+
         model = self._model(feature_names, class_names)
         classifier, cv = self._searched()
         rows = Rows(X_test, y_test, sample_weight)

@@ -45,9 +45,7 @@ from ._search.objective import Objective, ScoreFunction, make_objective
 from ._search.penalty_path import LeafPenaltyPath, find_path
 from ._search.root_choices import list_choices
 from ._tree import pruning
-from ._tree.charts import plot_trace
 from ._tree.model_file import SavedEnsemble, SavedModel, SavedTree, write_model
-from ._tree.plot import plot_tree
 from ._tree.tree import TREE_UNDEFINED, Tree, node_impurity
 
 # The status of a tree that a search has found on its way.
@@ -358,6 +356,8 @@ class TopKTreeClassifier(FittedTree):
         >>> ax = clf.plot(class_names=["setosa", "versicolor", "virginica"])
         >>> ax.figure.savefig("tree.png")
         """
+        from ._tree.plot import plot_tree
+
         return plot_tree(self._model(feature_names, class_names), ax)
 
     def plot_search(self, ax: Any = None) -> Any:
@@ -372,6 +372,8 @@ class TopKTreeClassifier(FittedTree):
         >>> ax.figure.savefig("search.png")
         """
         check_is_fitted(self)
+        from ._tree.charts import plot_trace
+
         return plot_trace(self.search_.get("trace", []), self.status_, ax)
 
     def pruning_path(self) -> Bunch:

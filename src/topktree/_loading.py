@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from ._classifier import TopKTreeClassifier, restore
 from ._runtime.files import PathLike
 from ._tree.model_file import FOREST, SavedModel, read_model
-from .ensemble.boosting import TopKBoostingClassifier, restore_boosting
-from .ensemble.forest import TopKForestClassifier, restore_forest
+
+if TYPE_CHECKING:
+    from .ensemble import TopKBoostingClassifier, TopKForestClassifier
 
 
 def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier:
@@ -26,6 +28,12 @@ def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoos
     try:
         if isinstance(saved, SavedModel):
             return restore(saved)
-        return restore_forest(saved) if saved.kind == FOREST else restore_boosting(saved)
+        if saved.kind == FOREST:
+            from .ensemble.forest import restore_forest
+
+            return restore_forest(saved)
+        from .ensemble.boosting import restore_boosting
+
+        return restore_boosting(saved)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)} is not a model that this version can read: {error}") from None

@@ -35,7 +35,7 @@ from ..experiments.quick import (
     paper_problems,
 )
 from ..experiments.stopwatch import Stopwatch
-from .messages import FiniteRange, Mistake, json_option, make_console
+from .common import FiniteRange, Mistake, json_option, make_console
 
 HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
 

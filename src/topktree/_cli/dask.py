@@ -15,7 +15,7 @@ from typing import Any
 import click
 import joblib
 
-from .messages import Decorator, Mistake
+from .common import Decorator, Mistake
 
 PATIENCE = 10.0  # seconds for the scheduler to answer
 

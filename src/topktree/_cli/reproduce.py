@@ -20,7 +20,7 @@ from .._runtime.dask_tasks import WorkerLost
 from ..experiments.experiment import FINISHED, Row, Settings
 from ..experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
 from ..experiments.store import Busy
-from .messages import FiniteRange
+from .common import FiniteRange
 from .dask import cluster, dask_option
 
 ALL, PAGE = "all", "page"

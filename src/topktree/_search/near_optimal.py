@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tree.charts import plot_importances
 from . import engine
 from .objective import FloatArray, IntArray
 
@@ -156,6 +155,8 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         >>> ax = TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(n=20, epsilon=0.25).plot()
         >>> ax.figure.savefig("importances.png")
         """
+        from .._tree.charts import plot_importances
+
         return plot_importances(self._names(), self.importances(), ax)
 
     def forest(self) -> TopKForestClassifier:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tree.charts import plot_frontier
 from . import engine
 from .objective import COST_BITS, FloatArray, IntArray, Objective
 from .root_choices import without_choices
@@ -94,6 +93,8 @@ class LeafPenaltyPath:
         >>> ax = TopKTreeClassifier(max_depth=3).leaf_penalty_path(X, y).plot()
         >>> ax.figure.savefig("path.png")
         """
+        from .._tree.charts import plot_frontier
+
         return plot_frontier(self.n_leaves, self.errors, self.leaf_penalties, ax)
 
     def __str__(self) -> str:

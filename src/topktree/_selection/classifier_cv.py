@@ -31,7 +31,6 @@ from .._runtime.files import PathLike
 from .._runtime.parallel import in_parallel, share
 from .._runtime.progress import GridLine
 from .._search.objective import FloatArray, ScoreFunction
-from .._tree.charts import plot_choice
 from .folds import Fold, fold_parameters, make_fold, read_splits
 from .grid import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate
 from .results import Results, tabulate
@@ -229,6 +228,8 @@ min_weight_fraction_leaf
                 mean[at], error[at] = results["mean_test_score"][i], results["se_test_score"][i]
         ylabel = f"{self.scorer_.name} ({self.n_splits_} folds)"
         mark = (f"k = {checks.k_text(chosen['k'])}", chosen["max_depth"])
+        from .._tree.charts import plot_choice
+
         return plot_choice(depths, lines, mark, self.threshold_, ylabel, ax)
 
     def plot_tree(
