@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from support.people import make_people
 
-from topktree._cli.columns import ColumnOptions, read_labelled, split_table
+from topktree._cli.columns import read_labelled, read_target
 from topktree._cli.messages import Mistake
+from topktree._cli.options import ColumnOptions
 from topktree._cli.table_files import TableFile, write_table
 
 FORMATS = ["csv", "csv.gz", "parquet", "pq", "feather"]
@@ -140,5 +141,4 @@ def test_parquet_types_that_no_tree_can_test(tmp_path, values, words):
     ],
 )
 def test_targets_of_every_type(values, labels):
-    frame = pd.DataFrame({"x": range(3), "y": values})
-    assert np.unique(split_table(frame, "t.parquet", "y", None).y.to_numpy()).tolist() == labels
+    assert np.unique(read_target(pd.Series(values, name="y"), "t.parquet").to_numpy()).tolist() == labels

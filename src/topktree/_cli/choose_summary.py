@@ -74,16 +74,15 @@ def _without_nan(value: Any) -> Any:
 def print_choice(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> None:
     """Print tables, sentences and the tree; the chosen score is bold on a terminal."""
     unit = " in %" if cv.scorer_.is_share else ""
-    click.echo(f"{summary['scoring']}{unit} in {summary['folds']} folds ± standard error, and leaves\n")
+    echo(f"{summary['scoring']}{unit} in {summary['folds']} folds ± standard error, and leaves\n")
     for penalty in dict.fromkeys(row["leaf_penalty"] for row in summary["results"]):
         for lines in _tables(cv, summary, penalty):
             echo("\n".join([*lines, ""]))
-    features = counted(summary["features"], "feature")
-    click.echo(f"{_legend(cv, summary)}\n\n{_reason(cv, summary)}")
-    click.echo(
-        f"Training accuracy {summary['train_accuracy']:.1%}: {cv.train_errors_:,} of {summary['rows']:,} rows are "
-        f"wrong. {features}, {summary['seconds']:.1f} seconds.\n\n{cv.export_text().rstrip()}"
-    )
+    wrong = f"{cv.train_errors_:,} of {summary['rows']:,} rows are wrong"
+    size = f"{counted(summary['features'], 'feature')}, {summary['seconds']:.1f} seconds"
+    echo(f"{_legend(cv, summary)}\n\n{_reason(cv, summary)}")
+    echo(f"Training accuracy {summary['train_accuracy']:.1%}: {wrong}. {size}.")
+    click.echo(f"\n{cv.export_text().rstrip()}")
 
 
 def _tables(cv: TopKTreeClassifierCV, summary: dict[str, Any], penalty: float | str) -> list[list[str]]:

@@ -1,8 +1,8 @@
 """The columns of a user's table: their types, classes and weights, and the features that a fitted tree knows.
 
-In: a frame as a file has it, and what the user or a model says about its columns. Out: a `Labelled` table to fit or test
-a tree; the features of rows to predict. The one idea: every mistake in the data is found here, before any search, and
-is reported in terms of files and columns; the estimators' own messages speak of X and y.
+In: a frame as a file has it, and what the user or a model says about its columns. Out: a `Labelled` table to fit or
+test a tree; the features of rows to predict. The one idea: every mistake in the data is found here, before any search,
+and is reported in terms of files and columns; the estimators' own messages speak of X and y.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _matched(column: pd.Series, known: Sequence[Any]) -> tuple[pd.Series, pd.Ser
 
 
 def _finder(known: Sequence[Any]) -> Callable[[Any], Any]:
-    """Return a function to find the known value that equals another or is written like it: 7 in one file is "7" in the next."""
+    """Return a function that finds the known value for another: 7 in one file may be "7" or 7.0 in the next."""
     by_value = {(isinstance(value, str), value): value for value in known}
     by_text = {str(value): value for value in known}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ def wants_style() -> bool | None:
 
 def echo(text: str) -> None:
     """Print a line on stdout, with its styles where `wants_style` allows them."""
-    click.echo(text, color=wants_style())
+    click.echo(text, file=sys.stdout, color=wants_style())  # by itself, click would write UTF-8 to an ASCII terminal
 
 
 @contextmanager
