@@ -19,7 +19,6 @@ from ._fitted_classifier import FittedClassifier
 from ._runtime.files import PathLike
 from ._search.objective import FloatArray, IntArray, ScoreFunction
 from ._tree import export
-from ._tree.to_sklearn import to_sklearn
 from ._tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -147,6 +146,8 @@ class FittedTree(FittedClassifier):
         >>> bool((model.predict(X) == clf.predict(X)).all())
         True
         """
+        from ._tree.to_sklearn import to_sklearn
+
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         return to_sklearn(self.tree_, self.features_, self.classes_, str(self.criterion), names)
