@@ -21,7 +21,7 @@ BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp)
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
-	@$(PY) -m topktree._demo
+	@$(PY) examples/demo.py
 
 test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools $(VENV)/dask-tools
 	@$(call cpp_tests,release,Release,)
