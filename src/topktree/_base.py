@@ -110,7 +110,8 @@ class FittedTree(FittedClassifier):
         >>> clf.apply(X[[0, 60, 120]])
         array([1, 3, 4])
         """
-        return self.tree_.apply(self._encode(X))
+        encoded = self._encode(X)
+        return self.tree_.apply(encoded)
 
     def decision_path(self, X: ArrayLike) -> scipy.sparse.csr_matrix:
         """Return a CSR matrix (n_rows, node_count) with 1 where a row passes through a node.

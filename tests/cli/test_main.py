@@ -7,7 +7,7 @@ import pytest
 from support.people import assert_mistake, run
 
 from topktree._cli import options
-from topktree._data.table import KINDS
+from topktree._data.features import KINDS
 from topktree._runtime.checks import MAX_DEPTH
 from topktree._search.objective import CRITERIA
 from topktree._selection.rule import RULES

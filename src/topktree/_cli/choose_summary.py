@@ -13,8 +13,8 @@ from typing import Any
 import click
 import numpy as np
 
-from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._runtime.limits import TIME_LIMIT
+from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.rule import ONE_SE, best_of
 from .columns import Labelled
 from .messages import counted, echo, wants_style
