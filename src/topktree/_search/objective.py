@@ -149,7 +149,7 @@ def _class_totals(classes: NDArray[np.int32], row_weight: IntArray | None, n_cla
 
 
 def _penalty(leaf_penalty: float | str, total: int, max_leaves: int) -> tuple[int, int]:
-    """Return (cost_scale, leaf_penalty) in integers. With "tie" all leaves together cost less than one unit of error."""
+    """Return cost_scale and leaf_penalty in integers. With "tie" all leaves together cost less than one error."""
     if isinstance(leaf_penalty, str):
         if (max_leaves + 1) * total >= 2**COST_BITS:
             raise ValueError(f'leaf_penalty="tie" needs smaller weights or max_depth, got a total of {total}')
