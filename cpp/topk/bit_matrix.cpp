@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "duplicates.hpp"
-#include "prefetch.hpp"
 #include "row_clusters.hpp"
 #include "row_source.hpp"
+#include "topk/base/prefetch.hpp"
 
 namespace topk {
 namespace {

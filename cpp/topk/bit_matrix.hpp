@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "kernels.hpp"
-#include "memory.hpp"
 #include "stop.hpp"
-#include "types.hpp"
+#include "topk/base/memory.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

@@ -7,8 +7,8 @@
 
 #include "bit_matrix.hpp"
 #include "kernels.hpp"
-#include "memory.hpp"
 #include "stop.hpp"
+#include "topk/base/memory.hpp"
 
 namespace topk {
 

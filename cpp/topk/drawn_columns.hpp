@@ -15,10 +15,10 @@
 #include "bit_matrix.hpp"
 #include "counting.hpp"
 #include "kernels.hpp"
-#include "memory.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
-#include "types.hpp"
+#include "topk/base/memory.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

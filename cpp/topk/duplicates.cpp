@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "mix.hpp"
+#include "topk/base/mix.hpp"
 
 namespace topk {
 namespace {

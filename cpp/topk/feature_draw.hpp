@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "mix.hpp"
-#include "scoring_keys.hpp"
-#include "types.hpp"
+#include "topk/base/mix.hpp"
+#include "topk/base/score_key.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

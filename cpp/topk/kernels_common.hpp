@@ -6,8 +6,8 @@
 
 #include "kernels.hpp"
 #include "lanes.hpp"
-#include "mix.hpp"
-#include "scoring_keys.hpp"
+#include "topk/base/mix.hpp"
+#include "topk/base/score_key.hpp"
 #include "xlog2x.hpp"
 
 namespace topk {

@@ -14,9 +14,9 @@
 #include "bit_matrix.hpp"
 #include "counting.hpp"
 #include "drawn_columns.hpp"
-#include "memory.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
+#include "topk/base/memory.hpp"
 
 namespace topk {
 

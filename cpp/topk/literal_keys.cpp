@@ -1,7 +1,7 @@
 // A column's key on each side is a hash of the rows on that side: equal and opposite columns meet by themselves.
 #include "literal_keys.hpp"
 
-#include "mix.hpp"
+#include "topk/base/mix.hpp"
 
 namespace topk {
 

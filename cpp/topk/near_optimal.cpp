@@ -18,8 +18,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "require.hpp"
 #include "search_class.hpp"
+#include "topk/base/require.hpp"
 #include "validate.hpp"
 
 namespace topk {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "types.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

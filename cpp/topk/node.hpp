@@ -7,8 +7,8 @@
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
-#include "memory.hpp"
 #include "scoring.hpp"
+#include "topk/base/memory.hpp"
 
 namespace topk {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "mix.hpp"
 #include "rank.hpp"
+#include "topk/base/mix.hpp"
 
 namespace topk {
 namespace {

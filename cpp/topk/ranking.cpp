@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "candidates.hpp"
-#include "require.hpp"
 #include "scoring.hpp"
-#include "scoring_keys.hpp"
+#include "topk/base/require.hpp"
+#include "topk/base/score_key.hpp"
 
 namespace topk {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "row_source.hpp"
 #include "stop.hpp"
-#include "types.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

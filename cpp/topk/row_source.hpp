@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels.hpp"
-#include "prefetch.hpp"
-#include "types.hpp"
+#include "topk/base/prefetch.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels.hpp"
-#include "scoring_keys.hpp"
-#include "types.hpp"
+#include "topk/base/score_key.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

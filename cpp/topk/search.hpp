@@ -11,7 +11,7 @@
 // The tree is unique: cache, bounds, threads, kernels and limits change the time, never the answer.
 #pragma once
 
-#include "types.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

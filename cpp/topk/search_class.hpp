@@ -20,8 +20,8 @@
 #include "stop.hpp"
 #include "subset_cache.hpp"
 #include "thread_pool.hpp"
+#include "topk/base/types.hpp"
 #include "tree_node.hpp"
-#include "types.hpp"
 #include "workspace.hpp"
 
 namespace topk {

@@ -6,8 +6,8 @@
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
-#include "require.hpp"
 #include "stop.hpp"
+#include "topk/base/require.hpp"
 
 namespace topk {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels.hpp"
-#include "types.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

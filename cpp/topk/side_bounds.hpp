@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "kernels.hpp"
-#include "memory.hpp"
 #include "scoring.hpp"
+#include "topk/base/memory.hpp"
 
 namespace topk {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "types.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

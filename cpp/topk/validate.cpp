@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "incumbent.hpp"
-#include "require.hpp"
-#include "scoring_keys.hpp"
+#include "topk/base/require.hpp"
+#include "topk/base/score_key.hpp"
 
 namespace topk {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "types.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

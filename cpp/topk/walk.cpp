@@ -1,7 +1,7 @@
 // One row after the other; the tree stays in the first-level cache.
 #include "walk.hpp"
 
-#include "require.hpp"
+#include "topk/base/require.hpp"
 
 namespace topk {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "types.hpp"
+#include "topk/base/types.hpp"
 
 namespace topk {
 

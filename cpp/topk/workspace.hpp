@@ -13,11 +13,11 @@
 #include "drawn_columns.hpp"
 #include "kernels.hpp"
 #include "last_level.hpp"
-#include "memory.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
 #include "side_bounds.hpp"
 #include "stop.hpp"
+#include "topk/base/memory.hpp"
 
 namespace topk {
 

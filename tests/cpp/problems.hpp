@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "topk/types.hpp"
+#include "topk/base/types.hpp"
 
 // Draws that are the same on every machine, which the distributions of <random> are not.
 class Random {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "problems.hpp"
+#include "topk/base/types.hpp"
 #include "topk/kernels.hpp"
-#include "topk/types.hpp"
 
 // Errors, with the true side counted twice: many ties, and a complement does not score the same.
 inline std::vector<double> user_score(const std::vector<double>& left, const std::vector<double>& right,

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "problems.hpp"
+#include "topk/base/types.hpp"
 #include "topk/scoring.hpp"
-#include "topk/types.hpp"
 
 class Reference {
   public:

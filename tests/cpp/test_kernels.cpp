@@ -9,9 +9,9 @@
 #include "check.hpp"
 #include "plain_kernels.hpp"
 #include "problems.hpp"
+#include "topk/base/memory.hpp"
+#include "topk/base/mix.hpp"
 #include "topk/kernels.hpp"
-#include "topk/memory.hpp"
-#include "topk/mix.hpp"
 #include "topk/scoring.hpp"
 
 using namespace topk;

@@ -8,7 +8,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/memory.hpp"
+#include "topk/base/memory.hpp"
 #include "topk/scoring.hpp"
 
 using namespace topk;
