@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "kernels.hpp"
-#include "stop.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/parallel/stop.hpp"
 
 namespace topk {
 

@@ -7,8 +7,8 @@
 
 #include "bit_matrix.hpp"
 #include "kernels.hpp"
-#include "stop.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/parallel/stop.hpp"
 
 namespace topk {
 

@@ -9,7 +9,7 @@
 
 #include "bit_matrix.hpp"
 #include "kernels.hpp"
-#include "stop.hpp"
+#include "topk/parallel/stop.hpp"
 
 namespace topk {
 

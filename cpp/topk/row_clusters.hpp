@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "row_source.hpp"
-#include "stop.hpp"
 #include "topk/base/types.hpp"
+#include "topk/parallel/stop.hpp"
 
 namespace topk {
 

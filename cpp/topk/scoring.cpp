@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "feature_draw.hpp"
-#include "stop.hpp"
+#include "topk/parallel/stop.hpp"
 #include "xlog2x.hpp"
 
 namespace topk {

@@ -17,10 +17,10 @@
 #include "literal_keys.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
-#include "stop.hpp"
 #include "subset_cache.hpp"
-#include "thread_pool.hpp"
 #include "topk/base/types.hpp"
+#include "topk/parallel/stop.hpp"
+#include "topk/parallel/thread_pool.hpp"
 #include "tree_node.hpp"
 #include "workspace.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
-#include "stop.hpp"
 #include "topk/base/require.hpp"
+#include "topk/parallel/stop.hpp"
 
 namespace topk {
 namespace {

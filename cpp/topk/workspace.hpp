@@ -16,8 +16,8 @@
 #include "node.hpp"
 #include "scoring.hpp"
 #include "side_bounds.hpp"
-#include "stop.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/parallel/stop.hpp"
 
 namespace topk {
 

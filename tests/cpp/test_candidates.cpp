@@ -11,7 +11,7 @@
 #include "topk/counting.hpp"
 #include "topk/kernels.hpp"
 #include "topk/node.hpp"
-#include "topk/stop.hpp"
+#include "topk/parallel/stop.hpp"
 
 using namespace topk;
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "topk/thread_pool.hpp"
+#include "topk/parallel/thread_pool.hpp"
 
 using namespace topk;
 

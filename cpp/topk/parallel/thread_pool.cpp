@@ -1,5 +1,5 @@
 // One mutex and one condition variable: tasks take at least tens of microseconds, so neither is contended.
-#include "thread_pool.hpp"
+#include "topk/parallel/thread_pool.hpp"
 
 #include <algorithm>
 #include <chrono>
