@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "topk/base/memory.hpp"
-#include "topk/kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "topk/boundaries.hpp"
-#include "topk/kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/near_optimal.hpp"
 #include "topk/pack.hpp"
 #include "topk/ranking.hpp"

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 
 namespace topk {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bit_matrix.hpp"
-#include "kernels.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 
 namespace topk {

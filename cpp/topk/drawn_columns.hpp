@@ -14,11 +14,11 @@
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
-#include "kernels.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
 
 namespace topk {
 

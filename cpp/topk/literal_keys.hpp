@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bit_matrix.hpp"
-#include "kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 
 namespace topk {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels.hpp"
 #include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
 
 namespace topk {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels.hpp"
 #include "topk/base/prefetch.hpp"
 #include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
 
 namespace topk {
 

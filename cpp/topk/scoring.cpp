@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "feature_draw.hpp"
+#include "topk/kernels/xlog2x.hpp"
 #include "topk/parallel/stop.hpp"
-#include "xlog2x.hpp"
 
 namespace topk {
 namespace {

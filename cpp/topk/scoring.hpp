@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels.hpp"
 #include "topk/base/score_key.hpp"
 #include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
 
 namespace topk {
 

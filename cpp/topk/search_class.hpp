@@ -13,12 +13,12 @@
 
 #include "bit_matrix.hpp"
 #include "incumbent.hpp"
-#include "kernels.hpp"
 #include "literal_keys.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
 #include "subset_cache.hpp"
 #include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 #include "topk/parallel/thread_pool.hpp"
 #include "tree_node.hpp"

@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels.hpp"
 #include "scoring.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/kernels/kernels.hpp"
 
 namespace topk {
 

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 
 namespace topk {
 

@@ -11,12 +11,12 @@
 #include "bit_matrix.hpp"
 #include "counting.hpp"
 #include "drawn_columns.hpp"
-#include "kernels.hpp"
 #include "last_level.hpp"
 #include "node.hpp"
 #include "scoring.hpp"
 #include "side_bounds.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 
 namespace topk {

@@ -3,7 +3,7 @@
 
 #define TOPK_PLAIN
 #define kScalarKernels kPlainKernels
-#include "topk/kernels_scalar.cpp"
+#include "topk/kernels/scalar.cpp"
 #undef kScalarKernels
 #undef TOPK_PLAIN
 

@@ -11,7 +11,7 @@
 
 #include "problems.hpp"
 #include "topk/base/types.hpp"
-#include "topk/kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 
 // Errors, with the true side counted twice: many ties, and a complement does not score the same.
 inline std::vector<double> user_score(const std::vector<double>& left, const std::vector<double>& right,

@@ -9,7 +9,7 @@
 #include "topk/bit_matrix.hpp"
 #include "topk/candidates.hpp"
 #include "topk/counting.hpp"
-#include "topk/kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/node.hpp"
 #include "topk/parallel/stop.hpp"
 

@@ -11,7 +11,7 @@
 #include "problems.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/mix.hpp"
-#include "topk/kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/scoring.hpp"
 
 using namespace topk;

@@ -9,7 +9,7 @@
 #include "problems.hpp"
 #include "random_options.hpp"
 #include "reference.hpp"
-#include "topk/kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/search.hpp"
 
 using namespace topk;

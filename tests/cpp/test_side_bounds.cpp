@@ -8,7 +8,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/side_bounds.hpp"
 
 using namespace topk;

@@ -1,10 +1,10 @@
 // Which kernels this processor can run.
-#include "kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 
 #include <stdexcept>
 
-#include "kernels_tables.hpp"
-#include "processor.hpp"
+#include "topk/kernels/processor.hpp"
+#include "topk/kernels/tables.hpp"
 
 namespace topk {
 namespace {

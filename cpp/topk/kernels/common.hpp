@@ -4,11 +4,11 @@
 // AVX-512 flags must never be the copy the linker keeps for the rest of the program.
 #pragma once
 
-#include "kernels.hpp"
-#include "lanes.hpp"
 #include "topk/base/mix.hpp"
 #include "topk/base/score_key.hpp"
-#include "xlog2x.hpp"
+#include "topk/kernels/kernels.hpp"
+#include "topk/kernels/lanes.hpp"
+#include "topk/kernels/xlog2x.hpp"
 
 namespace topk {
 namespace {

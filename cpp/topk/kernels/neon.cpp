@@ -1,8 +1,8 @@
 // Kernels for 64-bit ARM: two columns per register, popcount of bytes in one instruction.
 #include <arm_neon.h>
 
-#include "kernels_common.hpp"
-#include "kernels_tables.hpp"
+#include "topk/kernels/common.hpp"
+#include "topk/kernels/tables.hpp"
 
 namespace topk {
 namespace {

@@ -1,5 +1,5 @@
 // Compilers for Unix know the answers; on Windows the processor itself is asked.
-#include "processor.hpp"
+#include "topk/kernels/processor.hpp"
 
 #if defined(_WIN32)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 // The kernel tables of this build; kernels.cpp asks the processor which of them it can run.
 #pragma once
 
-#include "kernels.hpp"
+#include "topk/kernels/kernels.hpp"
 
 namespace topk {
 

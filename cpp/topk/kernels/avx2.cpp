@@ -1,8 +1,8 @@
 // Kernels for x86-64 with AVX2: four columns per register, popcount by nibble lookup.
 #include <immintrin.h>
 
-#include "kernels_common.hpp"
-#include "kernels_tables.hpp"
+#include "topk/kernels/common.hpp"
+#include "topk/kernels/tables.hpp"
 
 namespace topk {
 namespace {

@@ -1,8 +1,8 @@
 // Kernels for x86-64 with AVX-512 and VPOPCNTDQ: eight columns per register, popcount in one instruction.
 #include <immintrin.h>
 
-#include "kernels_common.hpp"
-#include "kernels_tables.hpp"
+#include "topk/kernels/common.hpp"
+#include "topk/kernels/tables.hpp"
 
 namespace topk {
 namespace {

@@ -1,6 +1,6 @@
 // Kernels in portable C++: the slow twin of all others, and the only one every machine has.
-#include "kernels_common.hpp"
-#include "kernels_tables.hpp"
+#include "topk/kernels/common.hpp"
+#include "topk/kernels/tables.hpp"
 
 namespace topk {
 namespace {
