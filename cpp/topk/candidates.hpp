@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bit_matrix.hpp"
-#include "scoring.hpp"
+#include "topk/score/scoring.hpp"
 
 namespace topk {
 

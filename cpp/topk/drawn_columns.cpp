@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "feature_draw.hpp"
+#include "topk/score/feature_draw.hpp"
 
 namespace topk {
 namespace {

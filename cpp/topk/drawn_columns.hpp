@@ -15,10 +15,10 @@
 #include "bit_matrix.hpp"
 #include "counting.hpp"
 #include "node.hpp"
-#include "scoring.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
+#include "topk/score/scoring.hpp"
 
 namespace topk {
 

@@ -15,8 +15,8 @@
 #include "counting.hpp"
 #include "drawn_columns.hpp"
 #include "node.hpp"
-#include "scoring.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/score/scoring.hpp"
 
 namespace topk {
 

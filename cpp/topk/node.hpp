@@ -7,8 +7,8 @@
 
 #include "bit_matrix.hpp"
 #include "counting.hpp"
-#include "scoring.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/score/scoring.hpp"
 
 namespace topk {
 

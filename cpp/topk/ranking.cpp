@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "candidates.hpp"
-#include "scoring.hpp"
 #include "topk/base/require.hpp"
 #include "topk/base/score_key.hpp"
+#include "topk/score/scoring.hpp"
 
 namespace topk {
 namespace {

@@ -6,7 +6,7 @@
 #include "bit_matrix.hpp"
 #include "counting.hpp"
 #include "node.hpp"
-#include "scoring.hpp"
+#include "topk/score/scoring.hpp"
 
 namespace topk {
 namespace {

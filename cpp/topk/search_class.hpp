@@ -15,12 +15,12 @@
 #include "incumbent.hpp"
 #include "literal_keys.hpp"
 #include "node.hpp"
-#include "scoring.hpp"
 #include "subset_cache.hpp"
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 #include "topk/parallel/thread_pool.hpp"
+#include "topk/score/scoring.hpp"
 #include "tree_node.hpp"
 #include "workspace.hpp"
 

@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "scoring.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/kernels/kernels.hpp"
+#include "topk/score/scoring.hpp"
 
 namespace topk {
 

@@ -13,11 +13,11 @@
 #include "drawn_columns.hpp"
 #include "last_level.hpp"
 #include "node.hpp"
-#include "scoring.hpp"
 #include "side_bounds.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
+#include "topk/score/scoring.hpp"
 
 namespace topk {
 

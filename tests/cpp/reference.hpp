@@ -8,7 +8,7 @@
 
 #include "problems.hpp"
 #include "topk/base/types.hpp"
-#include "topk/scoring.hpp"
+#include "topk/score/scoring.hpp"
 
 class Reference {
   public:

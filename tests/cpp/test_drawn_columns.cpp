@@ -10,7 +10,7 @@
 #include "topk/counting.hpp"
 #include "topk/drawn_columns.hpp"
 #include "topk/node.hpp"
-#include "topk/scoring.hpp"
+#include "topk/score/scoring.hpp"
 
 using namespace topk;
 

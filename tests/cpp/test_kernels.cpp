@@ -12,7 +12,7 @@
 #include "topk/base/memory.hpp"
 #include "topk/base/mix.hpp"
 #include "topk/kernels/kernels.hpp"
-#include "topk/scoring.hpp"
+#include "topk/score/scoring.hpp"
 
 using namespace topk;
 

@@ -9,7 +9,7 @@
 #include "check.hpp"
 #include "problems.hpp"
 #include "topk/base/memory.hpp"
-#include "topk/scoring.hpp"
+#include "topk/score/scoring.hpp"
 
 using namespace topk;
 

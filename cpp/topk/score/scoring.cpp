@@ -1,5 +1,5 @@
 // The criteria, and the table that makes entropy cheap.
-#include "scoring.hpp"
+#include "topk/score/scoring.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,9 +7,9 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "feature_draw.hpp"
 #include "topk/kernels/xlog2x.hpp"
 #include "topk/parallel/stop.hpp"
+#include "topk/score/feature_draw.hpp"
 
 namespace topk {
 namespace {
