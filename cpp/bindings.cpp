@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "topk/boundaries.hpp"
+#include "topk/data/boundaries.hpp"
+#include "topk/data/pack.hpp"
+#include "topk/data/walk.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/near_optimal.hpp"
-#include "topk/pack.hpp"
 #include "topk/ranking.hpp"
 #include "topk/search.hpp"
 #include "topk/shard.hpp"
 #include "topk/validate.hpp"
-#include "topk/walk.hpp"
 
 namespace nb = nanobind;
 

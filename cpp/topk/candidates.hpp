@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bit_matrix.hpp"
+#include "topk/data/bit_matrix.hpp"
 #include "topk/score/scoring.hpp"
 
 namespace topk {

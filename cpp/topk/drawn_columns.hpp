@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "bit_matrix.hpp"
-#include "counting.hpp"
-#include "node.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/score/scoring.hpp"
 

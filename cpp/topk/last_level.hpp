@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-#include "bit_matrix.hpp"
-#include "counting.hpp"
 #include "drawn_columns.hpp"
-#include "node.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
 #include "topk/score/scoring.hpp"
 
 namespace topk {

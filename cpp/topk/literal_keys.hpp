@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bit_matrix.hpp"
+#include "topk/data/bit_matrix.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 

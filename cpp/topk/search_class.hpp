@@ -11,12 +11,12 @@
 #include <mutex>
 #include <vector>
 
-#include "bit_matrix.hpp"
 #include "incumbent.hpp"
 #include "literal_keys.hpp"
-#include "node.hpp"
 #include "subset_cache.hpp"
 #include "topk/base/types.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 #include "topk/parallel/thread_pool.hpp"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "bit_matrix.hpp"
-#include "counting.hpp"
 #include "topk/base/require.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
 #include "topk/parallel/stop.hpp"
 
 namespace topk {

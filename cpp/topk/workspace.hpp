@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "bit_matrix.hpp"
-#include "counting.hpp"
 #include "drawn_columns.hpp"
 #include "last_level.hpp"
-#include "node.hpp"
 #include "side_bounds.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 #include "topk/score/scoring.hpp"

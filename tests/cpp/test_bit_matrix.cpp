@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/bit_matrix.hpp"
+#include "topk/data/bit_matrix.hpp"
 
 using namespace topk;
 

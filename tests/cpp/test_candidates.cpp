@@ -6,11 +6,11 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/bit_matrix.hpp"
 #include "topk/candidates.hpp"
-#include "topk/counting.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
-#include "topk/node.hpp"
 #include "topk/parallel/stop.hpp"
 
 using namespace topk;

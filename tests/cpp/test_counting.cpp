@@ -4,8 +4,8 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/bit_matrix.hpp"
-#include "topk/counting.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
 
 using namespace topk;
 

@@ -6,10 +6,10 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/bit_matrix.hpp"
-#include "topk/counting.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
 #include "topk/drawn_columns.hpp"
-#include "topk/node.hpp"
 #include "topk/score/scoring.hpp"
 
 using namespace topk;

@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/duplicates.hpp"
+#include "topk/data/duplicates.hpp"
 
 using namespace topk;
 

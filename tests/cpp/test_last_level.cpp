@@ -7,10 +7,10 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/bit_matrix.hpp"
-#include "topk/counting.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
 #include "topk/last_level.hpp"
-#include "topk/node.hpp"
 
 using namespace topk;
 

@@ -7,7 +7,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/bit_matrix.hpp"
+#include "topk/data/bit_matrix.hpp"
 #include "topk/literal_keys.hpp"
 
 using namespace topk;

@@ -6,8 +6,8 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/boundaries.hpp"
-#include "topk/pack.hpp"
+#include "topk/data/boundaries.hpp"
+#include "topk/data/pack.hpp"
 
 using namespace topk;
 

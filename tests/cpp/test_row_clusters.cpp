@@ -7,7 +7,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/row_clusters.hpp"
+#include "topk/data/row_clusters.hpp"
 
 using namespace topk;
 

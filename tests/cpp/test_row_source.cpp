@@ -4,7 +4,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/row_source.hpp"
+#include "topk/data/row_source.hpp"
 
 using namespace topk;
 

@@ -8,8 +8,8 @@
 #include "problems.hpp"
 #include "random_options.hpp"
 #include "reference.hpp"
+#include "topk/data/walk.hpp"
 #include "topk/search.hpp"
-#include "topk/walk.hpp"
 
 using namespace topk;
 

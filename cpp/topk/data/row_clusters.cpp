@@ -1,11 +1,11 @@
 // A greedy tree of a sample of the rows, through which all rows are sent.
-#include "row_clusters.hpp"
+#include "topk/data/row_clusters.hpp"
 
 #include <algorithm>
 
-#include "bit_matrix.hpp"
-#include "counting.hpp"
-#include "node.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
 #include "topk/score/scoring.hpp"
 
 namespace topk {

@@ -1,5 +1,5 @@
 // Counting by popcount; a factor per span, or bit plane, of rows that weigh the same.
-#include "counting.hpp"
+#include "topk/data/counting.hpp"
 
 #include <algorithm>
 #include <type_traits>

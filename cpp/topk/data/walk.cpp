@@ -1,5 +1,5 @@
 // One row after the other; the tree stays in the first-level cache.
-#include "walk.hpp"
+#include "topk/data/walk.hpp"
 
 #include "topk/base/require.hpp"
 

@@ -1,5 +1,5 @@
 // Packing goes row by row, so that the rows can be put in any order before they are transposed.
-#include "pack.hpp"
+#include "topk/data/pack.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "rank.hpp"
 #include "topk/base/mix.hpp"
+#include "topk/data/count_below.hpp"
 
 namespace topk {
 namespace {

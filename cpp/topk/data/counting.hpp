@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "bit_matrix.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/data/bit_matrix.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 

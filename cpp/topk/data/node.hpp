@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "bit_matrix.hpp"
-#include "counting.hpp"
 #include "topk/base/memory.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
 #include "topk/score/scoring.hpp"
 
 namespace topk {

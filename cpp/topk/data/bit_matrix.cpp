@@ -1,14 +1,14 @@
 // Building, splitting and compacting bit matrices.
-#include "bit_matrix.hpp"
+#include "topk/data/bit_matrix.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "duplicates.hpp"
-#include "row_clusters.hpp"
-#include "row_source.hpp"
 #include "topk/base/prefetch.hpp"
+#include "topk/data/duplicates.hpp"
+#include "topk/data/row_clusters.hpp"
+#include "topk/data/row_source.hpp"
 
 namespace topk {
 namespace {

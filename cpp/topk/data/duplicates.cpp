@@ -1,5 +1,5 @@
 // Groups of equal rows by hashing, first of a sample of the hashes.
-#include "duplicates.hpp"
+#include "topk/data/duplicates.hpp"
 
 #include <algorithm>
 #include <bit>

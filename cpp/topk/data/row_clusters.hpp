@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "row_source.hpp"
 #include "topk/base/types.hpp"
+#include "topk/data/row_source.hpp"
 #include "topk/parallel/stop.hpp"
 
 namespace topk {

@@ -1,12 +1,12 @@
 // Class counts per cell between the edges, summed up from the left, so that a segment's counts are a difference.
-#include "boundaries.hpp"
+#include "topk/data/boundaries.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <queue>
 
-#include "rank.hpp"
+#include "topk/data/count_below.hpp"
 
 namespace topk {
 namespace {
