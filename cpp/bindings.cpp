@@ -16,11 +16,11 @@
 #include "topk/data/pack.hpp"
 #include "topk/data/walk.hpp"
 #include "topk/kernels/kernels.hpp"
-#include "topk/near_optimal.hpp"
 #include "topk/ranking.hpp"
-#include "topk/search.hpp"
+#include "topk/search/near_optimal.hpp"
+#include "topk/search/search.hpp"
+#include "topk/search/validate.hpp"
 #include "topk/shard.hpp"
-#include "topk/validate.hpp"
 
 namespace nb = nanobind;
 

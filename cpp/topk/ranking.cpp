@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "candidates.hpp"
 #include "topk/base/require.hpp"
 #include "topk/base/score_key.hpp"
 #include "topk/score/scoring.hpp"
+#include "topk/search/candidates.hpp"
 
 namespace topk {
 namespace {

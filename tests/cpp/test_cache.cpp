@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/subset_cache.hpp"
+#include "topk/search/subset_cache.hpp"
 
 using namespace topk;
 

@@ -6,12 +6,12 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/candidates.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
+#include "topk/search/candidates.hpp"
 
 using namespace topk;
 

@@ -9,8 +9,8 @@
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
-#include "topk/drawn_columns.hpp"
 #include "topk/score/scoring.hpp"
+#include "topk/search/drawn_columns.hpp"
 
 using namespace topk;
 

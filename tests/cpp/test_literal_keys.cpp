@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "problems.hpp"
 #include "topk/data/bit_matrix.hpp"
-#include "topk/literal_keys.hpp"
+#include "topk/search/literal_fingerprints.hpp"
 
 using namespace topk;
 

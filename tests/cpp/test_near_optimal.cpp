@@ -12,9 +12,9 @@
 #include "problems.hpp"
 #include "random_options.hpp"
 #include "reference.hpp"
-#include "topk/incumbent.hpp"
-#include "topk/near_optimal.hpp"
-#include "topk/search.hpp"
+#include "topk/search/incumbent.hpp"
+#include "topk/search/near_optimal.hpp"
+#include "topk/search/search.hpp"
 
 using namespace topk;
 

@@ -10,7 +10,7 @@
 #include "random_options.hpp"
 #include "reference.hpp"
 #include "topk/kernels/kernels.hpp"
-#include "topk/search.hpp"
+#include "topk/search/search.hpp"
 
 using namespace topk;
 

@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "problems.hpp"
 #include "reference.hpp"
-#include "topk/search.hpp"
+#include "topk/search/search.hpp"
 
 using namespace topk;
 

@@ -9,7 +9,7 @@
 #include "random_options.hpp"
 #include "reference.hpp"
 #include "topk/data/walk.hpp"
-#include "topk/search.hpp"
+#include "topk/search/search.hpp"
 
 using namespace topk;
 

@@ -9,7 +9,7 @@
 #include "check.hpp"
 #include "problems.hpp"
 #include "topk/kernels/kernels.hpp"
-#include "topk/side_bounds.hpp"
+#include "topk/search/side_bounds.hpp"
 
 using namespace topk;
 

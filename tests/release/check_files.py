@@ -20,7 +20,7 @@ SDIST_NEEDS = {
     "PKG-INFO",
     "README.md",
     "cpp/bindings.cpp",
-    "cpp/topk/search.cpp",
+    "cpp/topk/search/node_search.cpp",
     "docs/search.md",
     "pyproject.toml",
     "src/topktree/py.typed",

@@ -3,16 +3,16 @@
 // Every subproblem is asked with a budget: the answer matters only if it costs less. Costs are exact below the budget
 // and lower bounds from it on. Determinism under threads comes from the rank-aware budget (Incumbent): an earlier
 // candidate's tree prunes ties, a later one's only what is strictly worse.
-#include "search.hpp"
+#include "topk/search/node_search.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <mutex>
 
-#include "candidates.hpp"
-#include "search_class.hpp"
-#include "validate.hpp"
+#include "topk/search/candidates.hpp"
+#include "topk/search/search.hpp"
+#include "topk/search/validate.hpp"
 
 namespace topk {
 namespace {

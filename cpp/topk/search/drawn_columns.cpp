@@ -1,5 +1,5 @@
 // Drawing, counting what is drawn, and putting it together.
-#include "drawn_columns.hpp"
+#include "topk/search/drawn_columns.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -11,12 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "drawn_columns.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
 #include "topk/score/scoring.hpp"
+#include "topk/search/drawn_columns.hpp"
 
 namespace topk {
 

@@ -1,5 +1,5 @@
 // A column's key on each side is a hash of the rows on that side: equal and opposite columns meet by themselves.
-#include "literal_keys.hpp"
+#include "topk/search/literal_fingerprints.hpp"
 
 #include "topk/base/mix.hpp"
 

@@ -1,12 +1,12 @@
 // Counting, bounding and ranking the last level.
-#include "last_level.hpp"
+#include "topk/search/last_level.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <type_traits>
 
-#include "candidates.hpp"
+#include "topk/search/candidates.hpp"
 
 namespace topk {
 namespace {

@@ -11,9 +11,6 @@
 #include <mutex>
 #include <vector>
 
-#include "incumbent.hpp"
-#include "literal_keys.hpp"
-#include "subset_cache.hpp"
 #include "topk/base/types.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/node.hpp"
@@ -21,8 +18,11 @@
 #include "topk/parallel/stop.hpp"
 #include "topk/parallel/thread_pool.hpp"
 #include "topk/score/scoring.hpp"
-#include "tree_node.hpp"
-#include "workspace.hpp"
+#include "topk/search/incumbent.hpp"
+#include "topk/search/literal_fingerprints.hpp"
+#include "topk/search/subset_cache.hpp"
+#include "topk/search/tree_node.hpp"
+#include "topk/search/workspace.hpp"
 
 namespace topk {
 

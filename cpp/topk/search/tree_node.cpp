@@ -1,5 +1,5 @@
 // Numbering the nodes of a tree.
-#include "tree_node.hpp"
+#include "topk/search/tree_node.hpp"
 
 namespace topk {
 namespace {

@@ -1,5 +1,5 @@
 // Finding, storing, growing and forgetting.
-#include "subset_cache.hpp"
+#include "topk/search/subset_cache.hpp"
 
 #include <algorithm>
 #include <new>

@@ -1,5 +1,5 @@
 // Selecting keys, and telling columns apart by the rows they split.
-#include "candidates.hpp"
+#include "topk/search/candidates.hpp"
 
 #include <algorithm>
 #include <functional>

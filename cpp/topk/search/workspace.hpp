@@ -8,9 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "drawn_columns.hpp"
-#include "last_level.hpp"
-#include "side_bounds.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
@@ -18,6 +15,9 @@
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 #include "topk/score/scoring.hpp"
+#include "topk/search/drawn_columns.hpp"
+#include "topk/search/last_level.hpp"
+#include "topk/search/side_bounds.hpp"
 
 namespace topk {
 

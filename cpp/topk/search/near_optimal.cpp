@@ -4,7 +4,7 @@
 // a tree is not among these, n pairs with better ones come before it. That also holds if trees with equal predictions
 // count once, since predictions of the sides that differ make predictions of the node that differ. The ordinary search
 // tells what a candidate costs at least; once a node has n trees, only what is cheaper than the last one matters.
-#include "near_optimal.hpp"
+#include "topk/search/near_optimal.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,9 +18,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "search_class.hpp"
 #include "topk/base/require.hpp"
-#include "validate.hpp"
+#include "topk/search/node_search.hpp"
+#include "topk/search/validate.hpp"
 
 namespace topk {
 namespace {
