@@ -16,11 +16,11 @@
 #include "topk/data/pack.hpp"
 #include "topk/data/walk.hpp"
 #include "topk/kernels/kernels.hpp"
-#include "topk/ranking.hpp"
+#include "topk/remote/ranking.hpp"
+#include "topk/remote/shard.hpp"
 #include "topk/search/near_optimal.hpp"
 #include "topk/search/search.hpp"
 #include "topk/search/validate.hpp"
-#include "topk/shard.hpp"
 
 namespace nb = nanobind;
 

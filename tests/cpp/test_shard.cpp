@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "topk/shard.hpp"
+#include "topk/remote/shard.hpp"
 
 using namespace topk;
 

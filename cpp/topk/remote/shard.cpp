@@ -1,5 +1,5 @@
 // Blocks are written and read field by field; paths are walked depth first, with a subset per level.
-#include "shard.hpp"
+#include "topk/remote/shard.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 // Node by node: errors of every column, then keys, then the best of these.
-#include "ranking.hpp"
+#include "topk/remote/ranking.hpp"
 
 #include <algorithm>
 #include <limits>
