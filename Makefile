@@ -76,7 +76,7 @@ clean:
 
 comma := ,
 space := $(subst ,, )
-THREADED := test_search test_search_stop test_near_optimal test_shared_rows test_thread_pool test_cache
+THREADED := test_search test_search_stop test_near_optimal test_shared_rows test_thread_pool test_subset_cache
 
 # $(call cpp_tests,folder,build type,sanitizers,which,targets): configure, build and run the C++ tests in build/<folder>. Only
 # some of them have threads.

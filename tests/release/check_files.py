@@ -25,7 +25,7 @@ SDIST_NEEDS = {
     "pyproject.toml",
     "src/topktree/py.typed",
     "tests/conftest.py",
-    "tests/cpp/check.hpp",
+    "tests/cpp/support/check.hpp",
     "tests/data/model-v1.json",
 }
 SDIST_LACKS = {".ci", ".git", ".venv", "build", "dist", "__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache"}

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/search/literal_fingerprints.hpp"
 

@@ -5,9 +5,9 @@
 #include <thread>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
-#include "reference.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
+#include "support/reference.hpp"
 #include "topk/search/search.hpp"
 
 using namespace topk;

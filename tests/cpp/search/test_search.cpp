@@ -5,10 +5,10 @@
 #include <thread>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
-#include "random_options.hpp"
-#include "reference.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
+#include "support/random_options.hpp"
+#include "support/reference.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/search/search.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "problems.hpp"
+#include "support/problems.hpp"
 #include "topk/base/types.hpp"
 #include "topk/score/scoring.hpp"
 

@@ -3,8 +3,8 @@
 #include <thread>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/search/subset_cache.hpp"
 
 using namespace topk;

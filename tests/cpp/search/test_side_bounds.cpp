@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/search/side_bounds.hpp"
 

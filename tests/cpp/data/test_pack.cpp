@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/data/boundaries.hpp"
 #include "topk/data/pack.hpp"
 

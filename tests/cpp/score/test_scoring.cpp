@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/score/scoring.hpp"
 

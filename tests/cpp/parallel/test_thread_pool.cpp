@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "check.hpp"
+#include "support/check.hpp"
 #include "topk/parallel/thread_pool.hpp"
 
 using namespace topk;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "problems.hpp"
+#include "support/problems.hpp"
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
-#include "random_options.hpp"
-#include "reference.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
+#include "support/random_options.hpp"
+#include "support/reference.hpp"
 #include "topk/search/incumbent.hpp"
 #include "topk/search/near_optimal.hpp"
 #include "topk/search/search.hpp"

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/remote/shard.hpp"
 
 using namespace topk;

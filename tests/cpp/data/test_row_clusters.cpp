@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/data/row_clusters.hpp"
 
 using namespace topk;

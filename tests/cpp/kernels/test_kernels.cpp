@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "plain_kernels.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/plain_kernels.hpp"
+#include "support/problems.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/mix.hpp"
 #include "topk/kernels/kernels.hpp"

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/data/row_source.hpp"
 
 using namespace topk;

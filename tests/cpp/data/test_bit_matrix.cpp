@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "check.hpp"
-#include "problems.hpp"
+#include "support/check.hpp"
+#include "support/problems.hpp"
 #include "topk/data/bit_matrix.hpp"
 
 using namespace topk;
