@@ -19,7 +19,7 @@ SDIST_NEEDS = {
     "Makefile",
     "PKG-INFO",
     "README.md",
-    "cpp/bindings.cpp",
+    "cpp/bindings/module.cpp",
     "cpp/topk/search/node_search.cpp",
     "docs/search.md",
     "pyproject.toml",

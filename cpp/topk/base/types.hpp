@@ -1,7 +1,7 @@
 // What goes into a search and what comes out of it.
 //
 // One struct of data, one of options, one of results. All weights and costs are integers, so that sums and ties are
-// exact; the caller has turned real weights and penalties into integers.
+// exact: the caller has turned real weights and penalties into integers.
 #pragma once
 
 #include <cstddef>
@@ -15,39 +15,40 @@ namespace topk {
 
 enum class Criterion { entropy, gini, sqrt, gain_ratio, user };
 
-// Rows packed row by row: bit j % 64 of word j / 64 of a row is column j; bits beyond the last column do not matter.
-// Or as flags, a byte for every row and column. The caller keeps the arrays alive. Rows that weigh 0 are as if they
-// were not there: searches of different rows and columns share the same arrays.
+// The rows of a search, either packed (bit j % 64 of word j / 64 of a row is column j; bits beyond the last column are
+// ignored) or as flags, one byte per row and column. The caller keeps the arrays alive, and nothing here writes to
+// them: searches over different rows and columns may share them. Rows of weight 0 are ignored.
 struct Data {
-    std::span<const std::uint64_t> rows;  // n_rows * words_per_row; not used if there are flags
+    std::span<const std::uint64_t> rows;  // n_rows * words_per_row; ignored if there are flags
     std::size_t n_rows = 0;
-    std::size_t n_columns = 0;              // that take part
-    std::span<const std::int32_t> classes;  // n_rows, in [0, n_classes)
+    std::size_t n_columns = 0;              // the columns that take part in the search
+    std::span<const std::int32_t> classes;  // n_rows, each in [0, n_classes)
     std::int32_t n_classes = 0;
-    std::span<const std::int64_t> row_weight;    // n_rows, all >= 0; empty: every row weighs 1
-    std::span<const std::int64_t> class_weight;  // n_classes, all >= 1
+    std::span<const std::int64_t> row_weight;    // n_rows, each >= 0; empty: every row has weight 1
+    std::span<const std::int64_t> class_weight;  // n_classes, each >= 1
     std::span<const std::uint8_t> flags;         // n_rows * n_stored_columns(), row-major, 0 or 1
-    std::size_t n_stored = 0;                    // columns that the rows have; 0: those that take part
-    std::span<const std::int32_t> columns = {};  // if only some take part: which, rising
+    std::size_t n_stored = 0;                    // columns in the arrays; 0: as many as take part
+    std::span<const std::int32_t> columns = {};  // indices of the columns that take part, ascending; empty: all
 
     std::size_t n_stored_columns() const { return n_stored == 0 ? n_columns : n_stored; }
 };
 
-// A draw of features at every node: only their columns are candidates. It depends on the seed and the class weights of
-// the node, so that equal subsets draw alike, whatever splits lead to them.
+// A random draw of features at every node: only their columns are candidates. The draw is a function of the seed and
+// the class weights of the node, so that equal subsets draw the same features whatever splits lead to them. Otherwise a
+// cached result would not be valid for the next path to the same subset.
 struct FeatureDraw {
-    std::size_t n_features = 0;           // of those that can split the node; 0: all of them
-    std::size_t n_all = 0;                // features that there are
-    std::vector<std::int32_t> of_column;  // the feature of every column, in [0, n_all)
+    std::size_t n_features = 0;           // drawn among the features that can split the node; 0: no draw
+    std::size_t n_all = 0;                // number of features
+    std::vector<std::int32_t> of_column;  // the feature of every column, ascending, in [0, n_all)
     std::uint64_t seed = 0;
 };
 
-// Scores of all columns of one node from its weighted class counts, both (n_columns, n_classes) in row-major order.
-// Called from any thread, one call per node; may throw. `admissible[j]` says whether column j can be a candidate.
+// Score all columns of one node, given its weighted class counts, both (n_columns, n_classes) in row-major order.
+// `admissible[j]` tells whether column j can be a candidate. Called from any thread, once per node; may throw.
 using ScoreFunction = std::function<std::vector<double>(
     const std::vector<double>& left, const std::vector<double>& right, const std::vector<bool>& admissible)>;
 
-// Whether a search first merges equal rows and puts similar ones together.
+// Should a search merge equal rows and store similar rows next to each other before it starts?
 enum class Arrange { never, if_it_pays, always };
 
 struct Progress {
@@ -59,44 +60,63 @@ struct Progress {
 
 struct Solution;
 
-struct Options {
+// What to look for: these options define the tree.
+struct Objective {
     std::vector<std::int32_t> k;  // candidates per level, root first; its size is the depth
     Criterion criterion = Criterion::entropy;
     ScoreFunction user_score;      // for Criterion::user
     double user_weight_unit = 1;   // counts are multiplied by this before user_score sees them
     std::int64_t min_rows = 1;     // on each side of a split
-    std::int64_t min_weight = 1;   // likewise
-    bool distinct_splits = false;  // columns that split a node's rows alike count as one candidate
+    std::int64_t min_weight = 1;   // on each side of a split
+    bool distinct_splits = false;  // columns that divide a node's rows in the same way count as one candidate
     FeatureDraw draw;
-    std::int64_t cost_scale = 1;  // cost of a unit of misclassified weight
+    std::int64_t cost_scale = 1;  // cost of one unit of misclassified weight
     std::int64_t leaf_penalty = 0;
+};
+
+// How to look for it. Nothing here changes the tree, except a time limit that is reached. The thresholds are options so
+// that tests can take both sides of each of them on small data.
+struct Tuning {
     int threads = 1;
-    double threads_after = 0.002;  // seconds: starting them takes as long as a short search
+    double threads_after = 0.002;  // seconds without other threads: starting them takes as long as a short search
     bool use_cache = true;
     bool use_bounds = true;
     std::size_t cache_bytes = std::size_t{1} << 30;
     Arrange arrange = Arrange::if_it_pays;
-    // Subsets of more rows than this are known by the splits that lead to them, not by keys of their rows: those take
-    // 16 bytes a row, more than 100 columns do, and a pass over them takes as long as counting.
-    std::size_t max_keyed_rows = std::size_t{1} << 16;
-    // Rows of a node that are more bytes than this do not stay in the second-level cache between its candidates.
+    // With more rows than this, subsets are identified by the splits that lead to them instead of by fingerprints of
+    // their rows: those take 16 bytes per row, more than 100 columns do, and summing them takes as long as counting.
+    std::size_t max_fingerprinted_rows = std::size_t{1} << 16;
+    // The rows of a node that take more bytes than this do not stay in the second-level cache between its candidates.
     std::size_t large_node_bytes = std::size_t{1} << 20;
-    // With so many columns features are drawn before columns are scored and, on the last level, counted. Fewer are
-    // scored and counted in less time than it takes to draw.
-    std::size_t many_columns = 300;
-    std::string kernel;     // "" = the best one for this machine
-    double time_limit = 0;  // seconds; 0 = none
-    // Cost of some tree that the search can find, known beforehand: it need not look for dearer ones. -1: none is
-    // known. One that is too low costs time, but not the right tree.
+    // With at least this many columns, features are drawn before columns are scored and, on the last level, counted.
+    // Fewer columns are scored and counted in less time than the draw takes.
+    std::size_t draw_first_columns = 300;
+    // With at least this many columns, a search over all columns first solves every node with one level less. With
+    // fewer the shallower search takes more time than its bound saves.
+    std::size_t shallow_first_columns = 50;
+    std::string kernel;     // "": the best one for this machine
+    double time_limit = 0;  // seconds; 0: none
+    // The cost of some tree in the search space, if the caller knows one: more expensive trees are not searched for.
+    // -1: none is known. A value below the optimum costs time (the search starts again without it), never the right
+    // tree.
     std::int64_t known_cost = -1;
-    // Find the cost of the best tree below every candidate of the root, also of those that can no longer win; not in
-    // the passes of a smaller k.
+    // Compute the exact cost of the best tree below every candidate of the root, also of those that can no longer win.
+    // Applies to the last pass only, the one with the k asked for.
     bool exact_root = false;
-    // Called about every 20 ms by the thread that called solve(); throws to end the search.
+};
+
+struct Callbacks {
+    // Called about every 20 ms by the thread that called solve(). What it throws ends the search.
     std::function<void(const Progress&)> poll;
-    // Called by that thread with every tree that is better than those before it. If it is there, the search widens k
-    // step by step, as with a time limit.
+    // Called by that thread with every tree that is better than those before it. If set, the search widens k step by
+    // step, as it does with a time limit.
     std::function<void(const Solution&)> on_tree;
+};
+
+struct Options {
+    Objective objective;
+    Tuning tuning;
+    Callbacks callbacks;
 };
 
 // One pass of a search that widens k.
@@ -106,13 +126,13 @@ struct Step {
     std::int64_t cost = 0;  // of the best tree for this k
 };
 
-// The candidates of the root in the last pass that was finished, best score first. None if no split could pay.
+// The candidates of the root in the last pass that ran to completion, best score first. Empty if no split could pay.
 struct RootChoices {
-    static constexpr std::size_t kWeighed = 20;  // of so many the class weights are kept
+    static constexpr std::size_t kWeighed = 20;  // class weights are kept for the first candidates only
     std::vector<std::int32_t> column;
     std::vector<std::int64_t> cost;         // of the best tree that splits the root there, or a lower bound of it
-    std::vector<std::uint8_t> exact;        // whether it is the cost itself
-    std::vector<std::int64_t> true_weight;  // per candidate (the first of them) and class: weight where it is true
+    std::vector<std::uint8_t> exact;        // 1: the cost is exact; 0: it is a lower bound
+    std::vector<std::int64_t> true_weight;  // (first candidates, n_classes): weight of the rows where it is true
 };
 
 struct Statistics {
@@ -121,7 +141,7 @@ struct Statistics {
     std::int64_t pruned = 0;  // candidates cut off by a bound
     std::int64_t cache_hits = 0;
     std::int64_t cache_bytes = 0;
-    std::int32_t k_reached = 0;  // the widest k whose search finished
+    std::int32_t k_reached = 0;  // the widest k whose pass ran to completion
     int threads = 1;
     std::string kernel;
     std::vector<Step> trace;
@@ -133,10 +153,10 @@ struct Solution {
     std::vector<std::int32_t> column;
     std::vector<std::int32_t> false_child;
     std::vector<std::int32_t> true_child;
-    std::vector<std::int64_t> n_rows;        // per node
-    std::vector<std::int64_t> class_weight;  // per node and class, in integer weights
+    std::vector<std::int64_t> n_rows;        // (n_nodes,)
+    std::vector<std::int64_t> class_weight;  // (n_nodes, n_classes), integer weights
     std::int64_t cost = 0;
-    std::int64_t n_wrong = 0;  // rows that the tree gets wrong, whatever they weigh
+    std::int64_t n_wrong = 0;  // misclassified rows, whatever their weight
     bool complete = true;      // false: the time limit ended the search before the k asked for
     Statistics statistics;
 };

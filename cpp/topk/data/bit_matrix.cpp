@@ -238,10 +238,10 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
         append_block(block, all);
     }
     order = {};  // its memory may be used for the keys
-    matrix.has_keys = extras.keys;
-    if (extras.keys) {
+    matrix.has_fingerprints = extras.fingerprints;
+    if (extras.fingerprints) {
         const std::size_t n = matrix.n_words * kWordBits;
-        kernels.fill_keys(n, matrix.key_low.ensure(n), matrix.key_high.ensure(n));
+        kernels.fill_fingerprints(n, matrix.fingerprint_low.ensure(n), matrix.fingerprint_high.ensure(n));
     }
 }
 
@@ -322,14 +322,14 @@ void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mas
     if (matrix.has_conflicts) {
         single(matrix.conflicts.data(), out.conflicts.data());
     }
-    if (!matrix.has_keys) {
+    if (!matrix.has_fingerprints) {
         return;
     }
     std::size_t position = to.word() * kWordBits + to.bit();
     for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1, ++position) {
         const std::size_t row = from * kWordBits + static_cast<std::size_t>(std::countr_zero(rest));
-        out.key_low[position] = matrix.key_low[row];
-        out.key_high[position] = matrix.key_high[row];
+        out.fingerprint_low[position] = matrix.fingerprint_low[row];
+        out.fingerprint_high[position] = matrix.fingerprint_high[row];
     }
 }
 
@@ -356,10 +356,10 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     if (out.has_conflicts) {
         zeros(out.conflicts, out.n_words);
     }
-    out.has_keys = matrix.has_keys;
-    if (out.has_keys) {
-        zeros(out.key_low, out.n_words * kWordBits);
-        zeros(out.key_high, out.n_words * kWordBits);
+    out.has_fingerprints = matrix.has_fingerprints;
+    if (out.has_fingerprints) {
+        zeros(out.fingerprint_low, out.n_words * kWordBits);
+        zeros(out.fingerprint_high, out.n_words * kWordBits);
     }
     for (std::size_t s = 0; s < subset.spans.size(); ++s) {
         Target to(all.spans[s].begin);

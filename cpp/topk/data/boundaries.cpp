@@ -74,7 +74,7 @@ std::vector<double> class_cells(std::span<const double> values, std::span<const 
     std::array<std::uint32_t, kBlock> cells;
     for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
         const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
-        rank_below(edges, block, cells.data());
+        count_below(edges, block, cells.data());
         for (std::size_t i = 0; i < block.size(); ++i) {
             const double weight = row_weight.empty() ? 1.0 : row_weight[begin + i];
             const auto c = static_cast<std::size_t>(classes[begin + i]);

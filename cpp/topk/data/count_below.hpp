@@ -1,4 +1,4 @@
-// Where numbers stand among sorted ones.
+// Binary search of many values at once.
 #pragma once
 
 #include <algorithm>
@@ -9,29 +9,30 @@
 
 namespace topk {
 
-// How many of the ascending `entries` are below each of the `values`, for NaN all of them. The steps depend on the
-// number of entries alone, so there is nothing for the processor to guess wrong, and those of several values overlap.
-inline void rank_below(std::span<const double> entries, std::span<const double> values, std::uint32_t* ranks) {
+// For each of the `values`, count the `entries` below it; all of them for NaN. Precondition: the entries ascend. The
+// number of steps depends on the number of entries alone, so that no branch is mispredicted, and the steps of eight
+// values overlap.
+inline void count_below(std::span<const double> entries, std::span<const double> values, std::uint32_t* counts) {
     constexpr std::size_t kBlock = 8;
     const auto n_entries = static_cast<std::uint32_t>(entries.size());
     for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
         const std::size_t n_values = std::min(kBlock, values.size() - begin);
         std::array<double, kBlock> value = {};
-        std::array<std::uint32_t, kBlock> rank = {};
+        std::array<std::uint32_t, kBlock> below = {};
         std::copy_n(values.data() + begin, n_values, value.begin());
         if (n_entries > 0) {
             for (std::uint32_t n = n_entries; n > 1;) {
                 const std::uint32_t half = n / 2;
                 for (std::size_t i = 0; i < kBlock; ++i) {
-                    rank[i] += half & -static_cast<std::uint32_t>(!(value[i] <= entries[rank[i] + half - 1]));
+                    below[i] += half & -static_cast<std::uint32_t>(!(value[i] <= entries[below[i] + half - 1]));
                 }
                 n -= half;
             }
             for (std::size_t i = 0; i < kBlock; ++i) {
-                rank[i] += static_cast<std::uint32_t>(!(value[i] <= entries[rank[i]]));
+                below[i] += static_cast<std::uint32_t>(!(value[i] <= entries[below[i]]));
             }
         }
-        std::copy_n(rank.begin(), n_values, ranks + begin);
+        std::copy_n(below.begin(), n_values, counts + begin);
     }
 }
 

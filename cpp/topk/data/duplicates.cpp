@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "topk/base/mix.hpp"
+#include "topk/base/fingerprint.hpp"
 
 namespace topk {
 namespace {
@@ -76,7 +76,7 @@ class RowTable {
 std::uint64_t hash_row(const std::vector<std::uint64_t>& words) {
     std::uint64_t hash = 0;
     for (const std::uint64_t word : words) {
-        hash = mix(hash ^ word);
+        hash = splitmix64(hash ^ word);
     }
     return hash;
 }

@@ -1,4 +1,4 @@
-// A node of the search: a subset of the rows with the class counts of every column on it.
+// A node of the search: a subset of the rows, with the class counts of every column on it.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace topk {
 
-// Weight of one side of a split, from the parent's counts alone.
+// The weight of one side of a split. It follows from the parent's counts.
 template <class Count>
 struct SideWeight {
     Count weight = 0;
-    Count heaviest = 0;  // of its classes
+    Count heaviest = 0;  // weight of its heaviest class
     Count errors() const { return weight - heaviest; }
 };
 
@@ -24,10 +24,10 @@ template <class Count>
 struct Node {
     const BitMatrix* matrix = nullptr;
     Subset subset;
-    Key key;
-    Counts<Count> counts;  // rows may point into this node's storage or an ancestor's
+    Fingerprint fingerprint;  // of the subset
+    Counts<Count> counts;     // its rows point into the storage of this node or of an ancestor, which must outlive it
     SideWeight<Count> whole;
-    Count conflicts = 0;  // weight that every tree gets wrong
+    Count conflicts = 0;  // weight that every tree misclassifies
     AlignedBuffer<Count> storage;
     AlignedBuffer<std::int32_t> n_true_storage;
 };
@@ -45,8 +45,8 @@ void add_total(Node<Count>& node, std::int32_t class_index, Count weight) {
     add_class(node.whole, weight);
 }
 
-// Count every column on the node's subset, whose totals are set. `track_rows`: rows per column are needed beside their
-// weights.
+// Count every column on the node's subset. Precondition: its totals are set. `track_rows`: also count rows per column,
+// whatever their weight.
 template <class Count>
 void count_node(Node<Count>& node, Counter<Count>& counter, bool track_rows) {
     const std::size_t n_columns = node.matrix->n_columns;
@@ -67,8 +67,8 @@ void count_node(Node<Count>& node, Counter<Count>& counter, bool track_rows) {
     }
 }
 
-// The counts of `larger` are those of `parent` less those of `smaller`. Rows of classes that `smaller` does not have
-// are shared with the parent, not copied.
+// Set the counts of `larger` to those of `parent` minus those of `smaller`. Classes without rows in `smaller` are
+// shared with the parent instead of copied.
 template <class Count>
 void subtract_node(const Counts<Count>& parent, const Counts<Count>& smaller, std::size_t n_columns,
                    Node<Count>& larger) {
@@ -107,18 +107,18 @@ void subtract_node(const Counts<Count>& parent, const Counts<Count>& smaller, st
     }
 }
 
-// The weight of class number c of `counts` on one side of a column.
+// Return the weight of the c-th class of `counts` on one side of a column.
 template <class Count>
 Count side_total(const Counts<Count>& counts, std::size_t c, std::size_t column, bool side) {
     const Count n_true = counts.rows[c][column];
     return side ? n_true : static_cast<Count>(counts.totals[c] - n_true);
 }
 
-// A node split on one column: what the node's counts alone tell about the children.
+// A node split on one column, as far as the node's counts tell.
 template <class Count>
 struct Split {
     std::size_t column;
-    bool small_side;            // the side with less weight; the true side if they are equal
+    bool small_side;            // the side with less weight; the true side if both weigh the same
     SideWeight<Count> side[2];  // smaller, larger
 
     Split(const Counts<Count>& counts, std::int32_t on_column) : column(static_cast<std::size_t>(on_column)) {
@@ -133,7 +133,7 @@ struct Split {
     }
 };
 
-// The classes of one side of a split and their weights.
+// Set the classes of one side of a split and their weights.
 template <class Count>
 void set_totals(const Counts<Count>& parent, std::size_t column, bool side, Node<Count>& child) {
     child.counts.totals.clear();

@@ -2,7 +2,6 @@
 #include "topk/data/pack.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "topk/base/mix.hpp"
+#include "topk/base/fingerprint.hpp"
 #include "topk/data/count_below.hpp"
 
 namespace topk {
 namespace {
 
-// The lowest bits of eight bytes, as one byte; byte 0 gives bit 0 on a little-endian machine.
+// Gather the lowest bits of eight bytes into one byte; byte 0 gives bit 0. Precondition: every byte is 0 or 1.
 std::uint64_t gather_bits(std::uint64_t bytes) { return (bytes * 0x0102040810204080U) >> 56; }
 
 std::uint64_t load_little_endian(const std::uint8_t* p, std::size_t n) {
@@ -31,8 +30,8 @@ std::uint64_t load_little_endian(const std::uint8_t* p, std::size_t n) {
     return x;
 }
 
-// One feature's columns. A value is in one of n_entries + 2 cells: the number of entries below it, or where columns
-// test equality the index of its entry, or n_entries if it has none; the last cell is for NaN.
+// The columns of one feature. A value is in one of n_entries + 2 cells. Columns that compare: the number of entries
+// below it. Columns that test equality: the index of its entry, or n_entries if it has none. The last cell is for NaN.
 struct Feature {
     std::span<const double> entries;
     std::size_t n_entries;
@@ -50,9 +49,9 @@ struct Feature {
     std::size_t n_cells() const { return n_entries + 2; }
     std::size_t missing_cell() const { return n_entries + 1; }
 
-    // The cells of some values.
+    // Find the cells of some values.
     void locate(std::span<const double> values, std::uint32_t* cells) const {
-        rank_below(entries, values, cells);
+        count_below(entries, values, cells);
         for (std::size_t i = 0; i < values.size(); ++i) {
             if (std::isnan(values[i])) {
                 cells[i] = static_cast<std::uint32_t>(missing_cell());
@@ -81,6 +80,33 @@ struct Feature {
         }
     }
 };
+
+Fingerprint row_fingerprint(std::uint64_t row) { return {splitmix64(2 * row), splitmix64(2 * row + 1)}; }
+
+// Per feature and cell: the fingerprint of the rows in it.
+std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size_t n_rows, std::uint64_t first_row,
+                                                 const FeatureColumns& columns) {
+    std::vector<std::vector<Fingerprint>> cells;
+    for (std::size_t f = 0; f < columns.n_features(); ++f) {
+        cells.emplace_back(Feature(columns, f).n_cells());
+    }
+    constexpr std::size_t kBlock = 1024;
+    std::vector<Fingerprint> of_row(kBlock);
+    std::vector<std::uint32_t> cell_of(kBlock);
+    for (std::size_t begin = 0; begin < n_rows; begin += kBlock) {
+        const std::size_t n = std::min(kBlock, n_rows - begin);
+        for (std::size_t i = 0; i < n; ++i) {
+            of_row[i] = row_fingerprint(first_row + begin + i);
+        }
+        for (std::size_t f = 0; f < columns.n_features(); ++f) {
+            Feature(columns, f).locate({values + f * n_rows + begin, n}, cell_of.data());
+            for (std::size_t i = 0; i < n; ++i) {
+                cells[f][cell_of[i]] = cells[f][cell_of[i]] ^ of_row[i];
+            }
+        }
+    }
+    return cells;
+}
 
 }  // namespace
 
@@ -115,7 +141,7 @@ bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n
 
 void pack_features(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out) {
     const std::size_t words_per_row = (columns.n_columns() + 63) / 64;
-    // Rows in blocks whose words stay in the cache while feature after feature is written to them.
+    // The words of a block of rows stay in the cache while one feature after the other is written to them.
     const std::size_t block = std::clamp<std::size_t>((1U << 14) / std::max<std::size_t>(words_per_row, 1), 16, 4096);
     std::vector<std::uint32_t> cells(block);
     for (std::size_t begin = 0; begin < n_rows; begin += block) {
@@ -134,52 +160,32 @@ void pack_features(const double* values, std::size_t n_rows, const FeatureColumn
 
 void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const FeatureColumns& columns,
                   std::uint64_t* out) {
-    using Hash = std::array<std::uint64_t, 2>;
-    const auto add = [](Hash& to, const Hash& from) {
-        to[0] ^= from[0];
-        to[1] ^= from[1];
+    std::vector<std::vector<Fingerprint>> cells = hash_cells(values, n_rows, first_row, columns);
+    const auto append = [&](const Fingerprint& fingerprint) {
+        *out++ = fingerprint.low;
+        *out++ = fingerprint.high;
     };
-    std::vector<std::vector<Hash>> cells;  // per feature and cell: the keys of the rows that are there
-    for (std::size_t f = 0; f < columns.n_features(); ++f) {
-        cells.emplace_back(Feature(columns, f).n_cells(), Hash{0, 0});
-    }
-    constexpr std::size_t kBlock = 1024;
-    std::vector<Hash> keys(kBlock);
-    std::vector<std::uint32_t> cell_of(kBlock);
-    Hash all = {0, 0};
-    for (std::size_t begin = 0; begin < n_rows; begin += kBlock) {
-        const std::size_t n = std::min(kBlock, n_rows - begin);
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::uint64_t row = first_row + begin + i;
-            keys[i] = {mix(2 * row), mix(2 * row + 1)};
-            add(all, keys[i]);
-        }
-        for (std::size_t f = 0; f < columns.n_features(); ++f) {
-            Feature(columns, f).locate({values + f * n_rows + begin, n}, cell_of.data());
-            for (std::size_t i = 0; i < n; ++i) {
-                add(cells[f][cell_of[i]], keys[i]);
-            }
-        }
-    }
     for (std::size_t f = 0; f < columns.n_features(); ++f) {
         const Feature feature(columns, f);
-        const Hash missing = cells[f][feature.missing_cell()];
+        const Fingerprint missing = cells[f][feature.missing_cell()];
         if (!feature.equality) {  // column i is true in the cells above i
-            Hash above = missing;
-            Hash next = cells[f][feature.n_entries];
+            Fingerprint above = missing;
+            Fingerprint next = cells[f][feature.n_entries];
             for (std::size_t i = feature.n_entries; i-- > 0;) {
-                add(above, next);
+                above = above ^ next;
                 next = std::exchange(cells[f][i], above);
             }
         }
         cells[f][feature.n_entries] = missing;
         for (std::size_t i = 0; i < feature.n_columns(); ++i) {
-            *out++ = cells[f][i][0];
-            *out++ = cells[f][i][1];
+            append(cells[f][i]);
         }
     }
-    *out++ = all[0];
-    *out++ = all[1];
+    Fingerprint all;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        all = all ^ row_fingerprint(first_row + i);
+    }
+    append(all);
 }
 
 }  // namespace topk

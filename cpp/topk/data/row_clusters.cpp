@@ -34,7 +34,7 @@ class ClusterTree {
           min_rows_(min_rows),
           ones_(static_cast<std::size_t>(sample.n_classes), 1),
           counter_(kernels, ones_, ticker),
-          scorer_(options(), sample.n_columns, sample.n_classes, static_cast<std::int64_t>(sample.n_rows), min_rows,
+          scorer_(objective_, sample.n_columns, sample.n_classes, static_cast<std::int64_t>(sample.n_rows), min_rows,
                   kernels) {
         Node<std::int32_t> root;
         build_matrix(sample, {}, kernels, ticker, matrix_, root.subset);
@@ -64,11 +64,6 @@ class ClusterTree {
     }
 
   private:
-    static const Options& options() {
-        static const Options kOptions;  // entropy
-        return kOptions;
-    }
-
     std::int32_t grow(const Node<std::int32_t>& node, int depth) {
         const auto at = static_cast<std::int32_t>(nodes_.size());
         nodes_.push_back({0, 0, {at, at}});
@@ -97,19 +92,20 @@ class ClusterTree {
         if (node.whole.weight < 2 * min_rows_ || node.counts.rows.size() < 2) {
             return -1;
         }
-        std::int64_t* keys = keys_.ensure(matrix_.n_columns);
+        ScoreKey* keys = keys_.ensure(matrix_.n_columns);
         scorer_.keys(node.counts, matrix_.n_columns, keys);
         const std::int64_t best = *std::max_element(keys, keys + sample_.n_columns);
-        return best == kNoKey ? -1 : key_column(best);
+        return best == kNoScoreKey ? -1 : column_of(best);
     }
 
     const Data& sample_;
     const std::int32_t min_rows_;           // of a cluster
     const std::vector<std::int64_t> ones_;  // class weights
     Counter<std::int32_t> counter_;
+    const Objective objective_;  // entropy
     Scorer scorer_;
     BitMatrix matrix_;
-    AlignedBuffer<std::int64_t> keys_;
+    AlignedBuffer<ScoreKey> keys_;
     std::vector<ClusterNode> nodes_;
     std::size_t n_clusters_ = 0;
 };

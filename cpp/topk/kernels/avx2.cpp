@@ -67,9 +67,22 @@ void pack_flags(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
 
 }  // namespace
 
-const Kernels kAvx2Kernels = {"avx2",        count,        add_product,       xor_keys_loop,
-                              last_level,    raise_bounds, entropy_keys_loop, large_entropy_keys,
-                              count_greater, count_rows,   compress,          pack_flags,
-                              transpose,     fill_keys,    fill_xlog2x};
+const Kernels kAvx2Kernels = {
+    .name = "avx2",
+    .count = count,
+    .add_product = add_product,
+    .xor_fingerprints = xor_fingerprints_loop,
+    .last_level = last_level,
+    .raise_bounds = raise_bounds,
+    .entropy_score_keys = entropy_score_keys_loop,
+    .large_entropy_score_keys = large_entropy_score_keys,
+    .count_greater = count_greater,
+    .count_rows = count_rows,
+    .compress = compress,
+    .pack_flags = pack_flags,
+    .transpose = transpose,
+    .fill_fingerprints = fill_fingerprints,
+    .fill_xlog2x = fill_xlog2x,
+};
 
 }  // namespace topk

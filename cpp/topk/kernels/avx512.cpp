@@ -51,7 +51,7 @@ void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::si
     }
 }
 
-Key xor_keys(const std::uint64_t* low, const std::uint64_t* high, WordList list) {
+Fingerprint xor_fingerprints(const std::uint64_t* low, const std::uint64_t* high, WordList list) {
     __m512i low_sum = _mm512_setzero_si512();
     __m512i high_sum = _mm512_setzero_si512();
     for (std::size_t i = 0; i < list.size; ++i) {
@@ -65,7 +65,7 @@ Key xor_keys(const std::uint64_t* low, const std::uint64_t* high, WordList list)
     alignas(64) std::uint64_t lanes[16];
     _mm512_store_si512(lanes, low_sum);
     _mm512_store_si512(lanes + 8, high_sum);
-    Key key;
+    Fingerprint key;
     for (int i = 0; i < 8; ++i) {
         key.low ^= lanes[i];
         key.high ^= lanes[8 + i];
@@ -75,8 +75,8 @@ Key xor_keys(const std::uint64_t* low, const std::uint64_t* high, WordList list)
 
 inline __m512i lookup(const std::int64_t* table, __m256i index) { return _mm512_i32gather_epi64(index, table, 8); }
 
-void entropy_keys(const CountTable& t, const EntropyTable& e, std::int32_t min_side, std::size_t n_columns,
-                  std::int64_t* keys) {
+void entropy_score_keys(const CountTable& t, const EntropyTable& e, std::int32_t min_side, std::size_t n_columns,
+                        ScoreKey* keys) {
     std::int32_t weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
         weight += t.totals[c];
@@ -84,7 +84,7 @@ void entropy_keys(const CountTable& t, const EntropyTable& e, std::int32_t min_s
     const __m256i weights = _mm256_set1_epi32(weight);
     const __m256i below_min = _mm256_set1_epi32(min_side - 1);
     const __m512i half = _mm512_set1_epi64(std::int64_t{1} << (kRoundBits - 1));
-    const __m512i no_key = _mm512_set1_epi64(kNoKey);
+    const __m512i no_key = _mm512_set1_epi64(kNoScoreKey);
     for (std::size_t j = 0; j < n_columns; j += 8) {
         __m512i gain = _mm512_set1_epi64(-e.whole);
         __m256i n_true = _mm256_setzero_si256();
@@ -119,8 +119,22 @@ void pack_flags(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512",     count,        add_product,        xor_keys,      last_level,
-                                raise_bounds, entropy_keys, large_entropy_keys, count_greater, count_rows,
-                                compress,     pack_flags,   transpose,          fill_keys,     fill_xlog2x};
+const Kernels kAvx512Kernels = {
+    .name = "avx512",
+    .count = count,
+    .add_product = add_product,
+    .xor_fingerprints = xor_fingerprints,
+    .last_level = last_level,
+    .raise_bounds = raise_bounds,
+    .entropy_score_keys = entropy_score_keys,
+    .large_entropy_score_keys = large_entropy_score_keys,
+    .count_greater = count_greater,
+    .count_rows = count_rows,
+    .compress = compress,
+    .pack_flags = pack_flags,
+    .transpose = transpose,
+    .fill_fingerprints = fill_fingerprints,
+    .fill_xlog2x = fill_xlog2x,
+};
 
 }  // namespace topk

@@ -4,7 +4,7 @@
 // AVX-512 flags must never be the copy the linker keeps for the rest of the program.
 #pragma once
 
-#include "topk/base/mix.hpp"
+#include "topk/base/fingerprint.hpp"
 #include "topk/base/score_key.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/kernels/lanes.hpp"
@@ -107,8 +107,8 @@ void raise_bounds(const BoundTable& t, std::size_t n_columns) {
     }
 }
 
-[[maybe_unused]] void entropy_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
-                                        std::size_t n_columns, std::int64_t* keys) {
+[[maybe_unused]] void entropy_score_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
+                                              std::size_t n_columns, ScoreKey* keys) {
     std::int32_t weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
         weight += t.totals[c];
@@ -123,7 +123,7 @@ void raise_bounds(const BoundTable& t, std::size_t n_columns) {
         }
         gain -= e.xlog2x[n_true] + e.xlog2x[weight - n_true];
         const bool admissible = n_true >= min_side && weight - n_true >= min_side;
-        keys[j] = admissible ? pack_key(round_gain(gain), j) : kNoKey;
+        keys[j] = admissible ? make_score_key(round_gain(gain), j) : kNoScoreKey;
     }
 }
 
@@ -143,8 +143,8 @@ inline void add_terms(const std::int32_t* n_true, std::int32_t total, double uni
 }
 
 // Blocks of columns that split nothing, which are many deep in a tree, are not computed.
-void large_entropy_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
-                        std::size_t n_columns, std::int64_t* keys) {
+void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
+                              std::size_t n_columns, ScoreKey* keys) {
     std::int32_t weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
         weight += t.totals[c];
@@ -163,13 +163,14 @@ void large_entropy_keys(const CountTable& t, std::int64_t whole, double unit, st
             add_terms<-1>(reinterpret_cast<const std::int32_t*>(&n_true), weight, unit, gain);
         }
         for (std::size_t i = 0; i < kColumnPadding; ++i) {
-            keys[j + i] = too_small[static_cast<int>(i)] == 0 ? pack_key(round_gain(gain[i] - whole), j + i) : kNoKey;
+            keys[j + i] =
+                too_small[static_cast<int>(i)] == 0 ? make_score_key(round_gain(gain[i] - whole), j + i) : kNoScoreKey;
         }
     }
 }
 
-[[maybe_unused]] Key xor_keys_loop(const std::uint64_t* low, const std::uint64_t* high, WordList list) {
-    Key key;
+[[maybe_unused]] Fingerprint xor_fingerprints_loop(const std::uint64_t* low, const std::uint64_t* high, WordList list) {
+    Fingerprint key;
     for (std::size_t i = 0; i < list.size; ++i) {
         const std::size_t first = std::size_t{list.words[i]} * 64;
         for (std::uint64_t rest = list.masks[i]; rest != 0; rest &= rest - 1) {
@@ -181,7 +182,7 @@ void large_entropy_keys(const CountTable& t, std::int64_t whole, double unit, st
     return key;
 }
 
-std::size_t count_greater(const std::int64_t* keys, std::size_t n_columns, std::int64_t key) {
+std::size_t count_greater(const ScoreKey* keys, std::size_t n_columns, ScoreKey key) {
     std::size_t n = 0;
     for (std::size_t j = 0; j < n_columns; ++j) {
         n += keys[j] > key ? 1 : 0;
@@ -274,10 +275,10 @@ void transpose(std::uint64_t* block) {
     }
 }
 
-void fill_keys(std::size_t n, std::uint64_t* low, std::uint64_t* high) {
+void fill_fingerprints(std::size_t n, std::uint64_t* low, std::uint64_t* high) {
     for (std::size_t i = 0; i < n; ++i) {
-        low[i] = mix(2 * i);
-        high[i] = mix(2 * i + 1);
+        low[i] = splitmix64(2 * i);
+        high[i] = splitmix64(2 * i + 1);
     }
 }
 

@@ -48,9 +48,22 @@ void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::si
 
 }  // namespace
 
-const Kernels kNeonKernels = {"neon",        count,        add_product,       xor_keys_loop,
-                              last_level,    raise_bounds, entropy_keys_loop, large_entropy_keys,
-                              count_greater, count_rows,   compress,          pack_flags_loop,
-                              transpose,     fill_keys,    fill_xlog2x};
+const Kernels kNeonKernels = {
+    .name = "neon",
+    .count = count,
+    .add_product = add_product,
+    .xor_fingerprints = xor_fingerprints_loop,
+    .last_level = last_level,
+    .raise_bounds = raise_bounds,
+    .entropy_score_keys = entropy_score_keys_loop,
+    .large_entropy_score_keys = large_entropy_score_keys,
+    .count_greater = count_greater,
+    .count_rows = count_rows,
+    .compress = compress,
+    .pack_flags = pack_flags_loop,
+    .transpose = transpose,
+    .fill_fingerprints = fill_fingerprints,
+    .fill_xlog2x = fill_xlog2x,
+};
 
 }  // namespace topk

@@ -1,4 +1,4 @@
-// Node by node: errors of every column, then keys, then the best of these.
+// Node by node: the errors of every column, then the keys, then the k best keys.
 #include "topk/remote/ranking.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class NodeView {
         return nodes_.usable.empty() || nodes_.usable[i_ * nodes_.n_columns + column] != 0;
     }
 
-    // Of a split on the column; kNone if it cannot be one.
+    // Return the errors of a split on the column; kNone if it cannot be split there.
     std::int64_t errors(std::size_t column) const {
         std::int64_t weight[2] = {0, 0};
         std::int64_t heaviest[2] = {0, 0};
@@ -66,7 +66,7 @@ void check_sizes(const NodeCounts& nodes, std::size_t k, std::span<const std::in
     require(k >= 1 && k < static_cast<std::size_t>(kMaxColumns), "k must be in [1, 2^24 - 1)");
 }
 
-// Terms are looked up by count: one that cannot be would be outside of the table.
+// Terms are looked up by count, so an impossible count would be outside of the table.
 void check_counts(const NodeCounts& nodes, std::int64_t total_weight) {
     require(total_weight >= 0 && total_weight < std::int64_t{1} << 53, "total_weight must be in [0, 2^53)");
     for (std::size_t i = 0; i < nodes.n_nodes; ++i) {
@@ -84,22 +84,23 @@ void check_counts(const NodeCounts& nodes, std::int64_t total_weight) {
 
 }  // namespace
 
-Ranked rank_columns(const NodeCounts& nodes, const Options& options, std::size_t k, std::span<const std::int64_t> limit,
-                    std::int64_t total_weight, const Kernels& kernels) {
+Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::size_t k,
+                    std::span<const std::int64_t> limit, std::int64_t total_weight, const Kernels& kernels) {
     check_sizes(nodes, k, limit);
     check_counts(nodes, total_weight);
-    require(options.min_weight >= 1, "min_weight must be at least 1");
-    const Scorer scorer(options, nodes.n_columns, static_cast<std::int32_t>(nodes.n_classes), total_weight,
-                        options.min_weight, kernels);
+    require(objective.min_weight >= 1, "min_weight must be at least 1");
+    require(objective.criterion != Criterion::user, "criterion must be entropy, gini, sqrt or gain_ratio, got user");
+    const Scorer scorer(objective, nodes.n_columns, static_cast<std::int32_t>(nodes.n_classes), total_weight,
+                        objective.min_weight, kernels);
     Ranked ranked;
     ranked.fewest.assign(nodes.n_nodes, kNone);
     ranked.columns.assign(nodes.n_nodes * k, -1);
     ranked.errors.assign(nodes.n_nodes * k, 0);
     std::vector<std::int64_t> errors(nodes.n_columns);
-    std::vector<std::int64_t> keys(nodes.n_columns);
+    std::vector<ScoreKey> keys(nodes.n_columns);
     std::vector<std::int64_t> best;
     for (std::size_t i = 0; i < nodes.n_nodes; ++i) {
-        const NodeView node(nodes, i, options.min_weight);
+        const NodeView node(nodes, i, objective.min_weight);
         for (std::size_t j = 0; j < nodes.n_columns; ++j) {
             errors[j] = node.errors(j);
             ranked.fewest[i] = std::min(ranked.fewest[i], errors[j]);
@@ -109,11 +110,11 @@ Ranked rank_columns(const NodeCounts& nodes, const Options& options, std::size_t
         }
         scorer.keys(node.counts(), nodes.n_columns, keys.data());
         for (std::size_t j = 0; j < nodes.n_columns; ++j) {
-            keys[j] = errors[j] == kNone ? kNoKey : keys[j];
+            keys[j] = errors[j] == kNone ? kNoScoreKey : keys[j];
         }
         best_keys(keys.data(), nodes.n_columns, k, best);
         for (std::size_t r = 0; r < best.size(); ++r) {
-            const std::int32_t column = key_column(best[r]);
+            const std::int32_t column = column_of(best[r]);
             ranked.columns[i * k + r] = column;
             ranked.errors[i * k + r] = errors[static_cast<std::size_t>(column)];
         }

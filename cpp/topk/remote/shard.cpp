@@ -8,13 +8,14 @@
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/parallel/stop.hpp"
+#include "topk/search/validate.hpp"
 
 namespace topk {
 namespace {
 
 constexpr std::size_t kMinBlockRows = 4096;
 // With so many subsets to be split off it pays to move the rows of a subset together, if they are sparse.
-constexpr std::int32_t kMinBelow = 4;
+constexpr std::int32_t kMinDescendants = 4;
 
 // Header of a block: its words of bits per column, columns, planes, 1 if it has primary rows, spans.
 enum Header : std::size_t { kWords, kColumns, kPlanes, kPrimary, kSpans, kHeaderSize };
@@ -106,17 +107,17 @@ void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all
 }
 
 // Per entry: how many come below it.
-std::vector<std::int32_t> count_below(const Paths& paths) {
-    std::vector<std::int32_t> below(paths.depth.size(), 0);
+std::vector<std::int32_t> count_descendants(const Paths& paths) {
+    std::vector<std::int32_t> descendants(paths.depth.size(), 0);
     std::vector<std::size_t> above;  // the entries on the way to the current one
     for (std::size_t i = 0; i < paths.depth.size(); ++i) {
         above.resize(std::min(above.size(), static_cast<std::size_t>(paths.depth[i])));
         for (const std::size_t ancestor : above) {
-            ++below[ancestor];
+            ++descendants[ancestor];
         }
         above.push_back(i);
     }
-    return below;
+    return descendants;
 }
 
 void check_paths(const Paths& paths, ShardShape shape, std::size_t n_answers) {
@@ -143,7 +144,7 @@ class PathCounter {
           count_rows_(count_rows),
           kernels_(kernels),
           out_(out),
-          below_(count_below(paths)),
+          n_descendants_(count_descendants(paths)),
           ones_(shape.n_classes, 1),
           ticker_(monitor_),
           counter_(kernels, ones_, ticker_) {
@@ -180,7 +181,7 @@ class PathCounter {
               to.split_off);
         to.matrix = from.matrix;
         to.subset = &to.split_off;
-        if (below_[i] >= kMinBelow &&
+        if (n_descendants_[i] >= kMinDescendants &&
             2 * kernels_.count_rows(to.split_off.list(), nullptr) <= 64 * to.split_off.words.size()) {
             compact(*from.matrix, to.split_off, kernels_, to.own, to.all_own);
             to.matrix = &to.own;
@@ -210,7 +211,7 @@ class PathCounter {
     const bool count_rows_;
     const Kernels& kernels_;
     std::int64_t* out_;
-    const std::vector<std::int32_t> below_;
+    const std::vector<std::int32_t> n_descendants_;
     const std::vector<std::int64_t> ones_;
     Monitor monitor_{{}};
     Ticker ticker_;
@@ -222,6 +223,7 @@ class PathCounter {
 }  // namespace
 
 std::vector<std::uint64_t> make_shard(const Data& data, std::size_t block_bytes, const Kernels& kernels) {
+    validate(data, {});
     const std::size_t words_per_row = (data.n_columns + 63) / 64;
     const std::size_t n = std::max(kMinBlockRows, block_bytes / std::max<std::size_t>(8 * words_per_row, 1) / 64 * 64);
     std::vector<std::uint64_t> shard;

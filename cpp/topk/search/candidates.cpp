@@ -7,9 +7,9 @@
 namespace topk {
 namespace {
 
-void candidate_keys(const std::int64_t* keys, std::size_t n_columns, std::vector<std::int64_t>& out) {
+void candidate_keys(const ScoreKey* keys, std::size_t n_columns, std::vector<std::int64_t>& out) {
     out.clear();
-    std::copy_if(keys, keys + n_columns, std::back_inserter(out), [](std::int64_t key) { return key != kNoKey; });
+    std::copy_if(keys, keys + n_columns, std::back_inserter(out), [](ScoreKey key) { return key != kNoScoreKey; });
 }
 
 // Put the best keys from `begin` on, up to `end`, in their places.
@@ -52,7 +52,7 @@ bool split_alike(const RowSet& rows, std::size_t a, std::size_t b) {
     return equal || mirrored;
 }
 
-void best_keys(const std::int64_t* keys, std::size_t n_columns, std::size_t k, std::vector<std::int64_t>& best) {
+void best_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& best) {
     candidate_keys(keys, n_columns, best);
     const std::size_t n = std::min(k, best.size());
     sort_part(best, 0, n);
@@ -60,17 +60,17 @@ void best_keys(const std::int64_t* keys, std::size_t n_columns, std::size_t k, s
 }
 
 template <class Count>
-void best_distinct_keys(const std::int64_t* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
-                        const RowSet& rows, bool equal_scores, std::vector<std::int64_t>& best) {
+void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
+                        const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best) {
     candidate_keys(keys, n_columns, best);
     std::size_t n_kept = 0;
-    const auto is_known = [&](std::int64_t key) {
-        const auto column = static_cast<std::size_t>(key_column(key));
+    const auto is_known = [&](ScoreKey key) {
+        const auto column = static_cast<std::size_t>(column_of(key));
         for (std::size_t i = n_kept; i-- > 0;) {
-            if (equal_scores && key_score(best[i]) != key_score(key)) {
+            if (equal_scores && score_of(best[i]) != score_of(key)) {
                 return false;
             }
-            const auto other = static_cast<std::size_t>(key_column(best[i]));
+            const auto other = static_cast<std::size_t>(column_of(best[i]));
             if (count_alike(counts, column, other) && split_alike(rows, column, other)) {
                 return true;
             }
@@ -84,7 +84,7 @@ void best_distinct_keys(const std::int64_t* keys, std::size_t n_columns, std::si
             n_sorted += std::min(step, best.size() - n_sorted);
             sort_part(best, next, n_sorted);
         }
-        if (const std::int64_t key = best[next]; !is_known(key)) {
+        if (const ScoreKey key = best[next]; !is_known(key)) {
             best[n_kept++] = key;  // of what is before `next` nothing else is needed any more
         }
     }

@@ -27,13 +27,13 @@ struct RowSet {
 bool split_alike(const RowSet& rows, std::size_t a, std::size_t b);
 
 // The k best of the keys that belong to candidates, best first.
-void best_keys(const std::int64_t* keys, std::size_t n_columns, std::size_t k, std::vector<std::int64_t>& best);
+void best_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& best);
 
 // Likewise, but of columns that split the rows alike only the first counts. `counts` are those of the rows.
 // `equal_scores`: columns that split the rows alike have equal scores, which criteria of the user's own need not give.
 template <class Count>
-void best_distinct_keys(const std::int64_t* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
-                        const RowSet& rows, bool equal_scores, std::vector<std::int64_t>& best);
+void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
+                        const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best);
 
 extern template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int32_t>&,
                                         const RowSet&, bool, std::vector<std::int64_t>&);

@@ -1,24 +1,25 @@
-// The best answer of one node so far, and what a candidate must cost to replace it.
+// The best result of one node so far, and the budget of the candidates that are still to be tried.
 //
-// This is what makes the tree independent of the threads: an incumbent of an earlier rank prunes ties, one of a later
-// rank only what is strictly worse, so the winner is always the first of the cheapest candidates.
+// This makes the tree independent of the order in which threads finish: an incumbent of an earlier rank prunes ties, an
+// incumbent of a later rank prunes only what is strictly worse. So the winner is always the first of the cheapest
+// candidates. `rank` is a candidate's place in the order of its node's candidates, 0 for the best score.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <mutex>
+
+#include "topk/search/costs.hpp"
 
 namespace topk {
 
-inline constexpr std::int64_t kInfinity = std::numeric_limits<std::int64_t>::max() / 4;
-
 class Incumbent {
   public:
-    // `cost` to beat at the start: that of the leaf or the node's budget, both of which win ties.
+    // `cost`: what a candidate must beat, the cost of the leaf or the node's budget; both win ties.
     // `shared`: several threads use it.
     Incumbent(std::int64_t cost, bool shared) : shared_(shared), cost_(cost) {}
 
+    // A candidate of this rank matters only if it costs less than the budget.
     std::int64_t budget(int rank) const {
         const auto guard = lock();
         return rank_ < rank ? cost_ : cost_ + 1;

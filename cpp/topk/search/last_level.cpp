@@ -33,6 +33,14 @@ struct ChildErrors {
 
 }  // namespace
 
+SideLimits side_limits(const Data& data, const Objective& objective) {
+    const bool weighted = !data.row_weight.empty() || std::any_of(data.class_weight.begin(), data.class_weight.end(),
+                                                                  [](std::int64_t w) { return w != 1; });
+    return {.min_weight = std::max(objective.min_weight, weighted ? 1 : objective.min_rows),
+            .min_rows = objective.min_rows,
+            .track_rows = weighted && objective.min_rows > 1};
+}
+
 template <class Count>
 void LastLevel<Count>::begin(const Node<Count>& node) {
     ahead_columns_.clear();
@@ -223,8 +231,8 @@ Count LastLevel<Count>::best_of_k(const Node<Count>& node, const Split<Count>& s
     const RowSet rows = {*node.matrix, node.subset, true, split_on.column, (i == 0) == split_on.small_side};
     best_distinct_keys(keys_.data(), n_columns_, k, counts, rows, scorer_.is_symmetric(), sorted_keys_);
     Count best = std::numeric_limits<Count>::max();
-    for (const std::int64_t key : sorted_keys_) {
-        best = std::min(best, errors[key_column(key)]);
+    for (const ScoreKey key : sorted_keys_) {
+        best = std::min(best, errors[column_of(key)]);
     }
     return best;
 }
@@ -250,10 +258,10 @@ Count LastLevel<Count>::best_of_k_drawn(std::size_t k, Count fewest, Ticker& tic
 template <class Count>
 std::optional<Count> LastLevel<Count>::best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k,
                                                     Count fewest) const {
-    const std::int64_t* keys = keys_.data();
+    const ScoreKey* keys = keys_.data();
     int tests = 0;
     for (std::size_t j = 0; j < n_columns && tests < kRankTests; ++j) {
-        if (errors[j] == fewest && keys[j] != kNoKey) {
+        if (errors[j] == fewest && keys[j] != kNoScoreKey) {
             if (kernels_.count_greater(keys, n_columns, keys[j]) < k) {
                 return fewest;
             }
@@ -266,7 +274,7 @@ std::optional<Count> LastLevel<Count>::best_by_rank(const Count* errors, std::si
 // The fewest errors of the columns with the k best keys.
 template <class Count>
 Count LastLevel<Count>::best_of_selected(const Count* errors, std::size_t n_columns, std::size_t k) {
-    const std::int64_t* keys = keys_.data();
+    const ScoreKey* keys = keys_.data();
     sorted_keys_.assign(keys, keys + n_columns);
     const std::size_t n = std::min(k, sorted_keys_.size());
     const auto last = sorted_keys_.begin() + static_cast<std::ptrdiff_t>(n - 1);

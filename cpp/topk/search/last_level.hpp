@@ -23,9 +23,11 @@ namespace topk {
 // What a split must leave on both sides.
 struct SideLimits {
     std::int64_t min_weight;
-    std::int64_t min_rows;  // counts only if track_rows
+    std::int64_t min_rows;  // checked only if track_rows
     bool track_rows;        // rows and weights differ, and both matter
 };
+
+SideLimits side_limits(const Data& data, const Objective& objective);
 
 // One per thread of execution. Children are numbered 0, the smaller, and 1, the larger one.
 template <class Count>
@@ -107,8 +109,8 @@ class LastLevel {
     AlignedBuffer<Count> errors_[2];  // per column; numeric max if the column cannot split the child
     Counts<Count> small_counts_;
     Node<Count> large_;
-    AlignedBuffer<std::int64_t> keys_;
-    std::vector<std::int64_t> sorted_keys_;
+    AlignedBuffer<ScoreKey> keys_;
+    std::vector<ScoreKey> sorted_keys_;
 };
 
 extern template class LastLevel<std::int32_t>;

@@ -14,7 +14,7 @@
 
 namespace topk {
 
-struct NearOptimalWishes {
+struct NearOptimalRequest {
     std::size_t n = 1;   // trees, at most
     double epsilon = 0;  // they cost at most 1 + epsilon times what the best one does
     // Only whole multiples of cost_scale count for that: leaves break ties and nothing else.
@@ -24,11 +24,11 @@ struct NearOptimalWishes {
 };
 
 // What trees may cost if the best one costs `best`, in exact arithmetic.
-std::int64_t cost_limit(std::int64_t best, std::int64_t cost_scale, const NearOptimalWishes& wishes);
+std::int64_t cost_limit(std::int64_t best, std::int64_t cost_scale, const NearOptimalRequest& request);
 
 // The first n trees that differ and keep to the limit, in order, at least one. If the time limit ends the search, they
 // are not complete: the first is the best tree that was found, and of the others some may be missing. All have the
 // statistics of the whole call, without choices at the root. Throws what `solve` does.
-std::vector<Solution> near_optimal(const Data& data, const Options& options, const NearOptimalWishes& wishes);
+std::vector<Solution> near_optimal(const Data& data, const Options& options, const NearOptimalRequest& request);
 
 }  // namespace topk

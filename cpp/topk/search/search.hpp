@@ -15,8 +15,8 @@
 
 namespace topk {
 
-// Throws std::invalid_argument for data or options that make no sense, and what options.poll or options.user_score
-// throw.
+// Throws std::invalid_argument for data or options that make no sense, and what options.callbacks.poll or
+// options.objective.user_score throw.
 Solution solve(const Data& data, const Options& options);
 
 }  // namespace topk

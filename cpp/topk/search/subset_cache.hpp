@@ -1,8 +1,8 @@
-// What is known about (set of rows, levels left): the cost of its best tree, or a lower bound of it.
+// What is known about (set of rows, levels left): the cost of its best tree, or a lower bound of that cost.
 //
 // A hash table of 32-byte entries in buckets of four. It grows until its budget is used up and then replaces the entry
-// with the fewest levels left, so it may forget but never lies: the search's result does not depend on its size. Keys
-// are 128-bit sums of random row keys; two different sets share one with probability 2^-128 per pair.
+// with the fewest levels left, which is the cheapest one to compute again. Forgetting costs time only: the result of a
+// search does not depend on the size of its cache. Subsets are identified by fingerprints; see base/fingerprint.hpp.
 #pragma once
 
 #include <array>
@@ -10,23 +10,24 @@
 #include <mutex>
 #include <vector>
 
-#include "topk/kernels/kernels.hpp"
+#include "topk/base/fingerprint.hpp"
 
 namespace topk {
 
 struct CacheEntry {
     std::int64_t cost = 0;     // exact, or a lower bound
-    std::int32_t column = -1;  // of the best split, -1 for a leaf; only if solved
+    std::int32_t column = -1;  // of the best split, -1 for a leaf; valid only if solved
     bool solved = false;
 };
 
 class SubsetCache {
   public:
-    // `shared`: several threads use it at once.
+    // `shared`: several threads use it at once, so that every access takes a lock.
     SubsetCache(std::size_t budget_bytes, bool shared);
 
-    bool find(const Key& key, int levels, CacheEntry& entry);
-    void store(const Key& key, int levels, const CacheEntry& entry);
+    // levels >= 1. find() returns whether there is an entry, and copies it.
+    bool find(const Fingerprint& subset, int levels, CacheEntry& entry);
+    void store(const Fingerprint& subset, int levels, const CacheEntry& entry);
     void clear();
     std::size_t bytes() const;
 
@@ -35,7 +36,7 @@ class SubsetCache {
     static constexpr std::size_t kBucket = 4;
 
     struct Slot {
-        Key key;
+        Fingerprint id;  // of the subset and the levels
         std::int64_t cost;
         std::int32_t column;
         std::int16_t levels;  // 0: empty
@@ -47,9 +48,9 @@ class SubsetCache {
         std::size_t used = 0;
     };
 
-    static Key with_levels(Key key, int levels);
-    Shard& shard(const Key& key) { return shards_[key.high % kShards]; }
-    static Slot* bucket(Shard& shard, const Key& key);
+    static Fingerprint with_levels(Fingerprint subset, int levels);
+    Shard& shard(const Fingerprint& id) { return shards_[id.high % kShards]; }
+    static Slot* bucket(Shard& shard, const Fingerprint& id);
     std::unique_lock<std::mutex> lock(Shard& shard);
     bool grow(Shard& shard);
 

@@ -45,20 +45,22 @@ void check_rows(const Data& data) {
 }
 
 void check_options(const Data& data, const Options& options) {
-    require(std::all_of(options.k.begin(), options.k.end(), [](std::int32_t k) { return k >= 1; }),
+    require(std::all_of(options.objective.k.begin(), options.objective.k.end(), [](std::int32_t k) { return k >= 1; }),
             "k must be at least 1 at every level");
-    require(options.k.size() < 1000, "the depth must be below 1000");
-    require(options.min_rows >= 1 && options.min_weight >= 1, "min_rows and min_weight must be at least 1");
-    require(options.cost_scale >= 1 && options.leaf_penalty >= 0,
+    require(options.objective.k.size() < 1000, "the depth must be below 1000");
+    require(options.objective.min_rows >= 1 && options.objective.min_weight >= 1,
+            "min_rows and min_weight must be at least 1");
+    require(options.objective.cost_scale >= 1 && options.objective.leaf_penalty >= 0,
             "cost_scale must be positive, leaf_penalty not negative");
-    require(options.threads >= 1, "threads must be at least 1");
-    const FeatureDraw& draw = options.draw;
+    require(options.tuning.threads >= 1, "threads must be at least 1");
+    const FeatureDraw& draw = options.objective.draw;
     require(draw.n_features == 0 || draw.of_column.size() == data.n_columns, "a draw must name a feature per column");
     require(std::all_of(draw.of_column.begin(), draw.of_column.end(),
                         [&](std::int32_t f) { return f >= 0 && static_cast<std::size_t>(f) < draw.n_all; }),
             "features must be in [0, n_all)");
     require(std::is_sorted(draw.of_column.begin(), draw.of_column.end()), "features must be in the order of columns");
-    require(options.criterion != Criterion::user || options.user_score, "criterion needs a function");
+    require(options.objective.criterion != Criterion::user || options.objective.user_score,
+            "criterion needs a function");
 }
 
 // Counts must be exact in a double, and the costs of whole trees in 64 bits.
@@ -75,7 +77,8 @@ std::int64_t total_weight(const Data& data, const Options& options) {
     require(total > 0, "some row must have weight");
     require(total < 0x1p53, "the total weight must be below 2^53");
     // A subtree never costs more than its leaf, so no sum is larger than two leaves'.
-    const double most = total * static_cast<double>(options.cost_scale) + 2 * static_cast<double>(options.leaf_penalty);
+    const double most = total * static_cast<double>(options.objective.cost_scale) +
+                        2 * static_cast<double>(options.objective.leaf_penalty);
     require(most < static_cast<double>(kInfinity), "the total weight, cost_scale or leaf_penalty is too large");
     return static_cast<std::int64_t>(total);
 }

@@ -1,14 +1,16 @@
-// What a search needs beside the data: buffers that are used again for every node, and what candidates share.
+// The buffers of one thread, reused for every node, and the pool that gives them to tasks.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "topk/base/memory.hpp"
+#include "topk/base/types.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
@@ -21,81 +23,102 @@
 
 namespace topk {
 
-// What one thread needs at one level of the search, used again for every node there.
+// The buffers of one thread at one level of the search.
 template <class Count>
-struct Level {
+struct LevelBuffers {
     Node<Count> child[2];  // smaller, larger
-    AlignedBuffer<std::int64_t> keys;
-    std::vector<std::int64_t> sorted_keys;
-    std::vector<std::int32_t> candidates;
+    AlignedBuffer<ScoreKey> keys;
+    std::vector<ScoreKey> sorted_keys;
+    std::vector<std::int32_t> candidates;  // columns, best score first
     BitMatrix dense_matrix;
-    Node<Count> dense;  // the node itself with its rows moved together into dense_matrix
+    Node<Count> dense;  // the node itself, with its rows moved together into dense_matrix
     SideBounds<Count> bounds;
 };
 
-// What the candidates of a node share while they are tried, by one thread or several.
-template <class Count>
-struct Family {
-    const Node<Count>& node;
-    const std::vector<std::int32_t>& candidates;
-    const Kernels& kernels;
-    SideBounds<Count>* bounds;  // null if they are not in use
-    const bool shared;          // by several threads
-    std::mutex mutex{};
-
-    std::int32_t column(int rank) const { return candidates[static_cast<std::size_t>(rank)]; }
-    std::span<const std::int32_t> next(int rank, std::size_t n) const {
-        const auto first = static_cast<std::size_t>(rank);
-        return {candidates.data() + first, std::min(n, candidates.size() - first)};
-    }
-    std::unique_lock<std::mutex> lock() { return shared ? std::unique_lock(mutex) : std::unique_lock<std::mutex>(); }
-    std::int64_t lower(int rank) {
-        const auto guard = lock();
-        return bounds == nullptr ? 0 : bounds->lower(static_cast<std::size_t>(column(rank)));
-    }
-    std::int64_t lower(int rank, bool side) {
-        const auto guard = lock();
-        return bounds == nullptr ? 0 : bounds->lower(static_cast<std::size_t>(column(rank)), side);
-    }
-    // From a split that was tried with this budget. Returns whether there was something to learn.
-    bool learn(const TriedSplit<Count>& split, std::int64_t budget) {
-        if (bounds == nullptr || split.cost[0] + split.cost[1] <= budget) {
-            return false;
-        }
-        const auto guard = lock();
-        bounds->learn(split, kernels);
-        return true;
-    }
-};
-
-// Whether features are drawn before columns are scored and, on the last level, counted. If columns must be told apart
-// by their rows, or the user scores them, all of them are needed.
+// Are features drawn before columns are scored and, on the last level, counted? Not if columns must be told apart by
+// their rows or if the user scores them: then all columns are needed.
 inline bool draws_first(const Options& options, const SideLimits& limits) {
-    return options.draw.n_features > 0 && options.draw.of_column.size() >= options.many_columns && !limits.track_rows &&
-           !options.distinct_splits && options.criterion != Criterion::user;
+    const Objective& objective = options.objective;
+    return objective.draw.n_features > 0 && objective.draw.of_column.size() >= options.tuning.draw_first_columns &&
+           !limits.track_rows && !objective.distinct_splits && objective.criterion != Criterion::user;
 }
 
-// All of one thread of execution.
+// Everything that one thread writes to while it searches.
 template <class Count>
 struct Workspace {
     Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, const Scorer& scorer, SideLimits limits,
               const Options& options)
         : ticker(monitor),
           counter(kernels, data.class_weight, ticker),
-          levels(options.k.size() + 1),
-          drawn(draws_first(options, limits) ? std::make_unique<DrawnColumns<Count>>(options.draw, limits.min_weight)
-                                             : nullptr),
-          last(kernels, scorer, limits, options.distinct_splits, data.n_columns, drawn.get()) {}
+          levels(options.objective.k.size() + 1),
+          drawn(draws_first(options, limits)
+                    ? std::make_unique<DrawnColumns<Count>>(options.objective.draw, limits.min_weight)
+                    : nullptr),
+          last(kernels, scorer, limits, options.objective.distinct_splits, data.n_columns, drawn.get()) {}
+
+    LevelBuffers<Count>& level(int level) { return levels[static_cast<std::size_t>(level)]; }
 
     Ticker ticker;
     Counter<Count> counter;
-    std::vector<Level<Count>> levels;
+    std::vector<LevelBuffers<Count>> levels;
     std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
     Payoff payoff;
     std::int64_t nodes = 0;
     std::int64_t pruned = 0;
     std::int64_t cache_hits = 0;
+};
+
+// Workspaces for tasks of several threads: as many as tasks run at the same time.
+template <class Count>
+class WorkspacePool {
+  public:
+    using Space = Workspace<Count>;
+    using Make = std::function<std::unique_ptr<Space>()>;
+
+    WorkspacePool(Monitor& monitor, Make make) : monitor_(monitor), make_(std::move(make)) {}
+
+    // Run a task with a workspace that no other task uses meanwhile. What it throws ends the search, not the thread.
+    void run(const std::function<void(Space&)>& task) {
+        if (monitor_.called_from_here()) {
+            monitor_.check();  // tasks may be too short for their tickers to do it
+        }
+        if (monitor_.stopped()) {
+            return;
+        }
+        try {
+            std::unique_ptr<Space> space = take();
+            space->ticker = Ticker(monitor_);
+            try {
+                task(*space);
+            } catch (const Stopped&) {
+                // The monitor knows the reason.
+            }
+            const std::lock_guard guard(mutex_);
+            unused_.push_back(std::move(space));
+        } catch (...) {
+            monitor_.fail(std::current_exception());
+        }
+    }
+
+    // Precondition: no task is running.
+    const std::vector<std::unique_ptr<Space>>& spaces() const { return unused_; }
+
+  private:
+    std::unique_ptr<Space> take() {
+        const std::lock_guard guard(mutex_);
+        if (unused_.empty()) {
+            return make_();
+        }
+        std::unique_ptr<Space> space = std::move(unused_.back());
+        unused_.pop_back();
+        return space;
+    }
+
+    Monitor& monitor_;
+    const Make make_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Space>> unused_;
 };
 
 }  // namespace topk

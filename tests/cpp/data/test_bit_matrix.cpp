@@ -37,11 +37,11 @@ std::vector<bool> naive_conflicts(const Problem& problem) {
 
 // Rows in any order, equal ones as one whose weight is the sum.
 std::vector<Row> summed(std::vector<Row> rows) {
-    const auto key = [](const Row& row) { return std::tie(row.class_index, row.columns, row.conflict); };
-    std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
+    const auto identity = [](const Row& row) { return std::tie(row.class_index, row.columns, row.conflict); };
+    std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return identity(a) < identity(b); });
     std::vector<Row> sums;
     for (const Row& row : rows) {
-        if (!sums.empty() && key(sums.back()) == key(row)) {
+        if (!sums.empty() && identity(sums.back()) == identity(row)) {
             sums.back().weight += row.weight;
         } else {
             sums.push_back(row);
@@ -85,7 +85,7 @@ bool no_row_twice(const std::vector<Row>& rows) {
 
 struct Contents {
     std::vector<Row> rows;
-    std::vector<Key> keys;  // per row; empty if the matrix has none
+    std::vector<Fingerprint> fingerprints;  // per row; empty if the matrix has none
     std::size_t n_primary = 0;
 };
 
@@ -106,8 +106,8 @@ Contents read(const BitMatrix& matrix, const Subset& subset, std::size_t n_colum
                     const std::size_t at = std::size_t{64} * subset.words[i] + bit;
                     contents.rows.push_back(read_row(matrix, n_columns, span, subset.words[i], bit));
                     contents.n_primary += matrix.has_primary ? matrix.primary[subset.words[i]] >> bit & 1 : 1;
-                    if (matrix.has_keys) {
-                        contents.keys.push_back({matrix.key_low[at], matrix.key_high[at]});
+                    if (matrix.has_fingerprints) {
+                        contents.fingerprints.push_back({matrix.fingerprint_low[at], matrix.fingerprint_high[at]});
                     }
                 }
             }
@@ -144,14 +144,14 @@ void check_compact(const Level& level, const Kernels& kernels, std::size_t n_col
     check_dense(dense.matrix, dense.subset, n_columns);
     CHECK(kernels.count_rows(dense.subset.list(), nullptr) == before.rows.size());
     CHECK(after.rows == before.rows, kernels.name);
-    CHECK(after.keys == before.keys, kernels.name);
+    CHECK(after.fingerprints == before.fingerprints, kernels.name);
     CHECK(after.n_primary == before.n_primary, kernels.name);
 }
 
 // Splits on random columns, one below the other, with or without moving the rows together in between.
 void test_matrix(Random& random, Problem& problem, const Kernels& kernels) {
     const MatrixExtras extras = {.conflicts = random.chance(0.7),
-                                 .keys = random.chance(0.7),
+                                 .fingerprints = random.chance(0.7),
                                  .arrange = random.pick({Arrange::never, Arrange::if_it_pays, Arrange::always})};
     Monitor monitor({});
     Ticker ticker(monitor);
@@ -161,7 +161,7 @@ void test_matrix(Random& random, Problem& problem, const Kernels& kernels) {
     build_matrix(data, extras, kernels, ticker, current->matrix, current->subset);
     std::vector<Row> expected = naive_rows(problem, extras.conflicts);
     const bool merged = extras.arrange == Arrange::always && problem.row_weight.empty();
-    CHECK(current->matrix.has_keys == extras.keys);
+    CHECK(current->matrix.has_fingerprints == extras.fingerprints);
     check_dense(current->matrix, current->subset, problem.n_columns);
     for (int step = 0; step < 6; ++step) {
         const Contents contents = read(current->matrix, current->subset, problem.n_columns);
@@ -189,11 +189,11 @@ void test_keys_differ(Random& random) {
     Monitor monitor({});
     Ticker ticker(monitor);
     Level level;
-    build_matrix(problem.data(), {.keys = true}, find_kernels(""), ticker, level.matrix, level.subset);
+    build_matrix(problem.data(), {.fingerprints = true}, find_kernels(""), ticker, level.matrix, level.subset);
     std::vector<std::uint64_t> halves;
-    for (const Key& key : read(level.matrix, level.subset, 3).keys) {
-        halves.push_back(key.low);
-        halves.push_back(key.high);
+    for (const Fingerprint& fingerprint : read(level.matrix, level.subset, 3).fingerprints) {
+        halves.push_back(fingerprint.low);
+        halves.push_back(fingerprint.high);
     }
     std::sort(halves.begin(), halves.end());
     CHECK(halves.size() == 6000 && std::adjacent_find(halves.begin(), halves.end()) == halves.end());

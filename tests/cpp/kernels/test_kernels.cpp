@@ -9,8 +9,8 @@
 #include "support/check.hpp"
 #include "support/plain_kernels.hpp"
 #include "support/problems.hpp"
+#include "topk/base/fingerprint.hpp"
 #include "topk/base/memory.hpp"
-#include "topk/base/mix.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/score/scoring.hpp"
 
@@ -84,20 +84,21 @@ void test_rows_of_list(const Kernels& kernels, Random& random, std::size_t size)
     Aligned<std::uint64_t> among = random_words(random, n_words);
     const RandomList random_list(random, n_words, size);
     const WordList list = random_list.list();
-    Key expected;
+    Fingerprint expected;
     std::size_t n_rows = 0;
     std::size_t n_among = 0;
     for (std::size_t i = 0; i < list.size; ++i) {
         for (std::size_t r = 0; r < 64; ++r) {
             if ((list.masks[i] >> r & 1) != 0) {
                 const std::size_t row = std::size_t{64} * list.words[i] + r;
-                expected = expected ^ Key{low[row], high[row]};
+                expected = expected ^ Fingerprint{low[row], high[row]};
                 n_rows += 1;
                 n_among += among[list.words[i]] >> r & 1;
             }
         }
     }
-    CHECK(kernels.xor_keys(low.data(), high.data(), list) == expected, kernels.name << ": " << size << " words");
+    CHECK(kernels.xor_fingerprints(low.data(), high.data(), list) == expected,
+          kernels.name << ": " << size << " words");
     CHECK(kernels.count_rows(list, nullptr) == n_rows, kernels.name << ": " << size << " words");
     CHECK(kernels.count_rows(list, among.data()) == n_among, kernels.name << ": " << size << " words");
 }
@@ -214,7 +215,7 @@ std::vector<std::int64_t> naive_keys(RandomCounts& counts, std::size_t n_columns
         }
         const std::int64_t gain = sides - term(n_true) - term(weight - n_true) - whole;
         const bool admissible = std::min(n_true, weight - n_true) >= min_side;
-        expected.push_back(admissible ? pack_key(round_gain(gain), j) : kNoKey);
+        expected.push_back(admissible ? make_score_key(round_gain(gain), j) : kNoScoreKey);
     }
     return expected;
 }
@@ -227,8 +228,8 @@ void test_entropy_keys(const Kernels& kernels, Random& random, std::size_t n_col
         table.push_back(xlog2x(n, 0x1p24));
     }
     Aligned<std::int64_t> keys(n_columns);
-    kernels.entropy_keys({counts.parent_rows.data(), counts.parent_totals.data(), n_classes},
-                         {table.data(), whole_of(counts, 0x1p24)}, min_side, n_columns, keys.data());
+    kernels.entropy_score_keys({counts.parent_rows.data(), counts.parent_totals.data(), n_classes},
+                               {table.data(), whole_of(counts, 0x1p24)}, min_side, n_columns, keys.data());
     CHECK(keys.copy() == naive_keys(counts, n_columns, 0x1p24, min_side),
           kernels.name << ": " << n_columns << " columns, " << n_classes << " classes");
 }
@@ -239,8 +240,8 @@ void test_large_entropy_keys(const Kernels& kernels, Random& random, std::size_t
     const auto min_side = random.pick({1, 1, 7, 70'000'000});
     const double unit = 0x1p13;  // of the largest totals
     Aligned<std::int64_t> keys(n_columns);
-    kernels.large_entropy_keys({counts.parent_rows.data(), counts.parent_totals.data(), n_classes},
-                               whole_of(counts, unit), unit, min_side, n_columns, keys.data());
+    kernels.large_entropy_score_keys({counts.parent_rows.data(), counts.parent_totals.data(), n_classes},
+                                     whole_of(counts, unit), unit, min_side, n_columns, keys.data());
     CHECK(keys.copy() == naive_keys(counts, n_columns, unit, min_side),
           kernels.name << ": " << n_columns << " columns, " << n_classes << " classes up to " << largest);
 }
@@ -248,9 +249,9 @@ void test_large_entropy_keys(const Kernels& kernels, Random& random, std::size_t
 void test_count_greater(const Kernels& kernels, Random& random, std::size_t n_columns) {
     Aligned<std::int64_t> keys(n_columns);
     for (std::size_t j = 0; j < n_columns; ++j) {
-        keys[j] = random.chance(0.2) ? kNoKey : static_cast<std::int64_t>(random.bits() >> random.pick({1, 60}));
+        keys[j] = random.chance(0.2) ? kNoScoreKey : static_cast<std::int64_t>(random.bits() >> random.pick({1, 60}));
     }
-    for (const std::int64_t key : {keys[random.below(n_columns)], kNoKey, std::int64_t{INT64_MAX}, std::int64_t{0}}) {
+    for (const ScoreKey key : {keys[random.below(n_columns)], kNoScoreKey, std::int64_t{INT64_MAX}, std::int64_t{0}}) {
         const auto expected = std::count_if(keys.data(), keys.data() + n_columns, [&](auto k) { return k > key; });
         CHECK(kernels.count_greater(keys.data(), n_columns, key) == static_cast<std::size_t>(expected),
               kernels.name << ": " << n_columns << " columns");
@@ -372,12 +373,12 @@ void test_transpose(const Kernels& kernels, Random& random) {
 void test_fill_keys(const Kernels& kernels, std::size_t n) {
     Aligned<std::uint64_t> low(n + 64);
     Aligned<std::uint64_t> high(n + 64);
-    kernels.fill_keys(n, low.data(), high.data());
+    kernels.fill_fingerprints(n, low.data(), high.data());
     std::vector<std::uint64_t> expected_low(n + 64, 0);
     std::vector<std::uint64_t> expected_high(n + 64, 0);
     for (std::size_t i = 0; i < n; ++i) {
-        expected_low[i] = mix(2 * i);
-        expected_high[i] = mix(2 * i + 1);
+        expected_low[i] = splitmix64(2 * i);
+        expected_high[i] = splitmix64(2 * i + 1);
     }
     CHECK(low.copy() == expected_low, kernels.name << ": " << n << " rows");
     CHECK(high.copy() == expected_high, kernels.name << ": " << n << " rows");

@@ -101,9 +101,9 @@ std::int64_t n_true(const Counts<Count>& counts, std::size_t column) {
 template <class Count>
 std::vector<std::int64_t> score(const Options& options, std::int64_t min_side, const Counts<Count>& counts,
                                 const Kernels& kernels) {
-    const Scorer scorer(options, RandomCounts<Count>::kColumns, static_cast<std::int32_t>(counts.rows.size()),
+    const Scorer scorer(options.objective, RandomCounts<Count>::kColumns, static_cast<std::int32_t>(counts.rows.size()),
                         sum(counts.totals), min_side, kernels);
-    AlignedBuffer<std::int64_t> keys;
+    AlignedBuffer<ScoreKey> keys;
     scorer.keys(counts, RandomCounts<Count>::kPadded, keys.ensure(RandomCounts<Count>::kPadded));
     return {keys.data(), keys.data() + RandomCounts<Count>::kPadded};
 }
@@ -148,17 +148,17 @@ void test_scores(Random& random, Criterion criterion, std::size_t max_total) {
     const RandomCounts<Count> random_counts(random, random.between(2, 6), max_total);
     const Counts<Count>& counts = random_counts.counts;
     Options options;
-    options.criterion = criterion;
+    options.objective.criterion = criterion;
     const std::int64_t min_side = random.pick({1, 1, 4});
     const std::int64_t total = sum(counts.totals);
-    const std::vector<std::int64_t> keys = score(options, min_side, counts, find_kernels("scalar"));
+    const std::vector<ScoreKey> keys = score(options, min_side, counts, find_kernels("scalar"));
     for (std::size_t j = 0; j < keys.size(); ++j) {
         const std::int64_t n = n_true(counts, j);
         const bool admissible = std::min(n, total - n) >= min_side;
-        CHECK(admissible == (keys[j] != kNoKey));
+        CHECK(admissible == (keys[j] != kNoScoreKey));
         if (admissible) {
             const std::int64_t copy = keys[(j + random_counts.kColumns / 2) % random_counts.kColumns];
-            CHECK(key_column(keys[j]) == static_cast<std::int32_t>(j));
+            CHECK(column_of(keys[j]) == static_cast<std::int32_t>(j));
             CHECK(keys[j] >> kColumnBits == copy >> kColumnBits, "a column and its copy");
             CHECK(keys[j] >> kColumnBits == keys[j ^ 1] >> kColumnBits, "a column and its complement");
             const double naive = naive_score(criterion, counts, j);
@@ -173,9 +173,9 @@ void test_scores(Random& random, Criterion criterion, std::size_t max_total) {
 void test_paths_agree(Random& random, Criterion criterion, std::size_t max_total) {
     const RandomCounts<std::int32_t> narrow(random, random.between(1, 6), max_total);
     Options options;
-    options.criterion = criterion;
+    options.objective.criterion = criterion;
     const std::int64_t min_side = random.pick({1, 4, 1'000'000'000});
-    const std::vector<std::int64_t> keys = score(options, min_side, narrow.counts, find_kernels("scalar"));
+    const std::vector<ScoreKey> keys = score(options, min_side, narrow.counts, find_kernels("scalar"));
     for (const Kernels* kernels : available_kernels()) {
         CHECK(score(options, min_side, narrow.counts, *kernels) == keys, kernels->name);
     }
@@ -199,15 +199,16 @@ void test_paths_agree(Random& random, Criterion criterion, std::size_t max_total
     }
     with_rows.n_true = rows.data();
     with_rows.n_rows = sum(narrow.counts.totals);
-    options.min_rows = min_side;  // every row weighs 1, so it makes no difference which of the two is asked for
+    options.objective.min_rows =
+        min_side;  // every row weighs 1, so it makes no difference which of the two is asked for
     CHECK(score(options, 1, with_rows, find_kernels("")) == keys);
 }
 
 void test_key_order() {
-    CHECK(pack_key(2, 5) > pack_key(1, 0), "a higher score comes first");
-    CHECK(pack_key(2, 4) > pack_key(2, 5), "then a lower column");
-    CHECK(pack_key(0, static_cast<std::size_t>(kMaxColumns) - 1) > kNoKey);
-    CHECK(key_column(pack_key(123456789, 42)) == 42);
+    CHECK(make_score_key(2, 5) > make_score_key(1, 0), "a higher score comes first");
+    CHECK(make_score_key(2, 4) > make_score_key(2, 5), "then a lower column");
+    CHECK(make_score_key(0, static_cast<std::size_t>(kMaxColumns) - 1) > kNoScoreKey);
+    CHECK(column_of(make_score_key(123456789, 42)) == 42);
     CHECK(round_gain(-(std::int64_t{1} << 40)) == 0, "gains below zero are rounding errors");
 }
 
@@ -222,25 +223,25 @@ void test_user_scores() {
     std::vector<double> left;
     std::vector<double> right;
     Options options;
-    options.criterion = Criterion::user;
-    options.user_weight_unit = 0.5;
-    options.user_score = [&](const std::vector<double>& l, const std::vector<double>& r,
-                             const std::vector<bool>& admissible) {
+    options.objective.criterion = Criterion::user;
+    options.objective.user_weight_unit = 0.5;
+    options.objective.user_score = [&](const std::vector<double>& l, const std::vector<double>& r,
+                                       const std::vector<bool>& admissible) {
         left = l;
         right = r;
         CHECK((admissible == std::vector<bool>{true, true, false, true, true}));
         return scores;
     };
-    const Scorer scorer(options, 5, 3, 9, 1, find_kernels(""));
-    std::vector<std::int64_t> keys(16);
+    const Scorer scorer(options.objective, 5, 3, 9, 1, find_kernels(""));
+    std::vector<ScoreKey> keys(16);
     scorer.keys(counts, 16, keys.data());
     CHECK((left == std::vector<double>{1.5, 0, 0.5, 1, 0, 2.5, 2, 0, 2.5, 0.5, 0, 2, 1.5, 0, 1.5}));
     CHECK((right == std::vector<double>{0.5, 0, 2, 1, 0, 0, 0, 0, 0, 1.5, 0, 0.5, 0.5, 0, 1}));
-    std::vector<std::int64_t> expected(16, kNoKey);
-    expected[1] = pack_key(0, 1);
-    expected[0] = pack_key(1, 0);
-    expected[4] = pack_key(1, 4);
-    expected[3] = pack_key(2, 3);
+    std::vector<std::int64_t> expected(16, kNoScoreKey);
+    expected[1] = make_score_key(0, 1);
+    expected[0] = make_score_key(1, 0);
+    expected[4] = make_score_key(1, 4);
+    expected[3] = make_score_key(2, 3);
     CHECK(keys == expected);
     scores.pop_back();
     CHECK_THROWS(std::invalid_argument, scorer.keys(counts, 16, keys.data()));

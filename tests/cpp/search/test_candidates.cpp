@@ -25,16 +25,16 @@ bool naive_alike(const Problem& problem, const Rows& rows, std::size_t a, std::s
 }
 
 // Best first, each unlike those before it if that is asked for.
-std::vector<std::int64_t> naive_best(const Problem& problem, const Rows& rows, std::vector<std::int64_t> keys,
+std::vector<std::int64_t> naive_best(const Problem& problem, const Rows& rows, std::vector<ScoreKey> keys,
                                      std::size_t k, bool distinct) {
     std::sort(keys.begin(), keys.end(), std::greater<>());
     std::vector<std::int64_t> best;
-    for (const std::int64_t key : keys) {
-        const auto column = static_cast<std::size_t>(key_column(key));
+    for (const ScoreKey key : keys) {
+        const auto column = static_cast<std::size_t>(column_of(key));
         const auto is_alike = [&](std::int64_t other) {
-            return naive_alike(problem, rows, column, static_cast<std::size_t>(key_column(other)));
+            return naive_alike(problem, rows, column, static_cast<std::size_t>(column_of(other)));
         };
-        if (key != kNoKey && best.size() < k && !(distinct && std::any_of(best.begin(), best.end(), is_alike))) {
+        if (key != kNoScoreKey && best.size() < k && !(distinct && std::any_of(best.begin(), best.end(), is_alike))) {
             best.push_back(key);
         }
     }
@@ -43,13 +43,13 @@ std::vector<std::int64_t> naive_best(const Problem& problem, const Rows& rows, s
 
 // Scores that are equal for columns which split the rows alike: counted from the rows, few different ones.
 std::vector<std::int64_t> symmetric_keys(Random& random, const Problem& problem, const Rows& rows) {
-    std::vector<std::int64_t> keys;
+    std::vector<ScoreKey> keys;
     for (std::size_t j = 0; j < problem.n_columns; ++j) {
         std::int64_t balance = 0;
         for (const std::size_t i : rows) {
             balance += problem.rows[i][j] != 0 ? 1 : -1;
         }
-        keys.push_back(random.chance(0.1) ? kNoKey : pack_key(std::abs(balance) / 3, j));
+        keys.push_back(random.chance(0.1) ? kNoScoreKey : make_score_key(std::abs(balance) / 3, j));
     }
     return keys;
 }
@@ -95,13 +95,13 @@ void test_random_problem(std::uint64_t seed) {
     }
     const std::size_t k = random.between(1, 12);
     std::vector<std::int64_t> best;
-    std::vector<std::int64_t> keys = symmetric_keys(random, problem, all);
+    std::vector<ScoreKey> keys = symmetric_keys(random, problem, all);
     best_keys(keys.data(), problem.n_columns, k, best);
     CHECK(best == naive_best(problem, all, keys, k, false), "seed " << seed);
     best_distinct_keys(keys.data(), problem.n_columns, k, node.counts, {matrix, node.subset}, true, best);
     CHECK(best == naive_best(problem, all, keys, k, true), "seed " << seed);
     for (std::size_t j = 0; j < keys.size(); ++j) {  // of a criterion that need not score them alike
-        keys[j] = pack_key(static_cast<std::int64_t>(random.below(5)), j);
+        keys[j] = make_score_key(static_cast<std::int64_t>(random.below(5)), j);
     }
     best_distinct_keys(keys.data(), problem.n_columns, k, node.counts, {matrix, node.subset}, false, best);
     CHECK(best == naive_best(problem, all, keys, k, true), "seed " << seed);

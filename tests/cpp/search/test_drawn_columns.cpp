@@ -55,26 +55,26 @@ void count_rows(const Problem& problem, const BitMatrix& matrix, Counter<Count>&
 template <class Count>
 void check_drawn(const DrawnColumns<Count>& drawn, const Node<Count>& node, const Scorer& scorer) {
     AlignedBuffer<std::int64_t> all_keys;
-    AlignedBuffer<std::int64_t> keys;
+    AlignedBuffer<ScoreKey> keys;
     scorer.keys(node.counts, node.matrix->n_columns, all_keys.ensure(node.matrix->n_columns));
     scorer.all_keys(drawn.counts(), drawn.n_columns(), keys.ensure(std::max<std::size_t>(drawn.n_columns(), 1)));
     CHECK(drawn.counts().totals == node.counts.totals);
     CHECK(drawn.counts().class_index == node.counts.class_index);
     std::vector<std::int32_t> found;
     for (std::size_t j = 0; j < drawn.n_columns(); ++j) {
-        if (keys[j] == kNoKey) {
+        if (keys[j] == kNoScoreKey) {
             continue;
         }
         const std::int32_t column = drawn.column(j);
         found.push_back(column);
-        CHECK(key_score(keys[j]) == key_score(all_keys[static_cast<std::size_t>(column)]));
+        CHECK(score_of(keys[j]) == score_of(all_keys[static_cast<std::size_t>(column)]));
         for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
             CHECK(drawn.counts().rows[c][j] == node.counts.rows[c][column]);
         }
     }
     std::vector<std::int32_t> expected;
     for (std::size_t j = 0; j < node.matrix->n_columns; ++j) {
-        if (all_keys[j] != kNoKey) {
+        if (all_keys[j] != kNoScoreKey) {
             expected.push_back(static_cast<std::int32_t>(j));
         }
     }
@@ -96,11 +96,12 @@ void test_node(std::uint64_t seed, const Kernels& kernels) {
     Counter<Count> counter(kernels, problem.class_weight, ticker);
     count_rows(problem, matrix, counter, node);
     Options options;
-    options.criterion = random.pick({Criterion::entropy, Criterion::gini});
-    options.draw = random_draw(random, problem.n_columns);
+    options.objective.criterion = random.pick({Criterion::entropy, Criterion::gini});
+    options.objective.draw = random_draw(random, problem.n_columns);
     const std::int64_t min_weight = random.pick({1, 1, 5, 100});
-    const Scorer scorer(options, problem.n_columns, problem.n_classes, problem.total_weight(), min_weight, kernels);
-    DrawnColumns<Count> drawn(options.draw, min_weight);
+    const Scorer scorer(options.objective, problem.n_columns, problem.n_classes, problem.total_weight(), min_weight,
+                        kernels);
+    DrawnColumns<Count> drawn(options.objective.draw, min_weight);
     drawn.open(node);
     drawn.take_node();
     check_drawn(drawn, node, scorer);

@@ -112,8 +112,8 @@ void test_node(Random& random, Problem& problem, Limits limits, const Kernels& k
     const bool track_rows = limits.min_rows > 1;
     count_node(node, counter, track_rows);
     const Options options;
-    const Scorer scorer(options, problem.n_columns, problem.n_classes, problem.total_weight(), limits.min_weight,
-                        kernels);
+    const Scorer scorer(options.objective, problem.n_columns, problem.n_classes, problem.total_weight(),
+                        limits.min_weight, kernels);
     LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, false, problem.n_columns);
     if (!track_rows) {  // the search does not ask for it then
         CHECK(last.fewest_errors(node) == naive_fewest<Count>(problem, rows, limits), kernels.name);

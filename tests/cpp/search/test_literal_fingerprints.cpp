@@ -1,4 +1,4 @@
-// Keys of paths: the same for the same splits in any order, also by equal and opposite columns; else different.
+// Fingerprints of paths: the same for the same splits in any order, also by equal and opposite columns; else different.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -15,9 +15,9 @@ using namespace topk;
 namespace {
 
 using Rows = std::vector<bool>;
-using KeyPair = std::pair<std::uint64_t, std::uint64_t>;
+using Halves = std::pair<std::uint64_t, std::uint64_t>;
 
-KeyPair pair(const Key& key) { return {key.low, key.high}; }
+Halves pair(const Fingerprint& fingerprint) { return {fingerprint.low, fingerprint.high}; }
 
 Rows rows_on_side(const Problem& problem, std::size_t column, bool side) {
     Rows rows;
@@ -27,34 +27,35 @@ Rows rows_on_side(const Problem& problem, std::size_t column, bool side) {
     return rows;
 }
 
-// Literals that keep the same rows have the same key, and no others.
-std::vector<Key> distinct_literals(const Problem& problem, const LiteralKeys& keys) {
-    std::map<Rows, Key> key_of;
-    std::set<KeyPair> seen;
+// Literals that keep the same rows have the same fingerprint, and no others.
+std::vector<Fingerprint> distinct_literals(const Problem& problem, const LiteralFingerprints& fingerprints) {
+    std::map<Rows, Fingerprint> fingerprint_of;
+    std::set<Halves> seen;
     for (std::size_t column = 0; column < problem.n_columns; ++column) {
         for (const bool side : {false, true}) {
-            const Key& key = keys.key(column, side);
-            const auto [at, is_new] = key_of.emplace(rows_on_side(problem, column, side), key);
-            CHECK(at->second == key, "column " << column);
-            CHECK(seen.insert(pair(key)).second == is_new, "column " << column);
+            const Fingerprint& fingerprint = fingerprints.of(column, side);
+            const auto [at, is_new] = fingerprint_of.emplace(rows_on_side(problem, column, side), fingerprint);
+            CHECK(at->second == fingerprint, "column " << column);
+            CHECK(seen.insert(pair(fingerprint)).second == is_new, "column " << column);
         }
     }
-    std::vector<Key> distinct;
-    for (const auto& [rows, key] : key_of) {
-        distinct.push_back(key);
+    std::vector<Fingerprint> distinct;
+    for (const auto& [rows, fingerprint] : fingerprint_of) {
+        distinct.push_back(fingerprint);
     }
     return distinct;
 }
 
-// All paths of up to three splits, without regard to their order: keys are sums, so no sum of some is that of others.
-void check_paths(const std::vector<Key>& literals) {
+// All paths of up to three splits, without regard to their order: fingerprints are sums, so no sum of some is that of
+// others.
+void check_paths(const std::vector<Fingerprint>& literals) {
     std::set<std::uint64_t> low = {0};
     std::set<std::uint64_t> high = {0};
     std::size_t n = 1;
-    const auto add = [&](const Key& key) {
+    const auto add = [&](const Fingerprint& fingerprint) {
         ++n;
-        low.insert(key.low);
-        high.insert(key.high);
+        low.insert(fingerprint.low);
+        high.insert(fingerprint.high);
     };
     for (std::size_t i = 0; i < literals.size(); ++i) {
         add(literals[i]);
@@ -75,9 +76,9 @@ void test_problem(Problem& problem, Arrange arrange) {
     BitMatrix matrix;
     Subset all;
     build_matrix(problem.data(), {.arrange = arrange}, find_kernels(""), ticker, matrix, all);
-    const LiteralKeys keys(matrix, all, problem.n_columns, ticker);
-    CHECK(keys.empty() == (problem.n_columns == 0));
-    check_paths(distinct_literals(problem, keys));
+    const LiteralFingerprints fingerprints(matrix, all, problem.n_columns, ticker);
+    CHECK(fingerprints.empty() == (problem.n_columns == 0));
+    check_paths(distinct_literals(problem, fingerprints));
 }
 
 // The definition's own example: a copy, an opposite and a column that differs in one row.
@@ -94,14 +95,14 @@ void test_copies_and_complements() {
     BitMatrix matrix;
     Subset all;
     build_matrix(problem.data(), {}, find_kernels(""), ticker, matrix, all);
-    const LiteralKeys keys(matrix, all, 4, ticker);
+    const LiteralFingerprints fingerprints(matrix, all, 4, ticker);
     for (const bool side : {false, true}) {
-        CHECK(keys.key(0, side) == keys.key(1, side));
-        CHECK(keys.key(0, side) == keys.key(2, !side));
-        CHECK(keys.key(0, side) != keys.key(3, side));
+        CHECK(fingerprints.of(0, side) == fingerprints.of(1, side));
+        CHECK(fingerprints.of(0, side) == fingerprints.of(2, !side));
+        CHECK(fingerprints.of(0, side) != fingerprints.of(3, side));
     }
-    CHECK(keys.key(0, false) != keys.key(0, true));
-    CHECK(LiteralKeys().empty());
+    CHECK(fingerprints.of(0, false) != fingerprints.of(0, true));
+    CHECK(LiteralFingerprints().empty());
 }
 
 }  // namespace

@@ -25,20 +25,20 @@ class AllTrees : private Reference {
   public:
     using Reference::Reference;
 
-    std::vector<Solution> first(const NearOptimalWishes& wishes) const {
+    std::vector<Solution> first(const NearOptimalRequest& request) const {
         std::vector<std::size_t> rows(problem_.rows.size());
         for (std::size_t i = 0; i < rows.size(); ++i) {
             rows[i] = i;
         }
         const std::vector<Any> trees = every(rows, 0);
-        const std::int64_t limit = cost_limit(trees[0].cost, options_.cost_scale, wishes);
+        const std::int64_t limit = cost_limit(trees[0].cost, options_.objective.cost_scale, request);
         std::set<std::vector<std::int32_t>> seen;
         std::vector<Solution> solutions;
         for (const Any& tree : trees) {
-            if (tree.cost > limit || solutions.size() == wishes.n) {
+            if (tree.cost > limit || solutions.size() == request.n) {
                 break;
             }
-            if (!wishes.distinct_predictions || seen.insert(tree.predicted).second) {
+            if (!request.distinct_predictions || seen.insert(tree.predicted).second) {
                 solutions.emplace_back().cost = tree.cost;
                 append_any(*tree.node, solutions.back());
             }
@@ -68,11 +68,12 @@ class AllTrees : private Reference {
                 static_cast<std::int32_t>(std::max_element(weights.begin(), weights.end()) - weights.begin());
         }
         std::vector<Any> trees = {alone};
-        if (level == options_.k.size() ||
+        if (level == options_.objective.k.size() ||
             std::count_if(weights.begin(), weights.end(), [](auto w) { return w > 0; }) == 1) {
             return trees;
         }
-        for (const std::int32_t column : candidates(rows, here->facts, static_cast<std::size_t>(options_.k[level]))) {
+        for (const std::int32_t column :
+             candidates(rows, here->facts, static_cast<std::size_t>(options_.objective.k[level]))) {
             std::vector<std::size_t> sides[2];
             for (const std::size_t i : rows) {
                 sides[problem_.rows[i][static_cast<std::size_t>(column)]].push_back(i);
@@ -122,14 +123,15 @@ class AllTrees : private Reference {
 // Few enough trees to list them all: k candidates make 1 + k * t^2 trees of t below them.
 void random_shape(Random& random, Problem& problem, Options& options) {
     problem = random_problem(random, random.between(1, 40), random.between(0, 7), random.pick({2, 2, 3, 5, 40}));
-    options.k.assign(random.between(0, 3), static_cast<std::int32_t>(random.between(1, 2)));
-    if (options.k.size() == 2) {
-        options.k = {static_cast<std::int32_t>(random.between(1, 7)), static_cast<std::int32_t>(random.between(1, 7))};
-    } else if (options.k.size() == 3 && random.chance(0.5)) {
-        options.k = {2, 2, 3};
+    options.objective.k.assign(random.between(0, 3), static_cast<std::int32_t>(random.between(1, 2)));
+    if (options.objective.k.size() == 2) {
+        options.objective.k = {static_cast<std::int32_t>(random.between(1, 7)),
+                               static_cast<std::int32_t>(random.between(1, 7))};
+    } else if (options.objective.k.size() == 3 && random.chance(0.5)) {
+        options.objective.k = {2, 2, 3};
     }
-    if (options.k.size() < 3 && random.chance(0.3)) {
-        options.k.assign(options.k.size(), INT32_MAX);
+    if (options.objective.k.size() < 3 && random.chance(0.3)) {
+        options.objective.k.assign(options.objective.k.size(), INT32_MAX);
     }
 }
 
@@ -147,16 +149,16 @@ void test_random_problem(std::uint64_t seed) {
     random_shape(random, problem, options);
     random_weighting(random, problem);
     random_objective(random, problem, options);
-    NearOptimalWishes wishes;
-    wishes.n = random.pick<std::size_t>({1, 2, 3, 10, 50, 100'000});
-    wishes.epsilon = random.pick({0.0, 0.1, 0.5, 1.0, 1e300});
-    wishes.errors_only = random.chance(0.3);
-    wishes.distinct_predictions = random.chance(0.5);
-    const std::vector<Solution> expected = AllTrees(problem, options).first(wishes);
+    NearOptimalRequest request;
+    request.n = random.pick<std::size_t>({1, 2, 3, 10, 50, 100'000});
+    request.epsilon = random.pick({0.0, 0.1, 0.5, 1.0, 1e300});
+    request.errors_only = random.chance(0.3);
+    request.distinct_predictions = random.chance(0.5);
+    const std::vector<Solution> expected = AllTrees(problem, options).first(request);
     for (int i = 0; i < 4; ++i) {
         random_switches(random, options);
         const Data data = random.chance(0.5) ? problem.data() : problem.flag_data();
-        check_same(near_optimal(data, options, wishes), expected, describe(seed, problem, options));
+        check_same(near_optimal(data, options, request), expected, describe(seed, problem, options));
         if (i == 0) {
             CHECK(same_tree(solve(data, options), expected[0]), describe(seed, problem, options));
         }
@@ -169,23 +171,23 @@ void test_larger_problem(std::uint64_t seed) {
     Random random(seed);
     Problem problem = random_problem(random, random.between(50, 300), random.between(10, 70), random.pick({2, 3}));
     Options options;
-    options.k.assign(random.between(2, 4), static_cast<std::int32_t>(random.between(2, 4)));
+    options.objective.k.assign(random.between(2, 4), static_cast<std::int32_t>(random.between(2, 4)));
     if (random.chance(0.2)) {
-        options.k.assign(2, INT32_MAX);
+        options.objective.k.assign(2, INT32_MAX);
     }
     random_weighting(random, problem);
     random_objective(random, problem, options);
-    NearOptimalWishes wishes = {random.between(2, 60), random.pick({0.05, 0.3}), false, random.chance(0.5)};
-    options.use_cache = false;
-    options.use_bounds = false;
-    const std::vector<Solution> expected = near_optimal(problem.data(), options, wishes);
+    NearOptimalRequest request = {random.between(2, 60), random.pick({0.05, 0.3}), false, random.chance(0.5)};
+    options.tuning.use_cache = false;
+    options.tuning.use_bounds = false;
+    const std::vector<Solution> expected = near_optimal(problem.data(), options, request);
     for (int i = 0; i < 3; ++i) {
         random_switches(random, options);
-        check_same(near_optimal(problem.data(), options, wishes), expected, describe(seed, problem, options));
+        check_same(near_optimal(problem.data(), options, request), expected, describe(seed, problem, options));
     }
-    wishes.n = (expected.size() + 1) / 2;
-    check_same(near_optimal(problem.data(), options, wishes),
-               {expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(wishes.n)},
+    request.n = (expected.size() + 1) / 2;
+    check_same(near_optimal(problem.data(), options, request),
+               {expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(request.n)},
                describe(seed, problem, options));
 }
 
@@ -216,13 +218,13 @@ void test_cost_limit() {
 void test_invalid_wishes() {
     Problem problem = noise(10, 3);
     Options options;
-    options.k = {2};
+    options.objective.k = {2};
     const Data data = problem.data();
     CHECK_THROWS(std::invalid_argument, near_optimal(data, options, {.n = 0}));
     CHECK_THROWS(std::invalid_argument, near_optimal(data, options, {.epsilon = -0.1}));
     CHECK_THROWS(std::invalid_argument, near_optimal(data, options, {.epsilon = INFINITY}));
     CHECK_THROWS(std::invalid_argument, near_optimal(data, options, {.epsilon = NAN}));
-    options.k = {0};
+    options.objective.k = {0};
     CHECK_THROWS(std::invalid_argument, near_optimal(data, options, {}));
 }
 
@@ -230,12 +232,12 @@ void test_invalid_wishes() {
 void test_time_limit(double seconds) {
     Problem problem = noise(500, 40);
     Options options;
-    options.k.assign(4, 10);
-    options.time_limit = seconds;
+    options.objective.k.assign(4, 10);
+    options.tuning.time_limit = seconds;
     const std::vector<Solution> trees = near_optimal(problem.data(), options, {.n = 1'000'000'000, .epsilon = 10});
     CHECK(!trees.empty() && !trees[0].complete);
     if (trees.size() > 1) {
-        options.time_limit = 0;
+        options.tuning.time_limit = 0;
         CHECK(same_tree(trees[0], solve(problem.data(), options)));
     }
     for (std::size_t i = 1; i < trees.size(); ++i) {
@@ -246,8 +248,8 @@ void test_time_limit(double seconds) {
 void test_interrupt() {
     Problem problem = noise(500, 40);
     Options options;
-    options.k.assign(4, 10);
-    options.poll = [](const Progress&) { throw std::domain_error("enough"); };
+    options.objective.k.assign(4, 10);
+    options.callbacks.poll = [](const Progress&) { throw std::domain_error("enough"); };
     CHECK_THROWS(std::domain_error, near_optimal(problem.data(), options, {.n = 1'000'000'000, .epsilon = 10}));
 }
 

@@ -1,4 +1,5 @@
 // The search against the definition, tree for tree, on random problems of every kind and under every switch.
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
@@ -23,20 +24,20 @@ void random_shape(Random& random, Problem& problem, Options& options) {
     const std::size_t kind = random.below(10);
     if (kind == 0) {
         problem = random_problem(random, random.between(1, 100), random.between(100, 150), n_classes);
-        options.k.assign(random.between(1, 2), 8 * k);
+        options.objective.k.assign(random.between(1, 2), 8 * k);
     } else if (kind <= 4) {
         problem = random_problem(random, random.between(1, 300), random.between(3, 12), n_classes);
-        options.k.assign(random.between(3, 5), k);
+        options.objective.k.assign(random.between(3, 5), k);
     } else {
         problem = random_problem(random, random.between(1, 40), random.between(0, 10), n_classes);
-        options.k.assign(random.between(0, 4), k);
+        options.objective.k.assign(random.between(0, 4), k);
     }
     if (random.chance(0.2)) {
-        for (std::int32_t& k_of_level : options.k) {
+        for (std::int32_t& k_of_level : options.objective.k) {
             k_of_level = static_cast<std::int32_t>(random.between(1, 6));
         }
     } else if (random.chance(0.25) && problem.n_columns <= 12) {
-        options.k.assign(std::min<std::size_t>(options.k.size(), 3), INT32_MAX);
+        options.objective.k.assign(std::min<std::size_t>(options.objective.k.size(), 3), INT32_MAX);
     }
 }
 
@@ -52,9 +53,9 @@ void test_random_problem(std::uint64_t seed) {
         random_switches(random, options);
         const Solution solution = solve(random.chance(0.5) ? problem.data() : problem.flag_data(), options);
         CHECK(same_tree(solution, expected), describe(seed, problem, options));
-        CHECK(solution.complete && solution.statistics.kernel == options.kernel);
+        CHECK(solution.complete && solution.statistics.kernel == options.tuning.kernel);
         CHECK(solution.statistics.cache_bytes <=
-              static_cast<std::int64_t>(options.use_cache ? options.cache_bytes : 0));
+              static_cast<std::int64_t>(options.tuning.use_cache ? options.tuning.cache_bytes : 0));
     }
 }
 
@@ -74,31 +75,66 @@ void test_all_columns(std::uint64_t seed) {
         }
     }
     Options options;
-    options.k.assign(depth, INT32_MAX);
+    options.objective.k.assign(depth, INT32_MAX);
     if (random.chance(0.3)) {
-        options.k[random.below(depth)] = 7;
+        options.objective.k[random.below(depth)] = 7;
     }
     random_weighting(random, problem);
     random_objective(random, problem, options);
     const Solution expected = Reference(problem, options).solve();
     for (int i = 0; i < 4; ++i) {
         random_switches(random, options);
-        options.use_bounds = i > 0;
+        options.tuning.use_bounds = i > 0;
         CHECK(same_tree(solve(problem.data(), options), expected), describe(seed, problem, options));
     }
+}
+
+// With all columns as candidates, every node is solved with one level less first, and that nested: from depth 4 on a
+// shallower search starts shallower ones of its own. Returns the nodes examined with and without it.
+std::array<std::int64_t, 2> test_shallow_first(std::uint64_t seed) {
+    Random random(seed);
+    Problem problem = random_problem(random, random.between(5, 60), random.between(2, 5), random.pick({2, 2, 3}));
+    Options options;
+    options.objective.k.assign(random.between(3, 5), INT32_MAX);
+    if (random.chance(0.2)) {
+        options.objective.k[random.below(options.objective.k.size())] = 1;
+    }
+    random_weighting(random, problem);
+    random_objective(random, problem, options);
+    const Solution expected = Reference(problem, options).solve();
+    std::array<std::int64_t, 2> nodes = {};
+    for (int i = 0; i < 6; ++i) {
+        random_switches(random, options);
+        options.tuning.use_bounds = true;
+        options.tuning.shallow_first_columns = i % 2 == 0 ? 0 : SIZE_MAX;
+        const Solution solution = solve(problem.data(), options);
+        CHECK(same_tree(solution, expected), describe(seed, problem, options));
+        nodes[static_cast<std::size_t>(i % 2)] += solution.statistics.nodes;
+    }
+    return nodes;
+}
+
+void test_shallow_first() {
+    std::array<std::int64_t, 2> nodes = {};
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+        const std::array<std::int64_t, 2> more = test_shallow_first(seed);
+        nodes[0] += more[0];
+        nodes[1] += more[1];
+    }
+    CHECK(nodes[0] != nodes[1], "the option has no effect: " << nodes[0] << " nodes either way");
 }
 
 // Threads are not worth starting for a short search.
 void test_threads_after() {
     Problem problem = noise(300, 30);
     Options options;
-    options.k = {4, 8, 2, 2};
-    options.threads = 2;
-    options.threads_after = 0;
+    options.objective.k = {4, 8, 2, 2};
+    options.tuning.threads = 2;
+    options.tuning.threads_after = 0;
     const Solution expected = solve(problem.data(), options);
     CHECK(expected.statistics.threads == 2);
     for (const double seconds : {1e-4, 1e-3, 1e9}) {
-        options.threads_after = seconds;
+        options.tuning.threads_after = seconds;
         const Solution solution = solve(problem.data(), options);
         CHECK(same_tree(solution, expected));
         CHECK(seconds < 1 || solution.statistics.threads == 1);
@@ -110,15 +146,15 @@ void test_ties_out_of_order(std::uint64_t seed) {
     Random random(seed);
     Problem problem = random_problem(random, random.between(5, 40), random.between(3, 8), 2);
     Options options;
-    options.k = {6, 3, 2, 2};
-    options.threads = 3;
-    options.threads_after = 0;
-    options.use_bounds = random.chance(0.7);
-    options.criterion = Criterion::user;
-    options.user_score = user_score;
+    options.objective.k = {6, 3, 2, 2};
+    options.tuning.threads = 3;
+    options.tuning.threads_after = 0;
+    options.tuning.use_bounds = random.chance(0.7);
+    options.objective.criterion = Criterion::user;
+    options.objective.user_score = user_score;
     const Solution expected = Reference(problem, options).solve();
-    options.user_score = [caller = std::this_thread::get_id()](const auto& left, const auto& right,
-                                                               const auto& columns) {
+    options.objective.user_score = [caller = std::this_thread::get_id()](const auto& left, const auto& right,
+                                                                         const auto& columns) {
         std::this_thread::sleep_for(std::chrono::microseconds(std::this_thread::get_id() == caller ? 200 : 0));
         return user_score(left, right, columns);
     };
@@ -134,8 +170,8 @@ void test_smallest_problems() {
                     Random random(n_rows);
                     Problem problem = random_problem(random, n_rows, n_columns, n_classes);
                     Options options;
-                    options.k = {2, 2, 2};
-                    options.use_bounds = use_bounds;
+                    options.objective.k = {2, 2, 2};
+                    options.tuning.use_bounds = use_bounds;
                     CHECK(same_tree(solve(problem.data(), options), Reference(problem, options).solve()),
                           describe(n_rows, problem, options));
                 }
@@ -147,9 +183,9 @@ void test_smallest_problems() {
 void test_statistics() {
     Problem problem = noise(300, 30);
     Options options;
-    options.k = {4, 8, 2, 2};
-    options.threads = 2;
-    options.threads_after = 0;
+    options.objective.k = {4, 8, 2, 2};
+    options.tuning.threads = 2;
+    options.tuning.threads_after = 0;
     const Statistics statistics = solve(problem.data(), options).statistics;
     CHECK(statistics.k_reached == 8 && statistics.threads == 2 && statistics.nodes > 0 && statistics.seconds >= 0);
     CHECK(statistics.kernel == available_kernels().back()->name);
@@ -167,7 +203,7 @@ void test_invalid_arguments() {
     const auto rejects = [&](const auto& change) {
         Data data = {rows, 3, 2, classes, 2, {}, weights, {}};
         Options options;
-        options.k = {1, 2};
+        options.objective.k = {1, 2};
         solve(data, options);
         change(data, options);
         CHECK_THROWS(std::invalid_argument, solve(data, options));
@@ -185,15 +221,15 @@ void test_invalid_arguments() {
     rejects([&](Data& data, Options&) { data.class_weight = bad_weights; });
     rejects([&](Data& data, Options&) { data.row_weight = weights; });
     rejects([&](Data& data, Options&) { data.row_weight = bad_row_weights; });
-    rejects([](Data&, Options& options) { options.k = {1, 0}; });
-    rejects([](Data&, Options& options) { options.k.assign(1000, 1); });
-    rejects([](Data&, Options& options) { options.min_rows = 0; });
-    rejects([](Data&, Options& options) { options.min_weight = 0; });
-    rejects([](Data&, Options& options) { options.cost_scale = 0; });
-    rejects([](Data&, Options& options) { options.leaf_penalty = -1; });
-    rejects([](Data&, Options& options) { options.threads = 0; });
-    rejects([](Data&, Options& options) { options.kernel = "abacus"; });
-    rejects([](Data&, Options& options) { options.criterion = Criterion::user; });
+    rejects([](Data&, Options& options) { options.objective.k = {1, 0}; });
+    rejects([](Data&, Options& options) { options.objective.k.assign(1000, 1); });
+    rejects([](Data&, Options& options) { options.objective.min_rows = 0; });
+    rejects([](Data&, Options& options) { options.objective.min_weight = 0; });
+    rejects([](Data&, Options& options) { options.objective.cost_scale = 0; });
+    rejects([](Data&, Options& options) { options.objective.leaf_penalty = -1; });
+    rejects([](Data&, Options& options) { options.tuning.threads = 0; });
+    rejects([](Data&, Options& options) { options.tuning.kernel = "abacus"; });
+    rejects([](Data&, Options& options) { options.objective.criterion = Criterion::user; });
 }
 
 }  // namespace
@@ -209,6 +245,7 @@ int main() {
     for (std::uint64_t seed = 0; seed < 75; ++seed) {
         test_all_columns(seed);
     }
+    test_shallow_first();
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         test_ties_out_of_order(seed);
     }

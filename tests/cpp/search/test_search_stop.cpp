@@ -30,7 +30,7 @@ void test_interrupt(const char* what, Problem problem, Options options) {
     const Data data = problem.data();
     const auto start = std::chrono::steady_clock::now();
     const std::thread::id caller = std::this_thread::get_id();
-    options.poll = [&](const Progress&) {
+    options.callbacks.poll = [&](const Progress&) {
         CHECK(std::this_thread::get_id() == caller);
         throw Interrupt{7};
     };
@@ -40,9 +40,9 @@ void test_interrupt(const char* what, Problem problem, Options options) {
     } catch (const Interrupt& interrupt) {
         code = interrupt.code;
     }
-    CHECK(code == 7, what << ", " << options.threads << " threads");
+    CHECK(code == 7, what << ", " << options.tuning.threads << " threads");
     CHECK(seconds_since(start) < kSoon,
-          what << ", " << options.threads << " threads, " << seconds_since(start) << " s");
+          what << ", " << options.tuning.threads << " threads, " << seconds_since(start) << " s");
 }
 
 std::vector<double> slow_score(const std::vector<double>&, const std::vector<double>& right,
@@ -53,33 +53,33 @@ std::vector<double> slow_score(const std::vector<double>&, const std::vector<dou
 
 void test_interrupts(int threads) {
     Options options;
-    options.threads = threads;
-    options.threads_after = 0;
-    options.k.assign(6, 200);
+    options.tuning.threads = threads;
+    options.tuning.threads_after = 0;
+    options.objective.k.assign(6, 200);
     test_interrupt("long tasks", noise(2000, 200), options);
-    options.time_limit = 3600;
+    options.tuning.time_limit = 3600;
     test_interrupt("time limit", noise(2000, 200), options);
-    options.time_limit = 0;
-    options.use_cache = false;
-    options.use_bounds = false;
-    options.k.assign(4, 150);
+    options.tuning.time_limit = 0;
+    options.tuning.use_cache = false;
+    options.tuning.use_bounds = false;
+    options.objective.k.assign(4, 150);
     test_interrupt("short tasks", noise(40, 300), options);
-    options.criterion = Criterion::user;
-    options.user_score = slow_score;
-    options.k.assign(4, 10);
+    options.objective.criterion = Criterion::user;
+    options.objective.user_score = slow_score;
+    options.objective.k.assign(4, 10);
     test_interrupt("slow criterion", noise(40, 12), options);
 }
 
 void test_progress(int threads) {
     Problem problem = noise(1000, 60);
     Options options;
-    options.threads = threads;
-    options.threads_after = 0;
-    options.k = {30, 40, 40, 40};
-    options.use_bounds = false;
-    options.time_limit = 3600;
+    options.tuning.threads = threads;
+    options.tuning.threads_after = 0;
+    options.objective.k = {30, 40, 40, 40};
+    options.tuning.use_bounds = false;
+    options.tuning.time_limit = 3600;
     std::vector<Progress> reports;
-    options.poll = [&](const Progress& progress) { reports.push_back(progress); };
+    options.callbacks.poll = [&](const Progress& progress) { reports.push_back(progress); };
     const Solution solution = solve(problem.data(), options);
     CHECK(!reports.empty() || solution.statistics.seconds < 0.1, solution.statistics.seconds << " s");
     for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -98,12 +98,12 @@ void test_failing_criterion(int threads, int n_calls, bool elsewhere) {
     const std::thread::id caller = std::this_thread::get_id();
     std::atomic<int> calls = 0;
     Options options;
-    options.threads = threads;
-    options.threads_after = 0;
-    options.k.assign(5, 30);
-    options.criterion = Criterion::user;
-    options.user_score = [&](const std::vector<double>&, const std::vector<double>& right,
-                             const std::vector<bool>& columns) {
+    options.tuning.threads = threads;
+    options.tuning.threads_after = 0;
+    options.objective.k.assign(5, 30);
+    options.objective.criterion = Criterion::user;
+    options.objective.user_score = [&](const std::vector<double>&, const std::vector<double>& right,
+                                       const std::vector<bool>& columns) {
         const bool fails = elsewhere ? std::this_thread::get_id() != caller : ++calls == n_calls;
         if (fails) {
             throw std::domain_error("the user's own error");
@@ -120,18 +120,18 @@ void test_time_limit(int threads, double time_limit) {
     Problem problem = noise(3000, 100);
     const Data data = problem.data();
     Options options;
-    options.threads = threads;
-    options.threads_after = 0;
-    options.k.assign(6, 100);
-    options.time_limit = time_limit;
+    options.tuning.threads = threads;
+    options.tuning.threads_after = 0;
+    options.objective.k.assign(6, 100);
+    options.tuning.time_limit = time_limit;
     const auto start = std::chrono::steady_clock::now();
     const Solution solution = solve(data, options);
     CHECK(seconds_since(start) < time_limit + kSoon, seconds_since(start) << " s, " << threads << " threads");
     CHECK(!solution.complete);
     const std::int32_t k = solution.statistics.k_reached;
     CHECK(k >= 1 && k < 100, k);
-    options.time_limit = 0;
-    options.k.assign(6, k);
+    options.tuning.time_limit = 0;
+    options.objective.k.assign(6, k);
     CHECK(same_tree(solution, solve(data, options)), "k = " << k << ", " << threads << " threads");
     if (k == 1) {
         CHECK(same_tree(solution, Reference(problem, options).solve()));

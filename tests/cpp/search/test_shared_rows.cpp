@@ -65,7 +65,7 @@ void test_hidden_problem(std::uint64_t seed) {
     Problem plain = random_problem(random, random.between(1, 200), n_columns, random.pick({2, 2, 3, 9}));
     random_weighting(random, plain);
     Options options;
-    options.k.assign(random.between(0, 4), static_cast<std::int32_t>(random.between(1, 4)));
+    options.objective.k.assign(random.between(0, 4), static_cast<std::int32_t>(random.between(1, 4)));
     random_objective(random, plain, options);
     const Solution expected = solve(plain.data(), options);
     Hidden hidden = hide(random, plain);
@@ -81,7 +81,7 @@ void test_walk(std::uint64_t seed) {
     Random random(seed);
     Problem problem = random_problem(random, random.between(1, 200), random.between(0, 130), 2);
     Options options;
-    options.k.assign(random.between(0, 4), 2);
+    options.objective.k.assign(random.between(0, 4), 2);
     const Solution tree = solve(problem.data(), options);
     std::vector<std::int32_t> leaves(problem.rows.size(), -1);
     const ColumnTree nodes = {tree.column, tree.false_child, tree.true_child};

@@ -44,8 +44,8 @@ class BruteForce {
     }
 
     std::int64_t best(Rows rows, int depth) {
-        const auto key = std::pair(rows, depth);
-        if (const auto known = known_.find(key); known != known_.end()) {
+        const auto question = std::pair(rows, depth);
+        if (const auto known = known_.find(question); known != known_.end()) {
             return known->second;
         }
         std::int64_t cost = leaf(rows);
@@ -55,7 +55,7 @@ class BruteForce {
                 cost = std::min(cost, best(sides[0], depth - 1) + best(sides[1], depth - 1));
             }
         }
-        return known_[key] = cost;
+        return known_[question] = cost;
     }
 
   private:

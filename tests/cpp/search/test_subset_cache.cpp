@@ -16,17 +16,17 @@ using Sizes = std::initializer_list<std::size_t>;
 constexpr int kMaxLevels = 6;
 
 // What is true of a subset with `levels` left; anything would do.
-CacheEntry truth(const Key& key, int levels) {
-    const auto cost = static_cast<std::int64_t>(key.low % 1000) + 10 * levels;
-    return {cost, static_cast<std::int32_t>(key.high % 50) - 1, true};
+CacheEntry truth(const Fingerprint& fingerprint, int levels) {
+    const auto cost = static_cast<std::int64_t>(fingerprint.low % 1000) + 10 * levels;
+    return {cost, static_cast<std::int32_t>(fingerprint.high % 50) - 1, true};
 }
 
-CacheEntry random_bound(Random& random, const Key& key, int levels) {
-    return {truth(key, levels).cost - static_cast<std::int64_t>(random.below(5)), -1, false};
+CacheEntry random_bound(Random& random, const Fingerprint& fingerprint, int levels) {
+    return {truth(fingerprint, levels).cost - static_cast<std::int64_t>(random.below(5)), -1, false};
 }
 
-void check_true(const CacheEntry& entry, const Key& key, int levels) {
-    const CacheEntry expected = truth(key, levels);
+void check_true(const CacheEntry& entry, const Fingerprint& fingerprint, int levels) {
+    const CacheEntry expected = truth(fingerprint, levels);
     if (entry.solved) {
         CHECK(entry.cost == expected.cost && entry.column == expected.column);
     } else {
@@ -34,32 +34,33 @@ void check_true(const CacheEntry& entry, const Key& key, int levels) {
     }
 }
 
-std::vector<Key> random_keys(Random& random, std::size_t n) {
-    std::vector<Key> keys;
+std::vector<Fingerprint> random_fingerprints(Random& random, std::size_t n) {
+    std::vector<Fingerprint> fingerprints;
     for (std::size_t i = 0; i < n; ++i) {
-        keys.push_back({random.bits(), random.bits()});
+        fingerprints.push_back({random.bits(), random.bits()});
     }
-    return keys;
+    return fingerprints;
 }
 
 // Stores and finds at random. What was just stored is there, unless the budget has no room for a single bucket.
-void use(SubsetCache& cache, const std::vector<Key>& keys, std::uint64_t seed, int n, bool alone) {
+void use(SubsetCache& cache, const std::vector<Fingerprint>& fingerprints, std::uint64_t seed, int n, bool alone) {
     Random random(seed);
     for (int i = 0; i < n; ++i) {
-        const Key& key = keys[random.below(keys.size())];
+        const Fingerprint& fingerprint = fingerprints[random.below(fingerprints.size())];
         const int levels = static_cast<int>(random.between(2, kMaxLevels));
-        const CacheEntry stored = random.chance(0.5) ? truth(key, levels) : random_bound(random, key, levels);
-        cache.store(key, levels, stored);
+        const CacheEntry stored =
+            random.chance(0.5) ? truth(fingerprint, levels) : random_bound(random, fingerprint, levels);
+        cache.store(fingerprint, levels, stored);
         CacheEntry found;
-        if (cache.find(key, levels, found)) {
-            check_true(found, key, levels);
+        if (cache.find(fingerprint, levels, found)) {
+            check_true(found, fingerprint, levels);
             if (alone) {
                 CHECK(found.solved || (!stored.solved && found.cost >= stored.cost));
             }
         } else if (alone) {
             CHECK(cache.bytes() < 64 * 128);
         }
-        const Key& other = keys[random.below(keys.size())];
+        const Fingerprint& other = fingerprints[random.below(fingerprints.size())];
         if (cache.find(other, levels, found)) {
             check_true(found, other, levels);
         }
@@ -69,9 +70,9 @@ void use(SubsetCache& cache, const std::vector<Key>& keys, std::uint64_t seed, i
 void test_budget(std::size_t budget, bool shared) {
     Random random(budget);
     SubsetCache cache(budget, shared);
-    const std::vector<Key> keys = random_keys(random, 3000);
+    const std::vector<Fingerprint> fingerprints = random_fingerprints(random, 3000);
     for (std::uint64_t round = 0; round < 10; ++round) {
-        use(cache, keys, round, 1000, true);
+        use(cache, fingerprints, round, 1000, true);
         CHECK(cache.bytes() <= budget, cache.bytes() << " bytes of " << budget);
     }
 }
@@ -79,11 +80,11 @@ void test_budget(std::size_t budget, bool shared) {
 void test_keeps_what_it_has_room_for() {
     Random random(1);
     SubsetCache cache(std::size_t{1} << 30, false);
-    const std::vector<Key> keys = random_keys(random, 20'000);
+    const std::vector<Fingerprint> fingerprints = random_fingerprints(random, 20'000);
     std::size_t last_bytes = 0;
     int growths = 0;
-    for (const Key& key : keys) {
-        cache.store(key, 3, truth(key, 3));
+    for (const Fingerprint& fingerprint : fingerprints) {
+        cache.store(fingerprint, 3, truth(fingerprint, 3));
         growths += cache.bytes() > last_bytes ? 1 : 0;
         last_bytes = cache.bytes();
     }
@@ -91,33 +92,33 @@ void test_keeps_what_it_has_room_for() {
     CHECK(last_bytes < 20'000 * 32 * 8, "32 bytes per entry and a table at least an eighth full; " << last_bytes);
     std::size_t n_found = 0;
     CacheEntry entry;
-    for (const Key& key : keys) {
-        n_found += cache.find(key, 3, entry) ? 1U : 0U;
-        CHECK(!cache.find(key, 4, entry), "levels are part of the key");
+    for (const Fingerprint& fingerprint : fingerprints) {
+        n_found += cache.find(fingerprint, 3, entry) ? 1U : 0U;
+        CHECK(!cache.find(fingerprint, 4, entry), "levels are part of the fingerprint");
     }
-    CHECK(n_found > keys.size() * 9 / 10, n_found << " of " << keys.size());
+    CHECK(n_found > fingerprints.size() * 9 / 10, n_found << " of " << fingerprints.size());
     cache.clear();
-    for (const Key& key : keys) {
-        CHECK(!cache.find(key, 3, entry));
+    for (const Fingerprint& fingerprint : fingerprints) {
+        CHECK(!cache.find(fingerprint, 3, entry));
     }
-    for (std::size_t i = 0; i < keys.size() / 2; ++i) {
-        cache.store(keys[i], 3, truth(keys[i], 3));
-        CHECK(cache.find(keys[i], 3, entry));
+    for (std::size_t i = 0; i < fingerprints.size() / 2; ++i) {
+        cache.store(fingerprints[i], 3, truth(fingerprints[i], 3));
+        CHECK(cache.find(fingerprints[i], 3, entry));
     }
     CHECK(cache.bytes() == last_bytes, "half as much as before fits into the same tables");
 }
 
-// Keys that differ in a single bit are different.
+// Fingerprints that differ in a single bit are different.
 void test_similar_keys() {
     SubsetCache cache(1 << 20, false);
-    const Key base = {0x0123456789abcdef, 0xfedcba9876543210};
+    const Fingerprint base = {0x0123456789abcdef, 0xfedcba9876543210};
     CacheEntry entry;
     for (int levels = 2; levels < 20; ++levels) {
         cache.store(base, levels, truth(base, levels));
         for (int bit = 0; bit < 64; ++bit) {
             const std::uint64_t one = std::uint64_t{1} << bit;
-            CHECK(!cache.find(base ^ Key{one, 0}, levels, entry));
-            CHECK(!cache.find(base ^ Key{0, one}, levels, entry));
+            CHECK(!cache.find(base ^ Fingerprint{one, 0}, levels, entry));
+            CHECK(!cache.find(base ^ Fingerprint{0, one}, levels, entry));
         }
         CHECK(!cache.find(base, levels + 1, entry));
     }
@@ -125,11 +126,11 @@ void test_similar_keys() {
 
 void test_knowledge_only_grows() {
     SubsetCache cache(1 << 20, false);
-    const Key key = {17, 4};
+    const Fingerprint fingerprint = {17, 4};
     CacheEntry entry;
     const auto cost_after = [&](const CacheEntry& stored) {
-        cache.store(key, 2, stored);
-        CHECK(cache.find(key, 2, entry));
+        cache.store(fingerprint, 2, stored);
+        CHECK(cache.find(fingerprint, 2, entry));
         return entry.cost;
     };
     CHECK(cost_after({5, -1, false}) == 5);
@@ -142,22 +143,22 @@ void test_knowledge_only_grows() {
 void test_deep_entries_stay() {
     SubsetCache cache(40'000, false);  // 8 entries in each of 64 shards
     Random random(5);
-    const std::vector<Key> keys = random_keys(random, 5000);
-    cache.store(keys[0], kMaxLevels, truth(keys[0], kMaxLevels));
-    for (const Key& key : keys) {
-        cache.store(key, 2, truth(key, 2));
+    const std::vector<Fingerprint> fingerprints = random_fingerprints(random, 5000);
+    cache.store(fingerprints[0], kMaxLevels, truth(fingerprints[0], kMaxLevels));
+    for (const Fingerprint& fingerprint : fingerprints) {
+        cache.store(fingerprint, 2, truth(fingerprint, 2));
     }
     CacheEntry entry;
-    CHECK(cache.find(keys[0], kMaxLevels, entry), "entries with fewer levels are forgotten first");
+    CHECK(cache.find(fingerprints[0], kMaxLevels, entry), "entries with fewer levels are forgotten first");
 }
 
 void test_threads(std::size_t budget) {
     Random random(9);
     SubsetCache cache(budget, true);
-    const std::vector<Key> keys = random_keys(random, 500);
+    const std::vector<Fingerprint> fingerprints = random_fingerprints(random, 500);
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 4; ++t) {
-        threads.emplace_back([&, t] { use(cache, keys, t, 5000, false); });
+        threads.emplace_back([&, t] { use(cache, fingerprints, t, 5000, false); });
     }
     for (std::thread& thread : threads) {
         thread.join();

@@ -53,48 +53,53 @@ inline void random_draw(Random& random, std::size_t n_columns, topk::FeatureDraw
 }
 
 inline void random_objective(Random& random, const Problem& problem, topk::Options& options) {
-    options.criterion = random.pick({topk::Criterion::entropy, topk::Criterion::entropy, topk::Criterion::gini,
-                                     topk::Criterion::sqrt, topk::Criterion::gain_ratio, topk::Criterion::user});
-    options.user_score = user_score;
-    options.user_weight_unit = random.pick({1.0, 0.25});
-    options.min_rows = random.chance(0.7) ? 1 : random.pick({2, 5, 1000});
+    options.objective.criterion =
+        random.pick({topk::Criterion::entropy, topk::Criterion::entropy, topk::Criterion::gini, topk::Criterion::sqrt,
+                     topk::Criterion::gain_ratio, topk::Criterion::user});
+    options.objective.user_score = user_score;
+    options.objective.user_weight_unit = random.pick({1.0, 0.25});
+    options.objective.min_rows = random.chance(0.7) ? 1 : random.pick({2, 5, 1000});
     const std::int64_t total = problem.total_weight();
-    options.min_weight = random.chance(0.8) ? 1 : random.pick({1 + total / 30, 1 + total / 5, total + 1});
-    options.distinct_splits = random.chance(0.5);
-    random_draw(random, problem.n_columns, options.draw);
+    options.objective.min_weight = random.chance(0.8) ? 1 : random.pick({1 + total / 30, 1 + total / 5, total + 1});
+    options.objective.distinct_splits = random.chance(0.5);
+    random_draw(random, problem.n_columns, options.objective.draw);
     using Costs = std::pair<std::int64_t, std::int64_t>;
-    std::tie(options.cost_scale, options.leaf_penalty) =
+    std::tie(options.objective.cost_scale, options.objective.leaf_penalty) =
         random.pick<Costs>({{1, 0}, {1, 0}, {1, 0}, {1000, 1}, {1, 1 + total / 100}, {3, total / 20}});
 }
 
 inline void random_switches(Random& random, topk::Options& options) {
     const auto& kernels = topk::available_kernels();
-    options.kernel = kernels[random.below(kernels.size())]->name;
-    options.threads = random.pick({1, 1, 2, 3, 4});
-    options.use_cache = random.chance(0.7);
-    options.use_bounds = random.chance(0.7);
-    options.cache_bytes = random.pick<std::size_t>({0, 10'000, 40'000, 1 << 20});
-    options.arrange =
+    options.tuning.kernel = kernels[random.below(kernels.size())]->name;
+    options.tuning.threads = random.pick({1, 1, 2, 3, 4});
+    options.tuning.use_cache = random.chance(0.7);
+    options.tuning.use_bounds = random.chance(0.7);
+    options.tuning.cache_bytes = random.pick<std::size_t>({0, 10'000, 40'000, 1 << 20});
+    options.tuning.arrange =
         random.pick({topk::Arrange::never, topk::Arrange::if_it_pays, topk::Arrange::always, topk::Arrange::always});
-    options.max_keyed_rows = random.chance(0.3) ? 0 : SIZE_MAX;
-    options.large_node_bytes = random.chance(0.3) ? 0 : SIZE_MAX;
-    options.many_columns = random.chance(0.7) ? 0 : SIZE_MAX;
-    options.threads_after = 0;
-    options.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
+    options.tuning.max_fingerprinted_rows = random.chance(0.3) ? 0 : SIZE_MAX;
+    options.tuning.large_node_bytes = random.chance(0.3) ? 0 : SIZE_MAX;
+    options.tuning.draw_first_columns = random.chance(0.7) ? 0 : SIZE_MAX;
+    options.tuning.shallow_first_columns = random.chance(0.6) ? 0 : SIZE_MAX;
+    options.tuning.threads_after = 0;
+    options.tuning.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
 }
 
 inline std::string describe(std::uint64_t seed, const Problem& problem, const topk::Options& options) {
     std::ostringstream out;
     out << "seed " << seed << ", " << problem.rows.size() << " rows, " << problem.n_columns << " columns, k =";
-    for (const std::int32_t k : options.k) {
+    for (const std::int32_t k : options.objective.k) {
         out << ' ' << k;
     }
-    out << ", criterion " << static_cast<int>(options.criterion) << ", weight " << problem.total_weight()
-        << ", min_rows " << options.min_rows << ", min_weight " << options.min_weight << ", penalty "
-        << options.leaf_penalty << ", distinct " << options.distinct_splits << ", drawn " << options.draw.n_features
-        << (options.many_columns == 0 ? " first" : " last") << ", kernel " << options.kernel << ", threads "
-        << options.threads << ", cache " << options.use_cache << ' ' << options.cache_bytes << ", arrange "
-        << static_cast<int>(options.arrange) << ", keyed " << options.max_keyed_rows << ", bounds "
-        << options.use_bounds << ", time limit " << options.time_limit;
+    out << ", criterion " << static_cast<int>(options.objective.criterion) << ", weight " << problem.total_weight()
+        << ", min_rows " << options.objective.min_rows << ", min_weight " << options.objective.min_weight
+        << ", penalty " << options.objective.leaf_penalty << ", distinct " << options.objective.distinct_splits
+        << ", drawn " << options.objective.draw.n_features
+        << (options.tuning.draw_first_columns == 0 ? " first" : " last") << ", kernel " << options.tuning.kernel
+        << ", threads " << options.tuning.threads << ", cache " << options.tuning.use_cache << ' '
+        << options.tuning.cache_bytes << ", arrange " << static_cast<int>(options.tuning.arrange)
+        << ", fingerprinted rows " << options.tuning.max_fingerprinted_rows << ", bounds " << options.tuning.use_bounds
+        << (options.tuning.shallow_first_columns == 0 ? ", shallow first" : "") << ", time limit "
+        << options.tuning.time_limit;
     return out.str();
 }

@@ -15,8 +15,8 @@ class Reference {
     Reference(const Problem& problem, const topk::Options& options)
         : problem_(problem),
           options_(options),
-          scorer_(options, problem.n_columns, problem.n_classes, problem.total_weight(), options.min_weight,
-                  topk::find_kernels("scalar")) {}
+          scorer_(options.objective, problem.n_columns, problem.n_classes, problem.total_weight(),
+                  options.objective.min_weight, topk::find_kernels("scalar")) {}
 
     topk::Solution solve() const {
         std::vector<std::size_t> rows(problem_.rows.size());
@@ -49,7 +49,7 @@ class Reference {
             total += problem_.weight(i);
         }
         const std::int64_t heaviest = *std::max_element(tree.class_weight.begin(), tree.class_weight.end());
-        tree.cost = options_.cost_scale * (total - heaviest) + options_.leaf_penalty;
+        tree.cost = options_.objective.cost_scale * (total - heaviest) + options_.objective.leaf_penalty;
         return tree;
     }
 
@@ -74,14 +74,14 @@ class Reference {
         }
         counts.n_true = n_true.data();
         counts.n_rows = node.n_rows;
-        std::vector<std::int64_t> keys(n_columns);
+        std::vector<topk::ScoreKey> keys(n_columns);
         scorer_.keys(counts, n_columns, keys.data());
         std::sort(keys.begin(), keys.end(), std::greater<>());
         std::vector<std::int32_t> columns;
-        for (std::size_t i = 0; i < keys.size() && columns.size() < k && keys[i] != topk::kNoKey; ++i) {
-            const std::int32_t column = topk::key_column(keys[i]);
+        for (std::size_t i = 0; i < keys.size() && columns.size() < k && keys[i] != topk::kNoScoreKey; ++i) {
+            const std::int32_t column = topk::column_of(keys[i]);
             const auto is_alike = [&](std::int32_t other) { return split_alike(rows, column, other); };
-            if (!options_.distinct_splits || std::none_of(columns.begin(), columns.end(), is_alike)) {
+            if (!options_.objective.distinct_splits || std::none_of(columns.begin(), columns.end(), is_alike)) {
                 columns.push_back(column);
             }
         }
@@ -100,10 +100,11 @@ class Reference {
         Tree tree = leaf(rows);
         const auto n_present =
             std::count_if(tree.class_weight.begin(), tree.class_weight.end(), [](auto w) { return w > 0; });
-        if (level == options_.k.size() || n_present == 1) {
+        if (level == options_.objective.k.size() || n_present == 1) {
             return tree;
         }
-        for (const std::int32_t column : candidates(rows, tree, static_cast<std::size_t>(options_.k[level]))) {
+        for (const std::int32_t column :
+             candidates(rows, tree, static_cast<std::size_t>(options_.objective.k[level]))) {
             std::vector<std::size_t> sides[2];
             for (const std::size_t i : rows) {
                 sides[problem_.rows[i][static_cast<std::size_t>(column)]].push_back(i);
