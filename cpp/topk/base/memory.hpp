@@ -1,4 +1,4 @@
-// A growable array that starts on a cache line, for everything the vector kernels touch.
+// A growable array that starts on a cache line, for all memory that the vector kernels touch.
 #pragma once
 
 #if defined(__linux__)
@@ -18,7 +18,7 @@ namespace topk {
 inline constexpr std::size_t kAlignment = 64;
 inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
-// Null if there is no such memory; `bytes` is a multiple of the alignment.
+// Returns null if there is not enough memory. Precondition: `bytes` is a multiple of the alignment.
 inline void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
 #if defined(_WIN32)
     return _aligned_malloc(bytes, alignment);
@@ -35,7 +35,7 @@ inline void free_aligned(void* p) {
 #endif
 }
 
-// Trivial elements only. Growing does not keep the contents.
+// For trivial elements only. Growing does not keep the contents.
 template <class T>
 class AlignedBuffer {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -46,7 +46,7 @@ class AlignedBuffer {
     T& operator[](std::size_t i) { return data_.get()[i]; }
     const T& operator[](std::size_t i) const { return data_.get()[i]; }
 
-    // At least `size` elements of unspecified value.
+    // Make room for at least `size` elements, of unspecified value if the buffer grows. Throws std::bad_alloc.
     T* ensure(std::size_t size) {
         if (size > capacity_) {
             const std::size_t alignment = size * sizeof(T) >= kHugePage ? kHugePage : kAlignment;

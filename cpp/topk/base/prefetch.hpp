@@ -1,4 +1,4 @@
-// A hint to the processor that memory will be read soon. Nothing depends on it but speed.
+// A hint to the processor that memory will be read soon. Only speed depends on it.
 #pragma once
 
 #if defined(_M_X64)

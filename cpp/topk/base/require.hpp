@@ -1,4 +1,4 @@
-// What the core's entries ask of their arguments.
+// Checks of arguments, for the functions of topk.hpp only. Code below them relies on what was checked there.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Building, splitting and compacting bit matrices.
+// Build, split and compact bit matrices.
 #include "topk/data/bit_matrix.hpp"
 
 #include <algorithm>
@@ -14,37 +14,38 @@ namespace topk {
 namespace {
 
 constexpr std::size_t kWordBits = 64;
-constexpr std::size_t kMaxCopies = 3;                      // of a row, on average; with more, weights are bit planes
-constexpr std::uint32_t kPrefetch = 16;                    // words ahead
-constexpr std::size_t kCacheBytes = std::size_t{1} << 20;  // of the second-level cache, those that are likely left
+constexpr std::size_t kMaxCopies = 3;    // per row, on average; beyond that weights are bit planes
+constexpr std::uint32_t kPrefetch = 16;  // words in advance
+constexpr std::size_t kCacheBytes = std::size_t{1}
+                                    << 20;  // of the second-level cache that are likely to be left for a matrix
 
 std::uint64_t low_bits(std::size_t n) { return n >= kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; }
 
-// Rows of one class and of one power of two of weight, from a word of their own on.
+// Rows of one class and one weight 2^shift. A block starts a new word.
 struct Block {
     std::int32_t class_index;
     int shift;
     std::size_t n_rows;
 };
 
-// Where each row goes: in the order of class, weight and cluster.
+// The order of the rows in the matrix: by class, weight and cluster.
 struct RowOrder {
     static constexpr std::uint32_t kPadding = UINT32_MAX;
-    std::vector<std::uint32_t> row_at;  // per position: a row or kPadding
+    std::vector<std::uint32_t> row_at;  // per position in the matrix: a row or kPadding
     std::vector<Block> blocks;
     std::size_t n_words = 0;
 };
 
 std::size_t words_for(std::size_t n_rows) { return (n_rows + kWordBits - 1) / kWordBits; }
 
-// What is known about the rows beside their columns.
+// What determines the order of the rows.
 struct RowFacts {
     const Data& data;
     Clusters clusters;
     Duplicates duplicates;
-    bool in_planes;  // weights are beside the rows
+    bool in_planes;  // weights are bit planes
 
-    // Rows are there once for every bit of this.
+    // A row is stored once for every bit of this number.
     std::uint64_t copies(std::size_t row) const {
         if (in_planes) {
             return data.row_weight[row] > 0 ? 1 : 0;
@@ -111,7 +112,8 @@ void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& o
                Ticker& ticker, BitMatrix& matrix) {
     const std::size_t words_per_row = source.words_per_row();
     matrix.bits.ensure(matrix.n_words * matrix.n_columns);
-    AlignedBuffer<std::uint64_t> blocks;  // per 64 columns: a word per row, then a word per column
+    AlignedBuffer<std::uint64_t>
+        blocks;  // per 64 columns: one word per row, after the transposition one word per column
     blocks.ensure(words_per_row * kWordBits);
     std::vector<std::uint64_t> row(words_per_row);
     for (std::size_t w = 0; w < matrix.n_words; ++w) {
@@ -136,7 +138,7 @@ void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& o
         for (std::size_t g = 0; g < words_per_row; ++g) {
             kernels.transpose(blocks.data() + g * kWordBits);
         }
-        if (n_columns == source.n_stored()) {  // what is between them and the padding is zero
+        if (n_columns == source.n_stored()) {  // bits beyond the last column are zero
             std::copy_n(blocks.data(), std::min(words_per_row * kWordBits, matrix.n_columns), out);
         } else {
             for (std::size_t j = 0; j < n_columns; ++j) {
@@ -150,7 +152,7 @@ void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& o
     }
 }
 
-// The bit of every position whose row and copy is wanted, into `out`. Returns whether there is one.
+// Set the bit of every position whose row and shift are `wanted`. Returns whether there is one.
 template <class Wanted>
 bool fill_marks(const RowOrder& order, Wanted wanted, AlignedBuffer<std::uint64_t>& out) {
     std::fill_n(out.ensure(order.n_words), order.n_words, 0);
@@ -188,7 +190,7 @@ void fill_planes(const Data& data, const RowOrder& order, BitMatrix& matrix) {
     }
 }
 
-// Append the words of one block to a subset that holds every row of a dense matrix.
+// Append the words of one block to a subset that holds all rows of a dense matrix.
 void append_block(const Block& block, Subset& all) {
     const std::size_t first = all.words.size();
     for (std::size_t left = block.n_rows; left > 0; left -= std::min(left, kWordBits)) {
@@ -237,7 +239,7 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     for (const Block& block : order.blocks) {
         append_block(block, all);
     }
-    order = {};  // its memory may be used for the keys
+    order = {};  // its memory can be reused for the fingerprints
     matrix.has_fingerprints = extras.fingerprints;
     if (extras.fingerprints) {
         const std::size_t n = matrix.n_words * kWordBits;
@@ -277,7 +279,7 @@ void split_rows(const BitMatrix& matrix, const Subset& subset, std::size_t colum
 
 }  // namespace
 
-// One cache line of every word is read. Of a matrix that is not in the cache, it has to be asked for in time.
+// One cache line of every word is read. If the matrix is not in the cache, the line must be prefetched.
 void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
     if (matrix.n_words * matrix.n_columns * sizeof(std::uint64_t) > kCacheBytes) {
         split_rows<true>(matrix, subset, column, side, out);
@@ -288,7 +290,7 @@ void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bo
 
 namespace {
 
-// Rows of a class are moved together: the next free position, as a word of the target and a bit in it.
+// Where the next row goes while rows are moved together: a word of the target and a bit in it.
 class Target {
   public:
     explicit Target(std::size_t word) : word_(word) {}
@@ -306,7 +308,7 @@ class Target {
 
 void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mask, const Target& to,
                   const Kernels& kernels, BitMatrix& out) {
-    // What overflows goes to the next word; if nothing does, out_high is not touched.
+    // What overflows goes to the next word. The last word cannot overflow, so its out_high is never written.
     const bool last = to.word() + 1 == out.n_words;
     std::uint64_t* low = out.bits.data() + to.word() * out.n_columns;
     kernels.compress(matrix.word(from), mask, to.bit(), matrix.n_columns, low, last ? low : low + out.n_columns);

@@ -1,4 +1,4 @@
-// Class counts per cell between the edges, summed up from the left, so that a segment's counts are a difference.
+// Class counts per cell are summed up from the left, so that the counts of a segment are a difference.
 #include "topk/data/boundaries.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace topk {
 namespace {
 
-// A run of cells that is one leaf so far, and its best split.
+// A run of cells that is one leaf of the tree so far, and its best split.
 struct Segment {
     std::size_t begin;  // cells [begin, end)
     std::size_t end;
     std::size_t edge = 0;  // begin <= edge < end - 1: cells up to `edge` go left
     double gain = 0;
 
-    friend bool operator<(const Segment& a, const Segment& b) {  // ties: the one further left first
+    friend bool operator<(const Segment& a, const Segment& b) {  // ties: the left one comes first
         return a.gain != b.gain ? a.gain < b.gain : a.begin > b.begin;
     }
 };
@@ -33,8 +33,8 @@ class Counts {
         }
     }
 
-    // Sum over the classes of weight^2, over the segment's weight: what is left of a Gini gain that differs between
-    // edges.
+    // Return the sum of squared class weights, divided by the segment's weight: the part of a Gini gain that differs
+    // between edges.
     double purity(std::size_t begin, std::size_t end) const {
         double squares = 0;
         double sum = 0;

@@ -1,4 +1,4 @@
-// Where the classes change along one feature: thresholds worth having, found from class counts alone.
+// Thresholds where the classes change along one feature, found from class counts alone.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,16 @@
 
 namespace topk {
 
-// Weight per class in each of the cells between edges, (n_edges + 1, n_classes). edges: ascending; a value is above as
-// many of them as are below it. NaN are left out. row_weight: empty, or one weight per value.
+// Return the weight per class in each of the cells between edges, (n_edges + 1, n_classes). A value belongs to cell i
+// if i edges are below it; NaN belongs to none. Preconditions: edges ascend, classes are in [0, n_classes), row_weight
+// is empty or has one weight per value.
 std::vector<double> class_cells(std::span<const double> values, std::span<const double> edges,
                                 std::span<const std::int32_t> classes, std::size_t n_classes,
                                 std::span<const double> row_weight);
 
-// Indices of edges in the order in which a best-first tree on this one feature splits there, by Gini gain: at most `n`,
-// fewer where the classes are pure. cells: those of class_cells. Only sums, products and quotients: the same on every
-// machine.
+// Return the indices of at most `n` edges in the order in which a best-first tree on this feature splits, by Gini gain;
+// fewer if the classes are pure before. cells: the result of class_cells. Only sums, products and quotients are used,
+// so that the order is the same on every machine.
 std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n);
 
 }  // namespace topk

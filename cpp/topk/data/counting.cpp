@@ -1,4 +1,4 @@
-// Counting by popcount; a factor per span, or bit plane, of rows that weigh the same.
+// Count by popcount, times a factor for each span or bit plane of rows with the same weight.
 #include "topk/data/counting.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace topk {
 namespace {
 
-// Lists are counted in parts, so that even the largest one can be interrupted.
+// Lists are counted in parts, so that a search can be stopped within the largest one.
 constexpr std::size_t kPartWork = std::size_t{1} << 22;
 
 // A block of rows that stays in the second-level cache.
@@ -39,7 +39,7 @@ void Counter<Count>::count(const BitMatrix& matrix, WordList list, ColumnRange r
     }
 }
 
-// The rows of the list that are in mask(word).
+// Return the rows of the list that are in mask(word).
 template <class Count>
 template <class Mask>
 WordList Counter<Count>::part_of(WordList list, Mask mask) {
@@ -156,7 +156,7 @@ void Counter<Count>::rows_of_class(const BitMatrix& matrix, const Subset& subset
     }
 }
 
-// Rows with weights are there several times, one of them the primary one; merged rows stand for 2^shift each.
+// Rows with weights are stored several times, one copy being the primary one; merged rows stand for 2^shift rows each.
 template <class Count>
 void Counter<Count>::rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out) {
     if (matrix.has_primary) {

@@ -12,53 +12,54 @@
 
 namespace topk {
 
-// The rows that have column == value.
+// The rows with column == value.
 struct Side {
     std::size_t column;
     bool value;
 };
 
-// Columns next to each other; begin and end are multiples of kColumnPadding.
+// Adjacent columns; begin and end are multiples of kColumnPadding.
 struct ColumnRange {
     std::size_t begin;
     std::size_t end;
     std::size_t size() const { return end - begin; }
 };
 
-// One per thread of execution (it has scratch space). Count is int32_t or int64_t, wide enough for the total weight.
+// One per thread of execution, since it has scratch space. Count is int32_t or int64_t, wide enough for the total
+// weight.
 template <class Count>
 class Counter {
   public:
     Counter(const Kernels& kernels, std::span<const std::int64_t> class_weight, Ticker& ticker)
         : kernels_(kernels), class_weight_(class_weight), ticker_(ticker) {}
 
-    // out[j] = weight of the rows that have column j, for all (padded) columns, among those of one class: that of the
-    // span number `span`. Moves `span` on to the next class.
+    // out[j] = weight of the rows with column j, for all (padded) columns, among the rows of one class: the class of
+    // subset.spans[span]. Advances `span` to the next class.
     void weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out) {
         const ColumnRange all = {0, matrix.n_columns};
         weights(matrix, subset, std::span(&all, 1), span, out);
     }
 
-    // The same for the columns of some ranges; out[j] of the others stays as it is.
+    // The same for the columns of some ranges; out[j] of other columns is not written.
     void weights(const BitMatrix& matrix, const Subset& subset, std::span<const ColumnRange> ranges, std::size_t& span,
                  Count* out);
 
     // The same for several sides of splits of the subset at once: out[i][j] for side i. The rows are taken in blocks
-    // that stay in the cache while all sides are counted. Not for weights in bit planes.
+    // that stay in the cache while all sides are counted. Precondition: the weights are not bit planes.
     void weights_of_sides(const BitMatrix& matrix, const Subset& subset, std::span<const Side> sides, std::size_t& span,
                           Count* const* out);
 
-    // Likewise, but the number of the rows, whatever they weigh.
+    // The same as weights(), but counts rows, whatever their weight.
     void rows_of_class(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out);
 
-    // out[j] = number of rows of the subset that have column j.
+    // out[j] = number of rows of the subset with column j.
     void rows(const BitMatrix& matrix, const Subset& subset, std::int32_t* out);
 
-    // Number of rows of the subset, and of one class of it.
+    // Return the number of rows of the subset, or of one class of it.
     std::size_t n_rows(const BitMatrix& matrix, const Subset& subset) const;
     std::size_t n_rows(const BitMatrix& matrix, const Subset& subset, std::int32_t class_index) const;
 
-    // Weight of the rows of the subset that every tree gets wrong.
+    // Return the weight of the rows of the subset that every tree misclassifies.
     Count conflicts(const BitMatrix& matrix, const Subset& subset);
 
   private:

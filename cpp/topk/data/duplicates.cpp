@@ -1,4 +1,4 @@
-// Groups of equal rows by hashing, first of a sample of the hashes.
+// Find groups of equal rows by hashing, in a sample of the hashes first.
 #include "topk/data/duplicates.hpp"
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 namespace topk {
 namespace {
 
-// Of fewer rows than this all are looked at.
+// With fewer rows than this there is no sample.
 constexpr std::size_t kMinSampled = 4096;
-// One hash in so many is in the sample: of a group of equal rows, all are or none is.
+// One hash in 16 is in the sample: either all rows of a group are in it or none.
 constexpr std::uint64_t kSampleEvery = 16;
-// Merging pays if it leaves at most half of the rows, and so many for each of the powers of two that they stand for
-// that also nodes far below the root have whole words of them: every class and power has words of its own.
+// Merging pays if it leaves at most half of the rows, and this many for each power of two that they stand for: every
+// class and power starts new words, which would be half empty in deep nodes otherwise.
 constexpr std::size_t kRowsPerPower = 1024;
-// In larger data the table would need more memory than the matrix, for the conflicts alone.
+// With more rows the table would need more memory than the matrix, only to find conflicts.
 constexpr std::size_t kMaxBounded = std::size_t{1} << 22;
 
 struct GroupRow {
@@ -25,7 +25,7 @@ struct GroupRow {
     std::uint32_t row;
 };
 
-// Rows by their hash: open addressing, at most half full.
+// A hash table of rows: open addressing, at most half full.
 class RowTable {
   public:
     RowTable(const RowSource& source, std::size_t n_rows)
@@ -35,8 +35,8 @@ class RowTable {
 
     struct Found {
         std::uint32_t group;  // the first row that equals this one
-        bool is_new;          // it is this one
-        bool is_second;       // there was only one before
+        bool is_new;          // this row is the first
+        bool is_second;       // this row is the second
     };
 
     Found find(std::uint64_t hash, const std::vector<std::uint64_t>& words, std::uint32_t row) {
@@ -82,11 +82,11 @@ std::uint64_t hash_row(const std::vector<std::uint64_t>& words) {
 }
 
 struct Groups {
-    std::vector<GroupRow> rows;  // those that have equals, by group, class and row
-    std::size_t n_rows = 0;      // looked at
+    std::vector<GroupRow> rows;  // the rows that have equal ones, ordered by group, class and row
+    std::size_t n_rows = 0;      // rows looked at, with or without equal ones
 };
 
-// Of the rows with hash % every == 0.
+// Group the rows with hash % every == 0.
 Groups group_rows(const Data& data, const RowSource& source, std::uint64_t every, Ticker& ticker) {
     Groups groups;
     RowTable table(source, every == 1 ? data.n_rows : data.n_rows / every * 2 + 1024);
@@ -116,7 +116,7 @@ Groups group_rows(const Data& data, const RowSource& source, std::uint64_t every
     return groups;
 }
 
-// Calls visit(begin, end) for every range of rows that agree in what `same` compares.
+// Call visit(begin, end) for every range of rows that are the same as its first row.
 template <class Same, class Visit>
 void for_ranges(const std::vector<GroupRow>& rows, std::size_t first, std::size_t last, Same same, Visit visit) {
     for (std::size_t begin = first, end = first; begin < last; begin = end) {
@@ -130,9 +130,9 @@ void for_ranges(const std::vector<GroupRow>& rows, std::size_t first, std::size_
 bool same_group(const GroupRow& a, const GroupRow& b) { return a.group == b.group; }
 bool same_class(const GroupRow& a, const GroupRow& b) { return a.group == b.group && a.class_index == b.class_index; }
 
-// Of n_rows rows, of which one in `every` was looked at.
+// Does merging pay? One row in `every` was looked at.
 bool worth_merging(const Groups& groups, std::int32_t n_classes, std::uint64_t every) {
-    std::size_t left = groups.n_rows;  // rows are there once for every power of two of the number they stand for
+    std::size_t left = groups.n_rows;  // a row that stands for n rows is stored once per bit of n
     std::size_t powers = 1;
     for_ranges(groups.rows, 0, groups.rows.size(), same_class, [&](std::size_t begin, std::size_t end) {
         left -= end - begin - static_cast<std::size_t>(std::popcount(end - begin));
@@ -160,7 +160,7 @@ std::vector<std::uint32_t> merged(std::size_t n_rows, const std::vector<GroupRow
     return stands_for;
 }
 
-// The rows of every group that are not of its heaviest class, the first of those if several are.
+// Mark the rows of every group that are not of its heaviest class (of several heaviest classes, the first).
 std::vector<bool> conflicting_rows(const Data& data, const std::vector<GroupRow>& rows) {
     std::vector<bool> conflicting(data.n_rows, false);
     for_ranges(rows, 0, rows.size(), same_group, [&](std::size_t first, std::size_t last) {

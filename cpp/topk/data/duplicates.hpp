@@ -1,4 +1,5 @@
-// Rows that are equal in all columns: of the same class they can be one row, of different classes some must be wrong.
+// Rows that are equal in all columns. In the same class they can be one row; of different classes, all but the heaviest
+// are conflicts: every tree misclassifies them.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +12,19 @@
 namespace topk {
 
 struct Duplicates {
-    // Per row: how many rows it stands for; 0 if an earlier one stands for it. Empty: every row for itself.
+    // Per row: how many rows it stands for; 0 if an earlier row stands for it. Empty: every row stands for itself.
     std::vector<std::uint32_t> stands_for;
-    // Per row: any tree gets it wrong, because a heavier class has equal rows. Empty: none, as far as is known.
+    // Per row: is it a conflict? Empty: none is known.
     std::vector<bool> conflicting;
 };
 
 struct DuplicateUses {
-    Arrange merge;   // only where no rows have weights of their own
-    bool conflicts;  // costs a pass with a hash table
+    Arrange merge;   // must be `never` if rows have weights
+    bool conflicts;  // takes a pass with a hash table
 };
 
-// What a sample of the rows says is not there is not looked for: both uses are worth something only if there are many.
-// With Arrange::always all that there is is found.
+// Both uses pay only if there are many duplicates, so a sample of the rows decides whether to look for them. With
+// Arrange::always all of them are found.
 Duplicates find_duplicates(const Data& data, const RowSource& source, DuplicateUses uses, Ticker& ticker);
 
 }  // namespace topk

@@ -1,4 +1,4 @@
-// A greedy tree of a sample of the rows, through which all rows are sent.
+// A greedy tree of a sample of the rows; all rows are sent down the tree.
 #include "topk/data/row_clusters.hpp"
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 namespace topk {
 namespace {
 
-// Below this there are too few words for their order to matter; above it, so many rows tell enough.
+// With fewer rows there are too few words for their order to matter.
 constexpr std::size_t kMinRows = 2048;
 constexpr std::size_t kMinRowsPerClass = 256;
 constexpr std::size_t kSampleRows = 8192;
 constexpr std::size_t kSampleBits = std::size_t{1} << 23;
 constexpr int kMaxDepth = 8;
-// Of the sample: clusters of fewer rows would not fill a word of every class.
+// Rows of the sample per cluster: fewer would not fill a word of every class.
 constexpr std::int32_t kMinClusterRows = 48;
 
-// A leaf is its own child, so that all rows take the same number of steps: no branch to be mispredicted.
+// A leaf is its own child, so that all rows take the same number of steps and no branch is mispredicted.
 struct ClusterNode {
     std::int32_t column;
     std::uint8_t cluster;

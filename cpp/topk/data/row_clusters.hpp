@@ -1,8 +1,8 @@
-// An order of the rows in which those that a search keeps together stand together.
+// An order of the rows in which rows that a search keeps together are adjacent.
 //
-// A subset costs time for every 64-row word that it has a row in. If rows stand in the order of the leaves of a greedy
-// tree, the splits of that tree, and those like them, leave words full or empty instead of half full. The order of the
-// rows has no influence on the result.
+// A subset costs time for every 64-row word that it has a row in. If rows are stored in the order of the leaves of a
+// greedy tree, the splits of that tree, and splits similar to them, leave words full or empty instead of half full. The
+// result does not depend on the order of the rows.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ struct Clusters {
     std::size_t n = 1;
 };
 
+// Grow the tree on a sample of the rows and send all rows down. With Arrange::if_it_pays, only if there are enough rows
+// for their order to matter.
 Clusters find_clusters(const Data& data, const RowSource& source, Arrange arrange, const Kernels& kernels,
                        Ticker& ticker);
 

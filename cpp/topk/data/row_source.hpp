@@ -1,4 +1,4 @@
-// The caller's rows, whichever way they are stored.
+// The caller's rows, packed or as flags.
 #pragma once
 
 #include <algorithm>
@@ -31,12 +31,12 @@ class RowSource {
     std::size_t n_stored() const { return n_stored_; }
     std::size_t words_per_row() const { return words_per_row_; }
 
-    // Where a column is in a row.
+    // Return the index of a column among the stored columns.
     std::size_t position(std::size_t column) const {
         return data_.columns.empty() ? column : static_cast<std::size_t>(data_.columns[column]);
     }
 
-    // The row's columns as words_per_row() words; bits of no column, or of one that takes no part, are zero.
+    // Read a row as words_per_row() words. Bits that belong to no column that takes part are zero.
     void read(std::size_t row, std::uint64_t* out) const {
         if (is_packed()) {
             const std::uint64_t* words = data_.rows.data() + row * words_per_row_;
@@ -51,7 +51,7 @@ class RowSource {
         }
     }
 
-    // Ask for a row that will be read soon.
+    // Prefetch a row that will be read soon.
     void prefetch(std::size_t row) const {
         if (is_packed()) {
             topk::prefetch(data_.rows.data() + row * words_per_row_);
@@ -77,7 +77,7 @@ class RowSource {
     const Kernels& kernels_;
     std::size_t n_stored_;
     std::size_t words_per_row_;
-    std::vector<std::uint64_t> masks_;  // of the columns in each word that take part
+    std::vector<std::uint64_t> masks_;  // per word: the columns that take part
 };
 
 }  // namespace topk

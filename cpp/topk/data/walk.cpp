@@ -1,4 +1,4 @@
-// One row after the other; the tree stays in the first-level cache.
+// One row after the other: the tree stays in the first-level cache.
 #include "topk/data/walk.hpp"
 
 #include "topk/base/require.hpp"

@@ -1,4 +1,4 @@
-// Rows walked down a tree over their columns.
+// Sends rows down a tree over their columns.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ struct ColumnTree {
     std::span<const std::int32_t> true_child;
 };
 
-// The leaf of every row of data.rows or data.flags, whatever they weigh, into `leaves` (n_rows). Throws
-// std::invalid_argument for a tree with columns or children that are not there, or whose children do not come later.
+// Write the leaf of every row of data.rows or data.flags, whatever its weight, to `leaves` (n_rows). Throws
+// std::invalid_argument for a tree with missing columns or children, or with children that do not come after their
+// parent.
 void walk(const Data& data, const ColumnTree& tree, std::int32_t* leaves);
 
 }  // namespace topk

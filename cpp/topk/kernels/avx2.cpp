@@ -7,9 +7,9 @@
 namespace topk {
 namespace {
 
-// Bytes hold at most 8 per word, so 31 words can be added before a byte could overflow.
+// A byte counts at most 8 per word, so 31 words can be added before it could overflow.
 constexpr std::size_t kWordsPerByteSum = 31;
-constexpr std::size_t kVectors = 4;  // 16 columns per pass: four byte sums and four totals stay in registers
+constexpr std::size_t kVectors = 4;  // 16 columns per pass, so that four byte sums and four totals stay in registers
 
 inline __m256i popcount_bytes(__m256i x) {
     const __m256i lookup = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,  //

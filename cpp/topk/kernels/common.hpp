@@ -1,4 +1,4 @@
-// The loops that are the same source for every instruction set, compiled once per kernels_*.cpp with its own flags.
+// The loops that are the same source for every instruction set, compiled once per <isa>.cpp with its own flags.
 //
 // Everything is in an unnamed namespace and calls nothing from the standard library: an inline function compiled with
 // AVX-512 flags must never be the copy the linker keeps for the rest of the program.
@@ -15,7 +15,7 @@ namespace {
 
 inline const Int32x16& load(const std::int32_t* p) { return *reinterpret_cast<const Int32x16*>(p); }
 
-// Errors of splitting 16 columns of one child: its weight, less the heaviest class on each side.
+// Errors of one child split on each of 16 columns: its weight minus the heaviest class on each side.
 struct SideMaxima {
     Int32x16 true_max = {}, false_max = {}, n_true = {};
 
@@ -48,7 +48,7 @@ inline std::int32_t smallest_lane(const Int32x16& x) {
     return best;
 }
 
-// Of what a comparison gives.
+// `where`: the result of a comparison.
 inline bool is_everywhere(const Int32x16& where) {
     std::int32_t all = where[0];
     for (int i = 1; i < 16; ++i) {
@@ -142,7 +142,7 @@ inline void add_terms(const std::int32_t* n_true, std::int32_t total, double uni
     }
 }
 
-// Blocks of columns that split nothing, which are many deep in a tree, are not computed.
+// Blocks of columns that split nothing are skipped: deep in a tree there are many of them.
 void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
                               std::size_t n_columns, ScoreKey* keys) {
     std::int32_t weight = 0;
@@ -199,8 +199,8 @@ std::size_t count_rows(WordList list, const std::uint64_t* among) {
     return static_cast<std::size_t>(n);
 }
 
-// Hacker's Delight 7-4: the six move masks depend on the mask alone, so every column needs only six masked shifts. In
-// vector lanes that is as fast as one scalar pext per column, and needs no BMI2.
+// Hacker's Delight 7-4. The six move masks depend on the mask alone, so every column needs only six masked shifts. In
+// vector lanes that is as fast as one scalar pext per column, and it needs no BMI2.
 void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::size_t n_columns,
               std::uint64_t* out_low, std::uint64_t* out_high) {
     std::uint64_t moves[6];
@@ -240,7 +240,7 @@ void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::
     }
 }
 
-// Hacker's Delight 7-3: swap quarters of ever smaller squares. Squares of 8 rows and more are in different vectors.
+// Hacker's Delight 7-3: swap quarters of smaller and smaller squares. Squares of 8 rows and more span several vectors.
 void swap_rows(UInt64x8& a, UInt64x8& b, int j, std::uint64_t mask) {
     const UInt64x8 t = ((a >> j) ^ b) & mask;
     a ^= t << j;

@@ -1,4 +1,4 @@
-// Which kernels this processor can run.
+// Finds the kernels that this processor can run.
 #include "topk/kernels/kernels.hpp"
 
 #include <stdexcept>

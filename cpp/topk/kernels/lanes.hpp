@@ -1,8 +1,8 @@
-// Words as bits, and 64 bytes of numbers at once, for the loops that all instruction sets share.
+// Bit operations on words, and vectors of 64 bytes, for the loops that all instruction sets share.
 //
-// GCC and Clang have builtins and vector types for both; other compilers get plain C++ with the same results, and so do
-// these if TOPK_PLAIN is defined, for the tests. Like kernels_common.hpp, which it serves, this is compiled once per
-// instruction set: everything is in an unnamed namespace and calls nothing from the standard library.
+// GCC and Clang have builtins and vector types for both. Other compilers get plain C++ with the same results; so do GCC
+// and Clang if TOPK_PLAIN is defined, for the tests. Like common.hpp, this is compiled once per instruction set:
+// everything is in an unnamed namespace and calls nothing from the standard library.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace topk {
 namespace {
 
-// How many bits are set, in additions alone: a loop over it can be vectorised.
+// Count the bits that are set, by additions: a loop over it can be vectorised.
 inline std::int32_t sum_bits(std::uint64_t x) {
     x -= (x >> 1) & 0x5555555555555555U;
     x = (x & 0x3333333333333333U) + ((x >> 2) & 0x3333333333333333U);
@@ -27,17 +27,17 @@ inline std::int32_t sum_bits(std::uint64_t x) {
 
 #if defined(TOPK_HAVE_BUILTINS)
 
-// In the files whose instruction set has it, this is one popcnt instruction.
+// One popcnt instruction in the files whose instruction set has it.
 inline int count_bits(std::uint64_t x) { return __builtin_popcountll(x); }
 
-// x is not zero.
+// Precondition: x is not zero.
 inline int lowest_bit(std::uint64_t x) { return __builtin_ctzll(x); }
 
-// The compiler splits them into whatever registers the instruction set has.
+// The compiler divides these into the registers that the instruction set has.
 typedef std::int32_t Int32x16 __attribute__((vector_size(64)));
 typedef std::uint64_t UInt64x8 __attribute__((vector_size(64)));
 
-// As many doubles as the compiler can do arithmetic with at once, and integers of their size.
+// As many doubles as one operation takes, and integers of the same size.
 typedef double Reals __attribute__((vector_size(64)));
 typedef std::int64_t Integers __attribute__((vector_size(64)));
 inline constexpr std::size_t kReals = 8;
@@ -51,7 +51,7 @@ inline void raise_to(Int32x16& best, const Int32x16& x) { best = best > x ? best
 
 inline void lower_to(Int32x16& best, const Int32x16& x) { best = best < x ? best : x; }
 
-// `where` is what a comparison gives.
+// `where`: the result of a comparison.
 inline void choose(const Int32x16& where, const Int32x16& a, const Int32x16& b, Int32x16& out) { out = where ? a : b; }
 
 // out[i] = x[i ^ kDistance].
@@ -81,7 +81,7 @@ inline int lowest_bit(std::uint64_t x) { return count_bits(~x & (x - 1)); }
 
 #endif
 
-// Loops of constant length over them are what compilers without vector types turn into vector instructions.
+// Compilers without vector types turn loops of constant length over these into vector instructions.
 template <class T, std::size_t kLanes>
 struct alignas(64) Lanes {
     T lane[kLanes] = {};

@@ -7,7 +7,7 @@
 namespace topk {
 namespace {
 
-// Bytes hold at most 8 per word, so 31 words can be added before a byte could overflow.
+// A byte counts at most 8 per word, so 31 words can be added before it could overflow.
 constexpr std::size_t kWordsPerByteSum = 31;
 constexpr std::size_t kVectors = 8;  // 16 columns per pass
 

@@ -1,4 +1,4 @@
-// Compilers for Unix know the answers; on Windows the processor itself is asked.
+// Compilers for Unix have a builtin for this; on Windows the processor itself is asked.
 #include "topk/kernels/processor.hpp"
 
 #if defined(_WIN32)

@@ -1,9 +1,9 @@
-// What the processor can do and the operating system lets programs use; asked only on x86-64.
+// Instruction sets that the processor has and the operating system lets programs use; false except on x86-64.
 #pragma once
 
 namespace topk {
 
-bool processor_has_avx2();    // and BMI2, POPCNT
-bool processor_has_avx512();  // F, BW, DQ, VL and VPOPCNTDQ, beside what AVX2 comes with
+bool processor_has_avx2();    // with BMI2 and POPCNT
+bool processor_has_avx512();  // F, BW, DQ, VL and VPOPCNTDQ, in addition to the above
 
 }  // namespace topk

@@ -1,4 +1,4 @@
-// Kernels in portable C++: the slow twin of all others, and the only one every machine has.
+// Kernels in portable C++: the slow twins of all others, and the only ones that every machine has.
 #include "topk/kernels/common.hpp"
 #include "topk/kernels/tables.hpp"
 

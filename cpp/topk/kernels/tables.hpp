@@ -1,4 +1,4 @@
-// The kernel tables of this build; kernels.cpp asks the processor which of them it can run.
+// The kernel tables of this build. kernels.cpp asks the processor which of them it can run.
 #pragma once
 
 #include "topk/kernels/kernels.hpp"

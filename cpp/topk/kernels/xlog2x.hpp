@@ -1,8 +1,8 @@
 // n * log2(n) in fixed point: the same bits in every kernel, on every machine and in the Python reference.
 //
-// Only IEEE additions, products and quotients, in the order of the reference (and no fused ones: the core is compiled
-// with -ffp-contract=off), so the result does not depend on a library's logarithm. No branches and no calls, so that it
-// is the same for vectors of numbers. In an unnamed namespace for the reason that kernels_common.hpp gives.
+// It uses IEEE additions, products and quotients only, in the order of the reference and without fused ones (the core
+// is compiled with -ffp-contract=off), so that the result does not depend on a library's logarithm. It has no branches
+// and no calls, so that the same code serves vectors of numbers. Unnamed namespace: see common.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ inline void choose_term(const Mask& where, const T& a, const T& b, T& out) {
     out = where ? a : b;
 }
 
-// Real is double or a vector type of doubles, Integer std::int64_t or one of as many of them.
-// x >= 0, a whole number below 2^53; the result is rounded to an integer, below 2^51.
+// Real is double or a vector of doubles, Integer is std::int64_t or a vector of as many of them. Precondition: x is a
+// whole number in [0, 2^53) and the result, which is rounded to an integer, is below 2^51.
 template <class Real, class Integer>
 inline void xlog2x_of(const Real& x, double unit, Integer& out) {
     constexpr std::int64_t kMantissa = (std::int64_t{1} << 52) - 1;

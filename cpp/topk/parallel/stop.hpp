@@ -1,8 +1,8 @@
 // How a search is stopped: by its time limit, by the caller (Ctrl-C), or by an error in one of its threads.
 //
-// All threads share one Monitor and look at its flag whenever they have done a little work. Only the thread that called
-// solve() looks at the clock and asks the caller. Whoever sees the flag unwinds with Stopped; the reason stays in the
-// monitor.
+// All threads share one Monitor and check its flag whenever they have done a little work. Only the thread that called
+// solve() looks at the clock and polls the caller. A thread that sees the flag unwinds by throwing Stopped; the monitor
+// keeps the reason.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class Monitor {
     bool called_from_here() const { return std::this_thread::get_id() == caller_; }
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }
 
-    // An error ends the search; the first one is what the caller gets to see.
+    // End the search because of an error. The caller sees the first one.
     void fail(std::exception_ptr error) {
         const std::lock_guard guard(mutex_);
         if (!error_) {
@@ -44,7 +44,7 @@ class Monitor {
         }
     }
 
-    // For the calling thread only.
+    // Look at the clock and poll the caller. Must be called by the thread that made the monitor.
     void check() {
         const double now = seconds();
         if (now > time_limit_) {
@@ -72,12 +72,13 @@ class Monitor {
     std::exception_ptr error_;
 };
 
-// One per thread of execution: counts work and looks at the monitor from time to time.
+// One per thread of execution: counts work and checks the monitor from time to time.
 class Ticker {
   public:
     explicit Ticker(Monitor& monitor) : monitor_(&monitor), is_caller_(monitor.called_from_here()) {}
 
-    // `work` is in column words counted; a look at the clock costs about as much as 100 of them.
+    // `work` is measured in column words counted; a look at the clock costs as much as about 100 of them. Throws
+    // Stopped.
     void tick(std::size_t work) {
         work_ += work;
         if (work_ < kWorkPerCheck) {
@@ -92,7 +93,7 @@ class Ticker {
         }
     }
 
-    // At the scalar kernel's 1 ns per column word, well under a millisecond.
+    // Well under a millisecond at the scalar kernel's 1 ns per column word.
     static constexpr std::size_t kWorkPerCheck = std::size_t{1} << 18;
 
   private:

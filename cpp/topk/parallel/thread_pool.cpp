@@ -1,4 +1,4 @@
-// One mutex and one condition variable: tasks take at least tens of microseconds, so neither is contended.
+// One mutex and one condition variable: tasks take tens of microseconds or more, so neither is contended.
 #include "topk/parallel/thread_pool.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ ThreadPool::ThreadPool(int n_threads) {
             threads_.emplace_back([this] { work(); });
         }
     } catch (const std::system_error&) {
-        // The machine has no more threads to give: those that started do all the work.
+        // The system has no more threads: those that have started do all the work.
     }
 }
 
@@ -28,7 +28,7 @@ ThreadPool::~ThreadPool() {
     }
 }
 
-// The deepest group first: its tasks hold others up.
+// The deepest group comes first, since other tasks wait for it.
 ThreadPool::Group* ThreadPool::next_group(int min_depth) {
     Group* best = nullptr;
     for (Group* group : groups_) {
@@ -49,7 +49,7 @@ void ThreadPool::run_one(Group& group, std::unique_lock<std::mutex>& lock) {
     task(index);
     lock.lock();
     if (++group.ended == group.n) {
-        changed_.notify_all();  // group may be gone after this
+        changed_.notify_all();  // the group may be gone after this
     }
 }
 

@@ -1,4 +1,4 @@
-// Blocks are written and read field by field; paths are walked depth first, with a subset per level.
+// Blocks are written and read field by field; paths are visited depth first, with one subset per level.
 #include "topk/remote/shard.hpp"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace topk {
 namespace {
 
 constexpr std::size_t kMinBlockRows = 4096;
-// With so many subsets to be split off it pays to move the rows of a subset together, if they are sparse.
+// With this many subsets below a subset it pays to move its rows together, if they are sparse.
 constexpr std::int32_t kMinDescendants = 4;
 
-// Header of a block: its words of bits per column, columns, planes, 1 if it has primary rows, spans.
+// The header of a block: words per column, columns, planes, 1 if it has primary rows, spans.
 enum Header : std::size_t { kWords, kColumns, kPlanes, kPrimary, kSpans, kHeaderSize };
-// Of a span: class, shift, rows.
+// Words of a span: class, shift, rows.
 constexpr std::size_t kSpanSize = 3;
 
 template <class T>
@@ -44,7 +44,7 @@ void append_block(const BitMatrix& matrix, const Subset& all, const Kernels& ker
 
 constexpr const char* kCutOff = "shard ends in the middle of a block";
 
-// Takes the fields of blocks off the front of a shard.
+// Takes fields from the front of a shard.
 class Reader {
   public:
     explicit Reader(std::span<const std::uint64_t> words) : rest_(words) {}
@@ -57,7 +57,7 @@ class Reader {
         rest_ = rest_.subspan(n);
         return taken;
     }
-    // n * width words.
+    // Take n * width words.
     std::span<const std::uint64_t> take(std::size_t n, std::size_t width) {
         require(has(n, width), kCutOff);
         return take(n * width);
@@ -67,7 +67,7 @@ class Reader {
     std::span<const std::uint64_t> rest_;
 };
 
-// The next block. It is copied, to where the kernels want it, and into the cache.
+// Read the next block. It is copied, which aligns it for the kernels and brings it into the cache.
 void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all) {
     const auto header = reader.take(kHeaderSize);
     matrix.n_words = header[kWords];
@@ -78,7 +78,7 @@ void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all
                 matrix.n_planes < 63 && matrix.n_words < UINT32_MAX,
             "shard has a block of other columns");
     require(reader.has(matrix.n_words, matrix.n_columns), kCutOff);
-    // Sums of unweighted rows are of 32 bits.
+    // Sums of unweighted rows have 32 bits.
     const std::uint64_t max_shift = matrix.has_primary || matrix.n_planes > 0 ? 62 : 30;
     all.words.clear();
     all.masks.clear();
@@ -106,10 +106,10 @@ void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all
     read(matrix.primary, matrix.n_words, matrix.has_primary ? 1 : 0);
 }
 
-// Per entry: how many come below it.
+// Return, per entry, the number of entries below it.
 std::vector<std::int32_t> count_descendants(const Paths& paths) {
     std::vector<std::int32_t> descendants(paths.depth.size(), 0);
-    std::vector<std::size_t> above;  // the entries on the way to the current one
+    std::vector<std::size_t> above;  // the ancestors of the current entry
     for (std::size_t i = 0; i < paths.depth.size(); ++i) {
         above.resize(std::min(above.size(), static_cast<std::size_t>(paths.depth[i])));
         for (const std::size_t ancestor : above) {
@@ -172,7 +172,7 @@ class PathCounter {
         const BitMatrix* matrix = nullptr;
         const Subset* subset = nullptr;
         Subset split_off;
-        BitMatrix own;  // its rows moved together
+        BitMatrix own;  // its rows, moved together
         Subset all_own;
     };
 
@@ -189,7 +189,7 @@ class PathCounter {
         }
     }
 
-    // Adds the counts of a subset to (n_classes, n_columns).
+    // Add the counts of a subset to (n_classes, n_columns).
     void add(const Level& level, std::int64_t* out) {
         Count* counts = counts_.ensure(level.matrix->n_columns);
         for (std::size_t span = 0; span < level.subset->spans.size();) {
@@ -257,7 +257,7 @@ std::size_t n_counts(ShardShape shape, std::size_t n_answers) {
 void count_shard(std::span<const std::uint64_t> shard, ShardShape shape, const Paths& paths, std::size_t n_answers,
                  bool count_rows, const Kernels& kernels, std::int64_t* out) {
     check_paths(paths, shape, n_answers);
-    // A block has fewer than 2^31 rows; only where they have weights may the sums be larger.
+    // A block has fewer than 2^31 rows; only sums of weights can be larger.
     PathCounter<std::int32_t> of_rows(shape, paths, count_rows, kernels, out);
     PathCounter<std::int64_t> of_weights(shape, paths, count_rows, kernels, out);
     BitMatrix matrix;

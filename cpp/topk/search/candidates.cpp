@@ -1,4 +1,4 @@
-// Selecting keys, and telling columns apart by the rows they split.
+// Select keys, and tell columns apart by how they divide the rows.
 #include "topk/search/candidates.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ void candidate_keys(const ScoreKey* keys, std::size_t n_columns, std::vector<std
     std::copy_if(keys, keys + n_columns, std::back_inserter(out), [](ScoreKey key) { return key != kNoScoreKey; });
 }
 
-// Put the best keys from `begin` on, up to `end`, in their places.
+// Move the best keys from `begin` on to [begin, end) and sort them. Keys before `begin` are better than all others.
 void sort_part(std::vector<std::int64_t>& keys, std::size_t begin, std::size_t end) {
     const auto first = keys.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = keys.begin() + static_cast<std::ptrdiff_t>(end);
@@ -22,7 +22,7 @@ void sort_part(std::vector<std::int64_t>& keys, std::size_t begin, std::size_t e
     std::sort(first, last, std::greater<>());
 }
 
-// What columns that split the rows alike have in common, at the least.
+// A necessary condition for dividing the rows alike.
 template <class Count>
 bool count_alike(const Counts<Count>& counts, std::size_t a, std::size_t b) {
     bool equal = true;
@@ -85,7 +85,7 @@ void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t
             sort_part(best, next, n_sorted);
         }
         if (const ScoreKey key = best[next]; !is_known(key)) {
-            best[n_kept++] = key;  // of what is before `next` nothing else is needed any more
+            best[n_kept++] = key;  // n_kept <= next: overwrites only keys that were visited
         }
     }
     best.resize(n_kept);

@@ -1,8 +1,8 @@
-// The columns that a node tries: the first k by key, or the first k that split its rows differently.
+// The columns that a node tries: the k with the best score keys, or the k best that divide its rows differently.
 //
-// Copies, complements and thresholds without rows between them split the rows of a node in the same way. They have
-// equal or mirrored class counts, which is what is looked at first; only then are the rows compared, so the answer is
-// exact.
+// Copies, complements and thresholds without rows between them divide the rows of a node into the same two parts. Such
+// columns have equal or mirrored class counts, so counts are compared first. Rows are compared only if these agree, and
+// decide.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace topk {
 
-// The rows of a subset; or those of them that are on one side of a column.
+// The rows of a subset, or of one side of a column of it.
 struct RowSet {
     const BitMatrix& matrix;
     const Subset& subset;
@@ -23,14 +23,14 @@ struct RowSet {
     bool side = false;
 };
 
-// Whether the two columns divide the rows into the same two parts, whichever is the true one.
+// Do the two columns divide the rows into the same two parts, whichever of them is the true one?
 bool split_alike(const RowSet& rows, std::size_t a, std::size_t b);
 
-// The k best of the keys that belong to candidates, best first.
+// Select the k best keys, best first, leaving out kNoScoreKey.
 void best_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& best);
 
-// Likewise, but of columns that split the rows alike only the first counts. `counts` are those of the rows.
-// `equal_scores`: columns that split the rows alike have equal scores, which criteria of the user's own need not give.
+// The same, but of columns that divide the rows alike only the first is selected. `counts`: those of the rows.
+// `equal_scores`: columns that divide the rows alike have equal scores, which a user's criterion need not give.
 template <class Count>
 void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
                         const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best);

@@ -1,4 +1,4 @@
-// Drawing, counting what is drawn, and putting it together.
+// Draw features, count their columns, and gather the counts.
 #include "topk/search/drawn_columns.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void DrawnColumns<Count>::take_node() {
             features_.push_back(number.second);
         }
     });
-    gather(1);  // the larger child of a split that leaves nothing on the other side
+    gather(1);  // as the larger child of a split with no rows on the other side
 }
 
 template <class Count>
@@ -118,15 +118,15 @@ void DrawnColumns<Count>::set_totals(int i) {
     }
 }
 
-// Those that will be drawn have low numbers: only these are put in order, unless too many of them cannot split. Numbers
-// are evenly spread; half as many again as are needed, and three, are nearly always enough.
+// Features with low numbers are drawn, so only these are sorted, unless too many of them cannot split. The numbers are
+// uniform; 1.5 times the features needed, plus three, are nearly always enough.
 template <class Count>
 void DrawnColumns<Count>::number_features() {
     const std::uint64_t hash = draw_hash(draw_.seed, counts_.class_index, counts_.totals);
     const double part = (static_cast<double>(draw_.n_features) * 1.5 + 3) / static_cast<double>(splitting_.size());
     const std::uint64_t limit = part < 1 ? static_cast<std::uint64_t>(std::ldexp(part, 64)) : UINT64_MAX;
     n_early_ = n_late_ = n_taken_ = 0;
-    for (const std::size_t feature : splitting_) {  // without a jump, which would be hard to predict
+    for (const std::size_t feature : splitting_) {  // without a branch, which would be mispredicted often
         const Number number = {draw_number(hash, feature), feature};
         const bool is_early = number.first <= limit;
         early_[n_early_] = number;
@@ -136,7 +136,7 @@ void DrawnColumns<Count>::number_features() {
     }
 }
 
-// At most n that follow in the order of the numbers, none if there are no more, in the order of their columns.
+// Return the next features by number, at most n, sorted by column; none if there are no more.
 template <class Count>
 std::span<const typename DrawnColumns<Count>::Number> DrawnColumns<Count>::next_features(std::size_t n) {
     if (n_taken_ == n_early_) {
@@ -153,7 +153,7 @@ std::span<const typename DrawnColumns<Count>::Number> DrawnColumns<Count>::next_
     return {first, last};
 }
 
-// `take(features)` puts those into features_ that are to be there, of the next ones, as many as are still needed.
+// Draw features. `take(features)` appends to features_ those of the next features that are drawn.
 template <class Count>
 template <class Take>
 void DrawnColumns<Count>::draw(Take take) {
@@ -169,7 +169,7 @@ void DrawnColumns<Count>::draw(Take take) {
     std::sort(features_.begin(), features_.end());
 }
 
-// The blocks of columns that the features have a part in, unless they are counted already.
+// Count the blocks of columns that overlap with the features, unless they are counted already.
 template <class Count>
 void DrawnColumns<Count>::count_features(std::span<const Number> features, Counter<Count>& counter) {
     ranges_.clear();
@@ -212,7 +212,7 @@ bool DrawnColumns<Count>::can_split(int i, std::size_t feature) const {
     return any;
 }
 
-// The counts of the drawn features' columns. What is beyond the last one is as padding is: never true.
+// Gather the counts of the drawn features' columns. Columns beyond the last one are padding: never true.
 template <class Count>
 void DrawnColumns<Count>::gather(int i) {
     std::size_t n = 0;

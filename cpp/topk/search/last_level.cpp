@@ -1,4 +1,4 @@
-// Counting, bounding and ranking the last level.
+// Count, bound and rank the columns of the last level.
 #include "topk/search/last_level.hpp"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace topk {
 namespace {
 
-// How many columns with the fewest errors are looked up in the ranking before the k best are selected instead.
+// This many columns with the fewest errors are tested for being among the k best before the k best are selected.
 constexpr int kRankTests = 4;
 
-// Errors of one child split on one column: the slow twin of Kernels::last_level, for all weights.
+// Errors of one child split on one column: the slow twin of Kernels::last_level, for counts of any width.
 template <class Count>
 struct ChildErrors {
     Count weight = 0, n_true = 0, true_max = 0, false_max = 0;
@@ -74,7 +74,7 @@ void LastLevel<Count>::errors(const Counts<Count>& counts, std::size_t n_columns
     }
 }
 
-// The counts are those of the larger child of a split that leaves nothing on the other side.
+// The counts are taken as those of the larger child of a split with no rows on the other side.
 template <class Count>
 Count LastLevel<Count>::fewest_errors(const Counts<Count>& counts, std::size_t n_columns) {
     small_rows_.assign(counts.rows.size(), nullptr);
@@ -254,7 +254,7 @@ Count LastLevel<Count>::best_of_k_drawn(std::size_t k, Count fewest, Ticker& tic
     return best ? *best : best_of_selected(errors, n_columns, k);
 }
 
-// Usually a column with the fewest errors of all is among the k best, which takes one pass over the keys to see.
+// Usually a column with the fewest errors is among the k best: its rank, found by one pass over the keys, is below k.
 template <class Count>
 std::optional<Count> LastLevel<Count>::best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k,
                                                     Count fewest) const {
@@ -271,7 +271,7 @@ std::optional<Count> LastLevel<Count>::best_by_rank(const Count* errors, std::si
     return std::nullopt;
 }
 
-// The fewest errors of the columns with the k best keys.
+// Return the fewest errors of the columns with the k best keys.
 template <class Count>
 Count LastLevel<Count>::best_of_selected(const Count* errors, std::size_t n_columns, std::size_t k) {
     const ScoreKey* keys = keys_.data();

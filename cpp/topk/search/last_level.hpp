@@ -1,8 +1,8 @@
-// The two children of a node that may be split once more: their costs follow from counts, without nodes of their own.
+// Errors of the two children of a node that may be split once more, from counts alone.
 //
-// Only the smaller child is counted. From its counts and the parent's follow the errors of both children for every
-// column; the fewest over all columns bound those over the k best from below, and mostly settle the matter. Where nodes
-// draw features, only those that the children draw are counted; see drawn_columns.hpp.
+// Only the smaller child is counted: its counts and the parent's give the errors of both children for every column. The
+// fewest errors over all columns are a lower bound for the k best columns, and mostly decide. Where nodes draw
+// features, only those that the children draw are counted; see drawn_columns.hpp.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +29,12 @@ struct SideLimits {
 
 SideLimits side_limits(const Data& data, const Objective& objective);
 
-// One per thread of execution. Children are numbered 0, the smaller, and 1, the larger one.
+// One per thread of execution. Child 0 is the smaller one, child 1 the larger one. "Fewest errors" are numeric max if
+// no column can split the child.
 template <class Count>
 class LastLevel {
   public:
-    // drawn: null if all columns are to be counted.
+    // `drawn`: null if all columns are to be counted. `distinct`: columns that divide the rows alike count as one.
     LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, bool distinct, std::size_t n_columns,
               DrawnColumns<Count>* drawn = nullptr)
         : kernels_(kernels),
@@ -43,41 +44,41 @@ class LastLevel {
           n_columns_(n_columns),
           drawn_(drawn) {}
 
-    // Whether only features that the children draw are counted.
+    // Are only the features that the children draw counted?
     bool draws() const { return drawn_ != nullptr; }
 
-    // The children of this node follow. It stays where it is meanwhile.
+    // Begin with the children of this node. Precondition: it is not moved until the next call.
     void begin(const Node<Count>& node);
 
-    // Errors of the node itself with the best of all columns; numeric max if it cannot be split. Not with track_rows.
+    // Return the fewest errors of the node itself, over all columns. Precondition: rows are not tracked.
     Count fewest_errors(const Node<Count>& node) { return fewest_errors(node.counts, node.matrix->n_columns); }
 
-    // Count the smaller children of the splits on these columns, all in one pass over the rows, for the calls of
-    // count() that follow. For nodes whose rows do not fit the cache: fetching them takes longer than counting.
+    // Count the smaller children of the splits on these columns in one pass over the rows, for later calls of count().
+    // For nodes whose rows do not fit into the cache: fetching them takes longer than counting.
     void count_ahead(const Node<Count>& node, std::span<const std::int32_t> columns, Counter<Count>& counter);
     bool is_ahead(std::int32_t column) const {
         return std::find(ahead_columns_.begin(), ahead_columns_.end(), column) != ahead_columns_.end();
     }
 
-    // Take the children of `node` on this split. Returns the conflicts of the smaller one.
+    // Open the children of `node` on this split. Returns the conflicts of the smaller one.
     Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
 
-    // Count them. fewest[i]: errors of child i with the best of all columns; numeric max if it cannot be split. Not if
-    // draws().
+    // Count the children; fewest[i] are the fewest errors of child i over all columns. Preconditions: not draws(), and
+    // the children are open or counted ahead.
     void count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter, Count fewest[2]);
 
-    // Errors of child i with the best of its k best-scoring columns, given fewest[i].
+    // Return the fewest errors of child i over its k best-scoring columns, given fewest[i] of count().
     Count best_of_k(const Node<Count>& node, const Split<Count>& split_on, int i, std::size_t k, Count fewest,
                     Ticker& ticker);
 
-    // If draws(): take child i of the split that open() was called for, and count it. Errors with the best of the
-    // columns that it draws; numeric max if it cannot be split.
+    // Count child i of the open split, and return its fewest errors over the columns that it draws. Precondition:
+    // draws().
     Count count_drawn(int i, Counter<Count>& counter);
 
-    // Errors of that child with the best of the k best-scoring columns that it draws.
+    // Return the fewest errors of that child over the k best-scoring columns that it draws.
     Count best_of_k_drawn(std::size_t k, Count fewest, Ticker& ticker);
 
-    // Counts of the smaller child, per class of the node; null for the classes it does not have. Not if draws().
+    // The counts of the smaller child per class of the node; null for classes without rows. Precondition: not draws().
     std::span<const Count* const> small_rows() const { return small_rows_; }
 
   private:
@@ -94,16 +95,16 @@ class LastLevel {
     const Kernels& kernels_;
     const Scorer& scorer_;
     const SideLimits limits_;
-    const bool distinct_;  // columns that split the rows alike count as one
+    const bool distinct_;
     const std::size_t n_columns_;
     DrawnColumns<Count>* const drawn_;
 
     Subset small_;
     AlignedBuffer<Count> storage_;
-    std::vector<std::int32_t> ahead_columns_;  // counted ahead
-    AlignedBuffer<Count> ahead_storage_;       // per column counted ahead and class: n_columns counts
-    std::vector<const Count*> small_rows_;     // per class of the parent; null if the child does not have it
-    std::vector<Count> small_totals_;          // likewise
+    std::vector<std::int32_t> ahead_columns_;  // the columns whose smaller children are counted ahead
+    AlignedBuffer<Count> ahead_storage_;       // (columns counted ahead, n_classes, n_columns)
+    std::vector<const Count*> small_rows_;     // per class of the parent; null if the child has no rows of it
+    std::vector<Count> small_totals_;          // per class of the parent
     AlignedBuffer<std::int32_t> small_n_true_;
     std::int64_t small_n_rows_ = 0;
     AlignedBuffer<Count> errors_[2];  // per column; numeric max if the column cannot split the child

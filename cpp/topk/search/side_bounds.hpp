@@ -1,10 +1,11 @@
-// Lower bounds of the children of a node's splits, learnt from splits already tried.
+// Lower bounds for the sides of a node's splits, learnt from splits that were tried.
 //
-// The best tree of a set costs at most the weight of the rows it has more than another set's best tree: that tree will
-// do, and gets at worst the additional rows wrong. So the side A of a split that is known to cost c bounds any other
-// set S by c less the weight of A without S. Thresholds of one feature differ by few rows, so one of them that is far
-// too expensive rules out its neighbours. This holds where the trees of both sets come from the same columns: always
-// for a bound over all columns, never for one over the k best, and not if leaves must have a minimum of rows.
+// For row sets A and S: S's best tree, applied to A, misclassifies at most the rows of A \ S in addition; hence
+// cost(S) >= cost(A) - cost_scale * weight(A \ S). A side A of a tried split thus bounds the sides S of all other
+// splits. Thresholds of one feature differ by few rows, so that one of them that is far too expensive rules out its
+// neighbours. Precondition: every tree of S is a tree of A. True for costs that are minima over all columns; false for
+// costs over the k best columns of each set, and if sides must have a minimum of rows or weight (see
+// LevelPlan::bounds_sides).
 #pragma once
 
 #include <algorithm>
@@ -19,22 +20,22 @@
 
 namespace topk {
 
-// What is known of a split: the counts of its side A for every column, and costs that neither side goes below.
+// A tried split: the counts of its side A for every column, and lower bounds for the costs of both sides.
 template <class Count>
 struct TriedSplit {
     std::span<const Count* const> rows;  // per class: weight of A's true rows per column; null if A has none
     Count weight;                        // of A
-    std::int64_t cost[2];                // of A, and of the other side
+    std::int64_t cost[2];                // of A and of the other side
 };
 
-// Whether learning pays, on this data: what it takes against what it saves, in processor cycles, roughly. While it does
-// not, one node in sixteen still tries.
+// Does learning pay on this data? Compares estimates of the processor cycles spent and saved. While it does not, one
+// node in sixteen still tries.
 class Payoff {
   public:
     bool try_it() { return saved_ >= spent_ || ++n_skipped_ % 16 == 0; }
     void spend(double cycles) {
         spent_ += cycles;
-        if (spent_ > 1e6) {  // what was long ago counts less
+        if (spent_ > 1e6) {  // the past counts less and less
             spent_ /= 2;
             saved_ /= 2;
         }
@@ -47,11 +48,11 @@ class Payoff {
     unsigned n_skipped_ = 0;
 };
 
-// Per column: what the false and the true side of a split of the node on it cost at least.
+// Per column: lower bounds for the false and the true side of a split of the node on it.
 template <class Count>
 class SideBounds {
   public:
-    // Only the candidates' bounds will be asked for.
+    // Start again with a node, its weight included. Bounds are kept for the candidates only.
     void reset(const Counts<Count>& counts, Count weight, std::int64_t cost_scale, std::size_t n_columns,
                std::span<const std::int32_t> candidates) {
         weight_ = weight;
@@ -66,7 +67,7 @@ class SideBounds {
         for_columns([&](std::size_t j) { lower_false_[j] = lower_true_[j] = 0; });
     }
 
-    // Of one side of the split on this column, and of both.
+    // Return the bound for one side of the split on this column, or for both together.
     std::int64_t lower(std::size_t column, bool side) const {
         return side ? lower_true_[column] : lower_false_[column];
     }
@@ -91,13 +92,13 @@ class SideBounds {
         });
     }
 
-    // Of a call of learn(), roughly.
+    // Estimate the processor cycles of one call of learn().
     double cycles() const {
         return 100 + (few_.empty() ? 2 * static_cast<double>(n_columns_) : 15 * static_cast<double>(few_.size()));
     }
 
   private:
-    static constexpr std::size_t kLanes = 8;  // columns that the kernel takes at once
+    static constexpr std::size_t kLanes = 8;  // columns per step of the kernel
 
     template <class Visit>
     void for_columns(Visit visit) const {
@@ -125,9 +126,9 @@ class SideBounds {
     Count weight_ = 0;
     std::int64_t cost_scale_ = 1;
     std::size_t n_columns_ = 0;          // padded
-    std::span<const std::int32_t> few_;  // the candidates, if they are few; otherwise all columns are kept
+    std::span<const std::int32_t> few_;  // the candidates if they are few; else empty, and all columns have bounds
     AlignedBuffer<Count> n_true_;
-    AlignedBuffer<Count> both_;  // true, and in A
+    AlignedBuffer<Count> both_;  // weight of the rows of A that are true
     AlignedBuffer<std::int64_t> lower_false_, lower_true_;
 };
 

@@ -1,4 +1,4 @@
-// Numbering the nodes of a tree.
+// Number the nodes of a tree.
 #include "topk/search/tree_node.hpp"
 
 namespace topk {

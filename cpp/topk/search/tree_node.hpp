@@ -1,4 +1,4 @@
-// The finished tree: built as nodes, returned as flat arrays.
+// A finished tree: built from nodes, returned as flat arrays.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ inline constexpr std::int32_t kLeaf = -1;
 struct TreeNode {
     std::int32_t column = kLeaf;
     std::int64_t n_rows = 0;
-    std::int64_t n_wrong = 0;  // rows that a leaf here gets wrong
+    std::int64_t n_wrong = 0;  // rows that a leaf here misclassifies
     std::int64_t cost = 0;
     std::vector<std::int64_t> class_weight;
     std::unique_ptr<TreeNode> child[2];  // false, true
 };
 
-// The nodes in preorder, false side first.
+// Number the nodes in preorder, false side first.
 Solution flatten(const TreeNode& tree);
 
 }  // namespace topk

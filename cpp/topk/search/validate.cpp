@@ -63,7 +63,7 @@ void check_options(const Data& data, const Options& options) {
             "criterion needs a function");
 }
 
-// Counts must be exact in a double, and the costs of whole trees in 64 bits.
+// Counts must be exact in a double, and costs of whole trees must fit 64 bits.
 std::int64_t total_weight(const Data& data, const Options& options) {
     std::vector<double> totals(data.class_weight.size(), 0);
     for (std::size_t i = 0; i < data.n_rows; ++i) {
@@ -76,7 +76,7 @@ std::int64_t total_weight(const Data& data, const Options& options) {
     }
     require(total > 0, "some row must have weight");
     require(total < 0x1p53, "the total weight must be below 2^53");
-    // A subtree never costs more than its leaf, so no sum is larger than two leaves'.
+    // A subtree never costs more than a leaf in its place, so no sum exceeds that of two leaves.
     const double most = total * static_cast<double>(options.objective.cost_scale) +
                         2 * static_cast<double>(options.objective.leaf_penalty);
     require(most < static_cast<double>(kInfinity), "the total weight, cost_scale or leaf_penalty is too large");

@@ -1,4 +1,4 @@
-// Whether data and options make sense.
+// The checks of data and options. They run once, before a search; nothing below checks again.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace topk {
 
-// The total weight of the rows. Throws std::invalid_argument if the search could not be exact, or not run at all.
+// Return the total weight of the rows. Throws std::invalid_argument if the search could not be exact or not run at all.
 std::int64_t validate(const Data& data, const Options& options);
 
 }  // namespace topk
