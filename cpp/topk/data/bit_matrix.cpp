@@ -108,36 +108,41 @@ RowOrder sort_rows(const RowFacts& facts) {
     return order;
 }
 
+// Read the rows of word w into blocks[64 columns][row], a word of 64 columns each; padding rows are zero.
+void read_rows(const RowSource& source, const RowOrder& order, std::size_t w, std::vector<std::uint64_t>& row,
+               AlignedBuffer<std::uint64_t>& blocks) {
+    for (std::size_t r = 0; r < kWordBits; ++r) {
+        const std::size_t at = w * kWordBits + r;
+        const std::uint32_t from = order.row_at[at];
+        if (const std::uint32_t soon = order.row_at[std::min(at + kPrefetch, order.row_at.size() - 1)];
+            soon != RowOrder::kPadding) {
+            source.prefetch(soon);
+        }
+        if (from == RowOrder::kPadding) {
+            std::fill(row.begin(), row.end(), 0);
+        } else {
+            source.read(from, row.data());
+        }
+        for (std::size_t g = 0; g < row.size(); ++g) {
+            blocks[g * kWordBits + r] = row[g];
+        }
+    }
+}
+
 void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& order, const Kernels& kernels,
                Ticker& ticker, BitMatrix& matrix) {
     const std::size_t words_per_row = source.words_per_row();
     matrix.bits.ensure(matrix.n_words * matrix.n_columns);
-    AlignedBuffer<std::uint64_t>
-        blocks;  // per 64 columns: one word per row, after the transposition one word per column
-    blocks.ensure(words_per_row * kWordBits);
     std::vector<std::uint64_t> row(words_per_row);
+    AlignedBuffer<std::uint64_t> blocks;
+    blocks.ensure(words_per_row * kWordBits);
     for (std::size_t w = 0; w < matrix.n_words; ++w) {
         ticker.tick(4 * matrix.n_columns + kWordBits);
-        for (std::size_t r = 0; r < kWordBits; ++r) {
-            const std::size_t at = w * kWordBits + r;
-            const std::uint32_t from = order.row_at[at];
-            if (const std::uint32_t soon = order.row_at[std::min(at + kPrefetch, order.row_at.size() - 1)];
-                soon != RowOrder::kPadding) {
-                source.prefetch(soon);
-            }
-            if (from == RowOrder::kPadding) {
-                std::fill(row.begin(), row.end(), 0);
-            } else {
-                source.read(from, row.data());
-            }
-            for (std::size_t g = 0; g < words_per_row; ++g) {
-                blocks[g * kWordBits + r] = row[g];
-            }
+        read_rows(source, order, w, row, blocks);
+        for (std::size_t g = 0; g < words_per_row; ++g) {
+            kernels.transpose(blocks.data() + g * kWordBits);  // blocks[column] is now a word of 64 rows
         }
         std::uint64_t* out = matrix.bits.data() + w * matrix.n_columns;
-        for (std::size_t g = 0; g < words_per_row; ++g) {
-            kernels.transpose(blocks.data() + g * kWordBits);
-        }
         if (n_columns == source.n_stored()) {  // bits beyond the last column are zero
             std::copy_n(blocks.data(), std::min(words_per_row * kWordBits, matrix.n_columns), out);
         } else {

@@ -7,8 +7,6 @@
 #include <functional>
 #include <limits>
 
-#include "topk/search/candidates.hpp"
-
 namespace topk {
 namespace {
 
@@ -70,58 +68,11 @@ std::unique_ptr<TreeNode> NodeSearch<Count>::leaf(const Space& space, const Node
     return leaf;
 }
 
-template <class Count>
-void NodeSearch<Count>::score(Space& space, const Counts<Count>& counts, ScoreKey* keys) const {
-    space.ticker.tick(context_.scorer.work(counts.rows.size()));
-    context_.scorer.keys(counts, context_.nodes.padded_columns(), keys);
-}
-
-template <class Count>
-void NodeSearch<Count>::rank_candidates(Space& space, int level, const Node<Count>& node) const {
-    if (space.drawn) {
-        rank_drawn(space, level, node);
-        return;
-    }
-    LevelBuffers<Count>& buffers = space.level(level);
-    ScoreKey* keys = buffers.keys.ensure(context_.nodes.padded_columns());
-    score(space, node.counts, keys);
-    // If all columns are candidates, those that distinct_splits passes over would lose their ties anyway.
-    if (context_.options.objective.distinct_splits && (context_.enumerates || !context_.plan.all_columns(level))) {
-        const RowSet rows = {*node.matrix, node.subset};
-        best_distinct_keys(keys, context_.data.n_columns, context_.plan.k(level), node.counts, rows,
-                           context_.scorer.is_symmetric(), buffers.sorted_keys);
-    } else {
-        best_keys(keys, context_.data.n_columns, context_.plan.k(level), buffers.sorted_keys);
-    }
-    buffers.candidates.clear();
-    for (const ScoreKey key : buffers.sorted_keys) {
-        buffers.candidates.push_back(column_of(key));
-    }
-}
-
-// The same, but only the columns of the features that the node draws are scored.
-template <class Count>
-void NodeSearch<Count>::rank_drawn(Space& space, int level, const Node<Count>& node) const {
-    LevelBuffers<Count>& buffers = space.level(level);
-    DrawnColumns<Count>& drawn = *space.drawn;
-    drawn.open(node);
-    drawn.take_node();
-    const std::size_t n_columns = drawn.n_columns();
-    ScoreKey* keys = buffers.keys.ensure(n_columns);
-    space.ticker.tick(context_.scorer.work(node.counts.rows.size()));
-    context_.scorer.all_keys(drawn.counts(), n_columns, keys);
-    best_keys(keys, n_columns, context_.plan.k(level), buffers.sorted_keys);
-    buffers.candidates.clear();
-    for (const ScoreKey key : buffers.sorted_keys) {
-        buffers.candidates.push_back(drawn.column(static_cast<std::size_t>(column_of(key))));
-    }
-}
-
 // The costs of all candidates follow from the counts.
 template <class Count>
 Result NodeSearch<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
     context_.count_nodes(space, 1);
-    rank_candidates(space, level, node);
+    context_.rank_candidates(space, level, node);
     const std::vector<std::int32_t>& candidates = space.level(level).candidates;
     if (level == 0) {
         context_.root_record.list(node.counts, candidates, context_.n_classes());
@@ -195,7 +146,7 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
         return {leaf, kLeaf, true};
     }
     context_.count_nodes(space, 1);
-    rank_candidates(space, level, node);
+    context_.rank_candidates(space, level, node);
     const std::int64_t shallower = context_.plan.shallow_first(level) ? shallower_cost(space, level, node) : kInfinity;
     const bool shared = context_.plan.may_be_parallel(level);
     Incumbent incumbent(std::min({leaf, budget, shallower + 1}), shared);

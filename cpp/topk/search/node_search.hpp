@@ -50,11 +50,6 @@ class NodeSearch {
     // Return the cost of the best tree that splits the node on the column, exact below the budget.
     std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
 
-    // Score all columns of a node.
-    void score(Space& space, const Counts<Count>& counts, ScoreKey* keys) const;
-    // Put the k best columns of the node, best first, into the level's buffers.
-    void rank_candidates(Space& space, int level, const Node<Count>& node) const;
-
     // Must the node be a leaf, whatever that costs?
     bool must_be_leaf(int level, const Node<Count>& node) const {
         return context_.plan.height(level) == 0 || node.counts.totals.size() < 2;
@@ -78,7 +73,6 @@ class NodeSearch {
         return context_.options.tuning.use_bounds ? budget : kInfinity;
     }
     bool is_long_search() const;
-    void rank_drawn(Space& space, int level, const Node<Count>& node) const;
     bool worth_compacting(int level, const Node<Count>& node) const;
     const Node<Count>& compacted(Space& space, int level, const Node<Count>& node) const;
     std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);

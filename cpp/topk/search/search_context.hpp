@@ -93,6 +93,10 @@ struct SearchContext {
     std::unique_ptr<Workspace<Count>> make_space() {
         return std::make_unique<Workspace<Count>>(monitor, kernels, data, scorer, limits, options);
     }
+    // Score all columns of a node.
+    void score(Workspace<Count>& space, const Counts<Count>& counts, ScoreKey* keys) const;
+    // Put the k best columns of the node, best first, into the level's buffers.
+    void rank_candidates(Workspace<Count>& space, int level, const Node<Count>& node) const;
     std::size_t n_classes() const { return static_cast<std::size_t>(data.n_classes); }
 
     // The shared number is updated in steps: threads would compete for it.
@@ -118,6 +122,7 @@ struct SearchContext {
     RootRecord root_record;
 
   private:
+    void rank_drawn(Workspace<Count>& space, int level, const Node<Count>& node) const;
     std::function<void()> make_poll() {
         if (!options.callbacks.poll) {
             return {};
@@ -125,5 +130,8 @@ struct SearchContext {
         return [this] { options.callbacks.poll({monitor.seconds(), plan.pass_k(), live.nodes(), live.cost()}); };
     }
 };
+
+extern template struct SearchContext<std::int32_t>;
+extern template struct SearchContext<std::int64_t>;
 
 }  // namespace topk
