@@ -1,4 +1,4 @@
-// Matrices that are built, split and compacted hold the rows that plain lists of rows hold.
+// Matrices that are built, split and compacted hold the same rows as plain lists of rows.
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -19,7 +19,7 @@ struct Row {
     friend bool operator==(const Row&, const Row&) = default;
 };
 
-// The rows of a problem that are not of the heaviest class among their equals.
+// Conflicts: rows that are not of the heaviest class among the rows equal to them.
 std::vector<bool> naive_conflicts(const Problem& problem) {
     std::vector<bool> conflicts;
     for (std::size_t i = 0; i < problem.rows.size(); ++i) {
@@ -35,7 +35,7 @@ std::vector<bool> naive_conflicts(const Problem& problem) {
     return conflicts;
 }
 
-// Rows in any order, equal ones as one whose weight is the sum.
+// Merge equal rows into one whose weight is the sum, in an order of their own.
 std::vector<Row> summed(std::vector<Row> rows) {
     const auto identity = [](const Row& row) { return std::tie(row.class_index, row.columns, row.conflict); };
     std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return identity(a) < identity(b); });
@@ -73,7 +73,7 @@ Row read_row(const BitMatrix& matrix, std::size_t n_columns, const Span& span, s
     return row;
 }
 
-// Merged rows are there once for every power of two of their number.
+// Merged rows are stored once per bit of their number.
 bool no_row_twice(const std::vector<Row>& rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (std::find(rows.begin() + static_cast<std::ptrdiff_t>(i) + 1, rows.end(), rows[i]) != rows.end()) {
@@ -89,7 +89,7 @@ struct Contents {
     std::size_t n_primary = 0;
 };
 
-// Also checks what every subset promises: words ascend, masks are not empty, spans follow each other in order.
+// Also checks the invariants of subsets: words ascend, masks are not empty, spans are adjacent and in order.
 Contents read(const BitMatrix& matrix, const Subset& subset, std::size_t n_columns) {
     Contents contents;
     std::uint32_t begin = 0;
@@ -117,7 +117,7 @@ Contents read(const BitMatrix& matrix, const Subset& subset, std::size_t n_colum
     return contents;
 }
 
-// A dense matrix has every row in the lowest bits of its class's words, and padding columns are false.
+// A dense matrix fills the words of a class from the lowest bit on, and its padding columns are false.
 void check_dense(const BitMatrix& matrix, const Subset& all, std::size_t n_columns) {
     CHECK(matrix.n_columns % kColumnPadding == 0 && matrix.n_columns >= n_columns);
     CHECK(matrix.n_words == all.words.size());
@@ -148,7 +148,7 @@ void check_compact(const Level& level, const Kernels& kernels, std::size_t n_col
     CHECK(after.n_primary == before.n_primary, kernels.name);
 }
 
-// Splits on random columns, one below the other, with or without moving the rows together in between.
+// Splits on random columns, one below the other, with or without compaction in between.
 void test_matrix(Random& random, Problem& problem, const Kernels& kernels) {
     const MatrixExtras extras = {.conflicts = random.chance(0.7),
                                  .fingerprints = random.chance(0.7),

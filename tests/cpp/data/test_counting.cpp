@@ -1,4 +1,4 @@
-// Counts by popcount, of rows with weights and of merged rows, against sums over the rows.
+// Counts by popcount, with weights and with merged rows, against sums over the rows.
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +11,7 @@ using namespace topk;
 
 namespace {
 
-// A column for every side of some splits of the rows that have `column`, and what they leave of each class.
+// Several sides of splits of the rows with `column`, counted at once, against sums over the rows.
 template <class Count>
 void test_sides(const Problem& problem, const BitMatrix& matrix, const Subset& subset, std::size_t column,
                 Counter<Count>& counter) {
@@ -54,7 +54,7 @@ void test_counts(const Problem& problem, const Data& data, std::size_t column, A
     Ticker ticker(monitor);
     BitMatrix matrix;
     Subset all;
-    Subset subset;  // the rows that have `column`
+    Subset subset;  // the rows with `column`
     build_matrix(data, {.arrange = arrange}, kernels, ticker, matrix, all);
     split(matrix, all, column, true, subset);
 
@@ -108,7 +108,7 @@ void test_conflicts() {
     }
 }
 
-// So many columns that blocks of rows are as small as they get, and there are several for every class and weight.
+// With so many columns blocks of rows are as small as possible, and every class and weight has several of them.
 void test_blocks(const Kernels& kernels) {
     Random random(4);
     Problem problem = random_problem(random, 5000, 4100, 2);
@@ -117,7 +117,7 @@ void test_blocks(const Kernels& kernels) {
     test_counts<std::int64_t>(problem, problem.data(), 12, Arrange::never, kernels);
 }
 
-// So many columns that even a few words are counted in several parts.
+// With so many columns even a few words are counted in several parts.
 void test_parts(const Kernels& kernels) {
     constexpr std::size_t n_columns = std::size_t{1} << 20;
     constexpr std::size_t n_words = 9;

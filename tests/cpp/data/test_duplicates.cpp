@@ -1,4 +1,4 @@
-// Equal rows and conflicting ones against a sorted map of the rows, with all of them looked at and with a sample first.
+// Equal and conflicting rows against a sorted map of the rows, with and without a sample first.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@ using namespace topk;
 
 namespace {
 
-// Everything that there is to find.
+// All duplicates and conflicts.
 struct Naive {
     std::vector<std::uint32_t> stands_for;
     std::vector<bool> conflicting;
@@ -56,7 +56,7 @@ Duplicates duplicates_of(const Data& data, DuplicateUses uses) {
     return find_duplicates(data, RowSource(data, find_kernels("")), uses, ticker);
 }
 
-// In any case nothing but the truth.
+// What is found is true, whether or not everything is found.
 void check_truth(const Duplicates& found, const Naive& naive, DuplicateUses uses) {
     CHECK(found.stands_for.empty() || found.stands_for == naive.stands_for);
     CHECK(found.conflicting.empty() || found.conflicting == naive.conflicting);
@@ -95,7 +95,7 @@ void test_all_rows() {
     }
 }
 
-// Rows drawn from `n_distinct` ones, with classes that conflict.
+// Rows drawn from `n_distinct` different ones, with conflicting classes.
 Problem drawn_problem(Random& random, std::size_t n_rows, std::size_t n_columns, std::size_t n_distinct,
                       std::int32_t n_classes) {
     Problem problem = random_problem(random, n_rows, n_columns, n_classes);
@@ -119,7 +119,7 @@ void test_sampled_rows() {
     }
 }
 
-// One in five rows is left if equal ones are merged, and they are many enough to fill words.
+// Merging leaves one row in five, and enough of them to fill words.
 void test_many_equal_rows_are_found() {
     Random random(5);
     Problem problem = drawn_problem(random, 60'000, 13, 4096, 2);
@@ -132,7 +132,7 @@ void test_many_equal_rows_are_found() {
     CHECK(bounded.conflicting == naive.conflicting);
 }
 
-// Nothing is merged where it does not pay: too few rows would be left, or nearly all of them.
+// Nothing is merged if too few rows would be left, or nearly all of them.
 void test_merging_that_does_not_pay() {
     Random random(6);
     for (const std::size_t n_distinct : std::initializer_list<std::size_t>{64, 1'000'000}) {
@@ -141,7 +141,7 @@ void test_merging_that_does_not_pay() {
     }
 }
 
-// The sample may fill its table: all rows are equal, or all in the sample differ.
+// The sample may fill its table: all rows are equal, or all rows of the sample differ.
 void test_one_row_many_times() {
     Random random(7);
     Problem problem = drawn_problem(random, 10'000, 16, 1, 3);

@@ -1,4 +1,4 @@
-// Packing row by row, hashes of columns, and boundaries between classes, against plain loops.
+// Packed rows, fingerprints of columns, and boundaries between classes, against plain loops.
 #include <cmath>
 #include <limits>
 #include <set>
@@ -39,7 +39,7 @@ struct Table {
     std::vector<std::uint8_t> equality;
     std::vector<std::uint8_t> tests_missing;
     std::vector<double> values;
-    std::vector<std::vector<std::uint8_t>> columns;  // what they must be, row by row
+    std::vector<std::vector<std::uint8_t>> columns;  // the expected columns, row by row
 
     FeatureColumns view() const { return {entries, offsets, equality, tests_missing}; }
 };
@@ -116,7 +116,7 @@ void test_hash_columns(const Table& table, std::size_t n_rows) {
     }
 }
 
-// The gain of a best-first tree that splits at `edges` one after the other, each time as well as it can.
+// The Gini gain of a split of the cells [begin, end) after `edge`.
 double gini_gain(const std::vector<std::vector<double>>& cells, std::size_t begin, std::size_t edge, std::size_t end) {
     const auto purity = [&](std::size_t first, std::size_t last) {
         std::vector<double> sums(cells[0].size(), 0);
@@ -136,38 +136,14 @@ double gini_gain(const std::vector<std::vector<double>>& cells, std::size_t begi
     return purity(begin, edge + 1) + purity(edge + 1, end) - purity(begin, end);
 }
 
-void test_split_order(Random& random, std::size_t n_rows) {
-    std::set<double> distinct;
-    for (std::size_t i = random.below(20); i > 0; --i) {
-        distinct.insert(static_cast<double>(random.below(40)));
-    }
-    const std::vector<double> edges(distinct.begin(), distinct.end());
-    constexpr std::size_t kClasses = 3;
-    std::vector<double> values;
-    std::vector<double> weights;
-    std::vector<std::int32_t> classes;
-    std::vector<std::vector<double>> cells(edges.size() + 1, std::vector<double>(kClasses, 0));
-    const bool weighted = random.chance(0.5);
-    for (std::size_t i = 0; i < n_rows; ++i) {
-        values.push_back(random.chance(0.1) ? std::nan("") : static_cast<double>(random.below(44)) - 2);
-        classes.push_back(static_cast<std::int32_t>(random.below(kClasses)));
-        weights.push_back(weighted ? static_cast<double>(random.between(1, 4)) : 1.0);
-        if (!std::isnan(values[i])) {
-            const auto cell = std::lower_bound(edges.begin(), edges.end(), values[i]) - edges.begin();
-            cells[static_cast<std::size_t>(cell)][static_cast<std::size_t>(classes[i])] += weights[i];
-        }
-    }
-    const std::size_t n = random.below(12);
-    const auto counted = class_cells(values, edges, classes, kClasses, weighted ? weights : std::vector<double>());
-    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-        CHECK(std::equal(cells[cell].begin(), cells[cell].end(),
-                         counted.begin() + static_cast<std::ptrdiff_t>(cell * kClasses)));
-    }
-    const auto order = split_order(counted, kClasses, n);
-    std::vector<std::size_t> bounds = {0, edges.size() + 1};
+using Cells = std::vector<std::vector<double>>;  // (n_cells, n_classes)
+
+// At every step, the edge with the highest gain is next; the order ends where no edge has a gain.
+void check_order(const std::vector<std::int64_t>& order, const Cells& cells, std::size_t n) {
+    std::vector<std::size_t> bounds = {0, cells.size()};
     for (std::size_t step = 0; step < n; ++step) {
         double best = 0;
-        std::size_t best_edge = edges.size();
+        std::size_t best_edge = cells.size();
         for (std::size_t s = 0; s + 1 < bounds.size(); ++s) {
             for (std::size_t edge = bounds[s]; edge + 1 < bounds[s + 1]; ++edge) {
                 const double gain = gini_gain(cells, bounds[s], edge, bounds[s + 1]);
@@ -185,6 +161,36 @@ void test_split_order(Random& random, std::size_t n_rows) {
         bounds.push_back(best_edge + 1);
         std::sort(bounds.begin(), bounds.end());
     }
+}
+
+void test_split_order(Random& random, std::size_t n_rows) {
+    std::set<double> distinct;
+    for (std::size_t i = random.below(20); i > 0; --i) {
+        distinct.insert(static_cast<double>(random.below(40)));
+    }
+    const std::vector<double> edges(distinct.begin(), distinct.end());
+    constexpr std::size_t kClasses = 3;
+    std::vector<double> values;
+    std::vector<double> weights;
+    std::vector<std::int32_t> classes;
+    Cells cells(edges.size() + 1, std::vector<double>(kClasses, 0));
+    const bool weighted = random.chance(0.5);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        values.push_back(random.chance(0.1) ? std::nan("") : static_cast<double>(random.below(44)) - 2);
+        classes.push_back(static_cast<std::int32_t>(random.below(kClasses)));
+        weights.push_back(weighted ? static_cast<double>(random.between(1, 4)) : 1.0);
+        if (!std::isnan(values[i])) {
+            const auto cell = std::lower_bound(edges.begin(), edges.end(), values[i]) - edges.begin();
+            cells[static_cast<std::size_t>(cell)][static_cast<std::size_t>(classes[i])] += weights[i];
+        }
+    }
+    const auto counted = class_cells(values, edges, classes, kClasses, weighted ? weights : std::vector<double>());
+    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+        CHECK(std::equal(cells[cell].begin(), cells[cell].end(),
+                         counted.begin() + static_cast<std::ptrdiff_t>(cell * kClasses)));
+    }
+    const std::size_t n = random.below(12);
+    check_order(split_order(counted, kClasses, n), cells, n);
 }
 
 }  // namespace

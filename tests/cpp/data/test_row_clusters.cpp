@@ -1,4 +1,4 @@
-// Clusters of rows: any are allowed, but equal rows share one, all of them are in use, and what decides is the data.
+// Clusters of rows: any clusters are allowed, but equal rows share one and none is empty.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -63,7 +63,7 @@ void test_small_problems() {
     }
 }
 
-// Some of them have a row of the sample for every row, some for a few.
+// The sample has all rows of some problems, and a part of the rows of others.
 void test_large_problems() {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
         Random random(seed);
@@ -110,7 +110,7 @@ void test_nothing_to_split() {
     CHECK(clusters_of(constant.data(), Arrange::always, find_kernels("")).n == 1);
 }
 
-// A class for nearly every row: a sample would hardly know two rows of one.
+// With one class for nearly every row, a sample would hardly have two rows of one class.
 void test_many_classes() {
     Problem problem = noise(3000, 6);
     problem.n_classes = 3000;

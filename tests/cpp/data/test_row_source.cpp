@@ -1,4 +1,4 @@
-// Rows are the same whether they come packed or as flags, and whatever the bits beyond the last column are.
+// Rows are the same packed and as flags, whatever the bits beyond the last column are.
 #include <cstdint>
 #include <vector>
 

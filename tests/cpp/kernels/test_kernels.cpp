@@ -1,5 +1,5 @@
-// The kernels that count and move bits: every one of this machine, and the scalar one as other compilers get it,
-// against a naive loop. So they agree with each other.
+// The kernels that count and move bits: all kernels of this machine, and the scalar one as other compilers get it,
+// against naive loops.
 #include <bit>
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ Aligned<std::uint64_t> random_words(Random& random, std::size_t n) {
     return words;
 }
 
-// `size` of `n_words` words, ascending, with masks of one kind: full, single rows or random.
+// A list of `size` out of `n_words` words, ascending, with masks of one kind: full, single rows or random.
 struct RandomList {
     RandomList(Random& random, std::size_t n_words, std::size_t size) {
         const std::size_t kind = random.below(3);
@@ -94,7 +94,7 @@ void test_compress(const Kernels& kernels, Random& random, std::uint64_t mask, u
     Aligned<std::uint64_t> low(n_columns);
     Aligned<std::uint64_t> high(n_columns);
     for (std::size_t j = 0; j < n_columns; ++j) {
-        low[j] = random.bits() & ((std::uint64_t{1} << shift) - 1);  // the rows that are there already
+        low[j] = random.bits() & ((std::uint64_t{1} << shift) - 1);  // rows that are stored already
     }
     std::vector<std::uint64_t> expected_low = low.copy();
     std::vector<std::uint64_t> expected_high(n_columns, 0);
@@ -127,7 +127,7 @@ void test_compress_shapes(const Kernels& kernels, Random& random) {
     }
 }
 
-// Flags start anywhere and end where their memory ends; the word after the last one is not touched.
+// Flags start at any address and end where their memory ends; the word after the last one is not written.
 void test_pack_flags(const Kernels& kernels, Random& random, std::size_t n) {
     const std::size_t offset = random.below(64);
     const double density = random.pick({0.0, 0.1, 0.5, 1.0});
@@ -194,7 +194,7 @@ void test_kernels(const Kernels& kernels) {
         test_count(kernels, random, size, kColumnPadding * random.between(1, kWidest / kColumnPadding));
     }
     for (std::size_t n_columns = kColumnPadding; n_columns <= kWidest; n_columns += kColumnPadding) {
-        // AVX2 adds up bytes over 31 words.
+        // AVX2 sums bytes over 31 words.
         for (const std::size_t size : Sizes{0, 1, 30, 31, 32, 33, 61, 62, 63, 64, 93}) {
             test_count(kernels, random, size, n_columns);
         }

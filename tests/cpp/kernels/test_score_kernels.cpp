@@ -1,5 +1,5 @@
-// The kernels that work on class counts (errors, bounds, entropy keys): every one of this machine, and the scalar one
-// as other compilers get it, against a naive loop.
+// The kernels that work on class counts (errors, bounds, entropy keys): all kernels of this machine, and the scalar one
+// as other compilers get it, against naive loops.
 #include <climits>
 #include <numeric>
 #include <vector>
@@ -19,7 +19,7 @@ using Sizes = std::initializer_list<std::size_t>;
 
 constexpr std::size_t kWidest = 400;
 
-// Class counts of a node and of a child of it that lacks some of the classes.
+// Class counts of a node and of one of its children, which lacks some of the classes.
 struct RandomCounts {
     RandomCounts(Random& random, std::size_t n_columns, std::size_t n_classes, std::size_t max_count) {
         for (std::size_t c = 0; c < n_classes; ++c) {
@@ -47,7 +47,7 @@ struct RandomCounts {
     std::vector<const std::int32_t*> parent_rows, small_rows;
 };
 
-// A side's weight less its heaviest class, both sides; kNoSplit if one is too small.
+// The errors of a split: weight minus heaviest class, summed over both sides; kNoSplit if a side is too small.
 std::int32_t naive_errors(const std::vector<std::int32_t>& n_true, const std::vector<std::int32_t>& totals,
                           std::int32_t min_side) {
     std::int32_t weight[2] = {};
@@ -154,7 +154,7 @@ void test_large_entropy_keys(const Kernels& kernels, Random& random, std::size_t
     const auto largest = random.pick<std::size_t>({1, 2000, (std::size_t{1} << 30) / n_classes - 1});
     RandomCounts counts(random, n_columns, n_classes, largest);
     const auto min_side = random.pick({1, 1, 7, 70'000'000});
-    const double unit = 0x1p13;  // of the largest totals
+    const double unit = 0x1p13;  // fits the largest totals
     Aligned<std::int64_t> keys(n_columns);
     kernels.large_entropy_score_keys({counts.parent_rows.data(), counts.parent_totals.data(), n_classes},
                                      whole_of(counts, unit), unit, min_side, n_columns, keys.data());
@@ -174,7 +174,7 @@ void test_count_greater(const Kernels& kernels, Random& random, std::size_t n_co
     }
 }
 
-// A few costs of all sizes, so that some raise a bound and some do not.
+// Costs of all sizes, so that some of them raise a bound and some do not.
 void test_raise_bounds(const Kernels& kernels, Random& random, std::size_t n_columns) {
     const auto draw = [&](std::int32_t most) {
         return static_cast<std::int32_t>(random.below(static_cast<std::size_t>(most) + 1));
@@ -198,7 +198,7 @@ void test_raise_bounds(const Kernels& kernels, Random& random, std::size_t n_col
         n_true[j] = both[j] + draw(weight_b);
         lower_false[j] = draw_cost(random.pick({0, weight_a}));
         lower_true[j] = draw_cost(random.pick({0, weight_b}));
-        // What side A, and what side B, has more than the false side of the column: the true rows of either.
+        // A \ S and B \ S, for the false side S of the column: the true rows of A and of B.
         const std::int64_t true_b = n_true[j] - both[j];
         expected_false.push_back(std::max({lower_false[j], cost_a - scale * both[j], cost_b - scale * true_b}));
         expected_true.push_back(
@@ -211,7 +211,7 @@ void test_raise_bounds(const Kernels& kernels, Random& random, std::size_t n_col
     CHECK(lower_true.copy() == expected_true, kernels.name << ": " << n_columns << " columns, scale " << scale);
 }
 
-// Bit for bit what one call at a time gives, which is what large counts get.
+// The table has the same bits as single calls, which serve large counts.
 void test_fill_xlog2x(const Kernels& kernels, double unit, std::size_t n) {
     std::vector<std::int64_t> table(n + 1, -1);
     kernels.fill_xlog2x(unit, n, table.data());

@@ -1,4 +1,4 @@
-// Every task runs once and in order of number, at any nesting, with any number of threads.
+// Every task runs once, in ascending order, at any nesting and with any number of threads.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -26,7 +26,7 @@ void test_runs_once(int n_threads) {
     }
 }
 
-// Tasks are taken in order. Between being taken and getting here, a task can be overtaken by n_threads - 1 others.
+// Tasks are taken in order. Between being taken and arriving here, a task can be overtaken by n_threads - 1 others.
 void test_order(int n_threads) {
     ThreadPool pool(n_threads);
     std::mutex mutex;
@@ -68,7 +68,7 @@ void test_nested(int n_threads) {
     }
 }
 
-// One task per thread: the caller's ends as soon as the other one has started, which ends when idle() was called.
+// One task per thread: the caller's task ends when the other one has started, which ends when idle() was called.
 void test_idle() {
     ThreadPool pool(2);
     const std::thread::id caller = std::this_thread::get_id();

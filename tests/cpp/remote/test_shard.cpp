@@ -33,7 +33,7 @@ struct Tree {
 
     Paths view() const { return {depth, column, side, answers}; }
 
-    // Whether a row is at entry i.
+    // Is the row in the subset of entry i?
     bool has(std::size_t i, const std::vector<std::uint8_t>& row) const {
         for (std::int32_t wanted = depth[i]; wanted > 0; --i) {
             if (depth[i] == wanted) {
@@ -81,7 +81,7 @@ bool refuses(Call call) {
     return false;
 }
 
-// What is cut off, changed or of another shape is refused or counted, never read beyond its end.
+// A shard that is cut off, changed or of another shape is rejected or counted, but never read beyond its end.
 void test_damage(Random& random) {
     Problem problem = random_problem(random, 300, 20, 3);
     random_weights(random, random.pick({0, 3, 1 << 20}), 1, problem);

@@ -27,7 +27,7 @@ void test_xlog2x() {
     for (int i = 0; i < 20'000; ++i) {
         const auto n =
             i < 5000 ? std::int64_t{i} + 2 : static_cast<std::int64_t>(random.bits() >> random.between(12, 61)) + 2;
-        // So many units that rounding to one is below the tolerance.
+        // Enough units for their rounding to be below the tolerance.
         const double unit = std::ldexp(1.0, 45 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))));
         const double expected = static_cast<double>(n) * std::log2(static_cast<double>(n));
         const double error = std::abs(static_cast<double>(xlog2x(n, unit)) / unit - expected) / expected;
@@ -35,7 +35,7 @@ void test_xlog2x() {
     }
 }
 
-// Every bit of many values, in a number that tests/test_engine.py computes from the Python reference.
+// A checksum of every bit of many values. The Python tests of the engine compute it from the reference.
 void test_xlog2x_of_the_reference() {
     std::uint64_t checksum = 0;
     const auto add = [&](std::int64_t n, double unit) {
@@ -108,7 +108,7 @@ std::vector<std::int64_t> score(const Options& options, std::int64_t min_side, c
     return {keys.data(), keys.data() + RandomCounts<Count>::kPadded};
 }
 
-// What a criterion gives one side, in real numbers: the gain is that of both sides less that of the whole.
+// A criterion's value of one side, in real numbers. The gain is both sides minus the whole.
 double purity(Criterion criterion, const std::vector<double>& counts) {
     const auto xlogx = [](double x) { return x > 0 ? x * std::log2(x) : 0; };
     double total = 0;
@@ -162,14 +162,14 @@ void test_scores(Random& random, Criterion criterion, std::size_t max_total) {
             CHECK(keys[j] >> kColumnBits == copy >> kColumnBits, "a column and its copy");
             CHECK(keys[j] >> kColumnBits == keys[j ^ 1] >> kColumnBits, "a column and its complement");
             const double naive = naive_score(criterion, counts, j);
-            // A gain is rounded once, to units; a ratio is as good as the gain it divides.
+            // A gain is rounded once, to units; a ratio is as exact as its gain.
             const double tolerance = criterion == Criterion::gain_ratio ? 1e-6 * std::ldexp(1.0, kRatioBits) : 1.0;
             CHECK(std::abs(static_cast<double>(keys[j] >> kColumnBits) - naive) <= tolerance, naive);
         }
     }
 }
 
-// The kernels' table, 64-bit counts and counts with a number of rows of their own all lead to the same keys.
+// Tables of the kernels, 64-bit counts and counts that track rows lead to the same keys.
 void test_paths_agree(Random& random, Criterion criterion, std::size_t max_total) {
     const RandomCounts<std::int32_t> narrow(random, random.between(1, 6), max_total);
     Options options;
@@ -199,8 +199,7 @@ void test_paths_agree(Random& random, Criterion criterion, std::size_t max_total
     }
     with_rows.n_true = rows.data();
     with_rows.n_rows = sum(narrow.counts.totals);
-    options.objective.min_rows =
-        min_side;  // every row weighs 1, so it makes no difference which of the two is asked for
+    options.objective.min_rows = min_side;  // all weights are 1, so limits of rows and of weight are the same
     CHECK(score(options, 1, with_rows, find_kernels("")) == keys);
 }
 

@@ -1,7 +1,9 @@
-// The candidates of a node against sorting, and columns that split its rows alike against the rows themselves.
+// The candidates of a node against sorting, and columns that divide its rows alike against the rows themselves.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "support/check.hpp"
@@ -24,7 +26,7 @@ bool naive_alike(const Problem& problem, const Rows& rows, std::size_t a, std::s
     return std::none_of(rows.begin(), rows.end(), differ) || std::all_of(rows.begin(), rows.end(), differ);
 }
 
-// Best first, each unlike those before it if that is asked for.
+// The k best keys, best first; with `distinct`, columns that divide the rows like an earlier one are left out.
 std::vector<std::int64_t> naive_best(const Problem& problem, const Rows& rows, std::vector<ScoreKey> keys,
                                      std::size_t k, bool distinct) {
     std::sort(keys.begin(), keys.end(), std::greater<>());
@@ -41,7 +43,7 @@ std::vector<std::int64_t> naive_best(const Problem& problem, const Rows& rows, s
     return best;
 }
 
-// Scores that are equal for columns which split the rows alike: counted from the rows, few different ones.
+// Keys with few different scores, which are equal for columns that divide the rows alike.
 std::vector<std::int64_t> symmetric_keys(Random& random, const Problem& problem, const Rows& rows) {
     std::vector<ScoreKey> keys;
     for (std::size_t j = 0; j < problem.n_columns; ++j) {
@@ -54,56 +56,70 @@ std::vector<std::int64_t> symmetric_keys(Random& random, const Problem& problem,
     return keys;
 }
 
-void test_random_problem(std::uint64_t seed) {
-    Random random(seed);
-    Problem problem = random_problem(random, random.between(1, 300), random.between(1, 40), random.pick({2, 3}));
-    random_weights(random, random.pick({0, 0, 5}), random.pick({1, 3}), problem);
-    const Kernels& kernels = find_kernels("scalar");
-    Monitor monitor{std::function<void()>()};
-    Ticker ticker(monitor);
-    Counter<std::int64_t> counter(kernels, problem.class_weight, ticker);
+// The root of a problem, with its columns counted.
+struct Root {
+    Root(Random& random, Problem& problem) {
+        const Kernels& kernels = find_kernels("scalar");
+        Monitor monitor{std::function<void()>()};
+        Ticker ticker(monitor);
+        Counter<std::int64_t> counter(kernels, problem.class_weight, ticker);
+        const MatrixExtras extras = {.arrange = random.pick({Arrange::never, Arrange::always})};
+        build_matrix(problem.data(), extras, kernels, ticker, matrix, node.subset);
+        node.matrix = &matrix;
+        for (std::int32_t c = 0; c < problem.n_classes; ++c) {
+            std::int64_t total = 0;
+            for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+                total += problem.classes[i] == c ? problem.weight(i) : 0;
+            }
+            if (total > 0) {
+                add_total(node, c, total);
+            }
+        }
+        count_node(node, counter, false);
+    }
+
     BitMatrix matrix;
     Node<std::int64_t> node;
-    const MatrixExtras extras = {.arrange = random.pick({Arrange::never, Arrange::always})};
-    build_matrix(problem.data(), extras, kernels, ticker, matrix, node.subset);
-    node.matrix = &matrix;
-    for (std::int32_t c = 0; c < problem.n_classes; ++c) {
-        std::int64_t total = 0;
-        for (std::size_t i = 0; i < problem.rows.size(); ++i) {
-            total += problem.classes[i] == c ? problem.weight(i) : 0;
-        }
-        if (total > 0) {
-            add_total(node, c, total);
-        }
-    }
-    count_node(node, counter, false);
-    Rows all;
-    for (std::size_t i = 0; i < problem.rows.size(); ++i) {
-        all.push_back(i);
-    }
+};
+
+// All rows, and those on one side of a column.
+void check_split_alike(Random& random, const Problem& problem, const Root& root, const Rows& all) {
     const std::size_t column = random.below(problem.n_columns);
     const bool value = random.chance(0.5);
     Rows part;
     std::copy_if(all.begin(), all.end(), std::back_inserter(part),
                  [&](std::size_t i) { return (problem.rows[i][column] != 0) == value; });
+    const RowSet all_rows = {root.matrix, root.node.subset};
+    const RowSet rows_of_side = {root.matrix, root.node.subset, true, column, value};
     for (std::size_t a = 0; a < problem.n_columns; ++a) {
         for (std::size_t b = 0; b < problem.n_columns; ++b) {
-            CHECK(split_alike({matrix, node.subset}, a, b) == naive_alike(problem, all, a, b), "seed " << seed);
-            CHECK(split_alike({matrix, node.subset, true, column, value}, a, b) == naive_alike(problem, part, a, b),
-                  "seed " << seed);
+            CHECK(split_alike(all_rows, a, b) == naive_alike(problem, all, a, b), a << " and " << b);
+            CHECK(split_alike(rows_of_side, a, b) == naive_alike(problem, part, a, b), a << " and " << b);
         }
     }
+}
+
+void test_random_problem(std::uint64_t seed) {
+    Random random(seed);
+    Problem problem = random_problem(random, random.between(1, 300), random.between(1, 40), random.pick({2, 3}));
+    random_weights(random, random.pick({0, 0, 5}), random.pick({1, 3}), problem);
+    const Root root(random, problem);
+    Rows all(problem.rows.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    check_split_alike(random, problem, root, all);
+    const RowSet rows = {root.matrix, root.node.subset};
     const std::size_t k = random.between(1, 12);
-    std::vector<std::int64_t> best;
+    std::vector<ScoreKey> best;
     std::vector<ScoreKey> keys = symmetric_keys(random, problem, all);
     best_keys(keys.data(), problem.n_columns, k, best);
     CHECK(best == naive_best(problem, all, keys, k, false), "seed " << seed);
-    best_distinct_keys(keys.data(), problem.n_columns, k, node.counts, {matrix, node.subset}, true, best);
+    best_distinct_keys(keys.data(), problem.n_columns, k, root.node.counts, rows, true, best);
     CHECK(best == naive_best(problem, all, keys, k, true), "seed " << seed);
-    for (std::size_t j = 0; j < keys.size(); ++j) {  // of a criterion that need not score them alike
+    for (std::size_t j = 0; j < keys.size();
+         ++j) {  // a criterion that scores columns that divide the rows alike differently
         keys[j] = make_score_key(static_cast<std::int64_t>(random.below(5)), j);
     }
-    best_distinct_keys(keys.data(), problem.n_columns, k, node.counts, {matrix, node.subset}, false, best);
+    best_distinct_keys(keys.data(), problem.n_columns, k, root.node.counts, rows, false, best);
     CHECK(best == naive_best(problem, all, keys, k, true), "seed " << seed);
 }
 

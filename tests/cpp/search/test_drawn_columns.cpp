@@ -1,4 +1,4 @@
-// Columns of drawn features, of a node and of its children: drawn before they are counted, against drawn afterwards.
+// Columns of drawn features of a node and of its children: drawing before counting against drawing afterwards.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -16,7 +16,7 @@ using namespace topk;
 
 namespace {
 
-// Features of a few or of many columns, some of none.
+// Features with few or many columns, some with none.
 FeatureDraw random_draw(Random& random, std::size_t n_columns) {
     FeatureDraw draw;
     draw.seed = random.bits();
@@ -51,7 +51,7 @@ void count_rows(const Problem& problem, const BitMatrix& matrix, Counter<Count>&
     count_node(node, counter, false);
 }
 
-// What the columns are, and what they count, is what drawing from all keys leaves.
+// The drawn columns and their counts are those that drawing from all keys leaves.
 template <class Count>
 void check_drawn(const DrawnColumns<Count>& drawn, const Node<Count>& node, const Scorer& scorer) {
     AlignedBuffer<std::int64_t> all_keys;

@@ -1,4 +1,4 @@
-// The last level from counts: with children counted one by one or ahead, against sums over the rows.
+// The last level from counts, with children counted one by one or ahead, against sums over the rows.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -44,7 +44,7 @@ Weights weigh(const Problem& problem, const Rows& rows) {
     return {total, total - *std::max_element(weights.begin(), weights.end())};
 }
 
-// Of a split on any column; numeric max of Count if there is none.
+// The fewest errors of a split, over all columns; numeric max of Count if no column can split the rows.
 template <class Count>
 std::int64_t naive_fewest(const Problem& problem, const Rows& rows, Limits limits) {
     std::int64_t fewest = std::numeric_limits<Count>::max();
@@ -82,48 +82,63 @@ void check_split(const Problem& problem, const Rows& rows, const Node<Count>& no
     }
 }
 
+// A node of all rows of a problem, or of one side of a column.
 template <class Count>
-void test_node(Random& random, Problem& problem, Limits limits, const Kernels& kernels) {
-    Monitor monitor({});
-    Ticker ticker(monitor);
-    BitMatrix matrix;
-    Subset all;
-    build_matrix(problem.data(), {.arrange = random.pick({Arrange::never, Arrange::always})}, kernels, ticker, matrix,
-                 all);
-    Rows rows(problem.rows.size());
-    std::iota(rows.begin(), rows.end(), std::size_t{0});
-    Node<Count> node;
-    node.matrix = &matrix;
-    node.subset = all;
-    if (random.chance(0.5)) {
-        const std::size_t column = random.below(problem.n_columns);
-        split(matrix, all, column, false, node.subset);
-        rows = side(problem, rows, column, false);
-    }
-    for (std::int32_t c = 0; c < problem.n_classes; ++c) {
-        Rows of_class;
-        std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_class),
-                     [&](std::size_t i) { return problem.classes[i] == c; });
-        if (!of_class.empty()) {
-            add_total(node, c, static_cast<Count>(weigh(problem, of_class).total));
+struct RandomNode {
+    RandomNode(Random& random, Problem& problem, const Kernels& kernels, Ticker& ticker) : rows(problem.rows.size()) {
+        build_matrix(problem.data(), {.arrange = random.pick({Arrange::never, Arrange::always})}, kernels, ticker,
+                     matrix, node.subset);
+        std::iota(rows.begin(), rows.end(), std::size_t{0});
+        node.matrix = &matrix;
+        if (random.chance(0.5)) {
+            const std::size_t column = random.below(problem.n_columns);
+            const Subset all = node.subset;
+            split(matrix, all, column, false, node.subset);
+            rows = side(problem, rows, column, false);
+        }
+        for (std::int32_t c = 0; c < problem.n_classes; ++c) {
+            Rows of_class;
+            std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_class),
+                         [&](std::size_t i) { return problem.classes[i] == c; });
+            if (!of_class.empty()) {
+                add_total(node, c, static_cast<Count>(weigh(problem, of_class).total));
+            }
         }
     }
-    Counter<Count> counter(kernels, problem.class_weight, ticker);
-    const bool track_rows = limits.min_rows > 1;
-    count_node(node, counter, track_rows);
-    const Options options;
-    const Scorer scorer(options.objective, problem.n_columns, problem.n_classes, problem.total_weight(),
-                        limits.min_weight, kernels);
-    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, false, problem.n_columns);
-    if (!track_rows) {  // the search does not ask for it then
-        CHECK(last.fewest_errors(node) == naive_fewest<Count>(problem, rows, limits), kernels.name);
-    }
-    std::vector<std::int32_t> columns(problem.n_columns);
+
+    Rows rows;
+    BitMatrix matrix;
+    Node<Count> node;
+};
+
+// At most eight columns, in random order.
+std::vector<std::int32_t> random_columns(Random& random, std::size_t n_columns) {
+    std::vector<std::int32_t> columns(n_columns);
     std::iota(columns.begin(), columns.end(), 0);
     for (std::size_t i = columns.size() - 1; i > 0; --i) {
         std::swap(columns[i], columns[random.below(i + 1)]);
     }
     columns.resize(std::min<std::size_t>(columns.size(), 8));
+    return columns;
+}
+
+template <class Count>
+void test_node(Random& random, Problem& problem, Limits limits, const Kernels& kernels) {
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    RandomNode<Count> random_node(random, problem, kernels, ticker);
+    Node<Count>& node = random_node.node;
+    Counter<Count> counter(kernels, problem.class_weight, ticker);
+    const bool track_rows = limits.min_rows > 1;
+    count_node(node, counter, track_rows);
+    const Objective objective;
+    const Scorer scorer(objective, problem.n_columns, problem.n_classes, problem.total_weight(), limits.min_weight,
+                        kernels);
+    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, false, problem.n_columns);
+    if (!track_rows) {  // fewest_errors() is not for tracked rows
+        CHECK(last.fewest_errors(node) == naive_fewest<Count>(problem, random_node.rows, limits), kernels.name);
+    }
+    const std::vector<std::int32_t> columns = random_columns(random, problem.n_columns);
     for (const bool ahead : {false, true, false}) {
         if (ahead) {
             last.count_ahead(node, std::span(columns).first((columns.size() + 1) / 2), counter);
@@ -132,7 +147,7 @@ void test_node(Random& random, Problem& problem, Limits limits, const Kernels& k
         }
         for (std::size_t i = 0; i < columns.size(); ++i) {
             CHECK(last.is_ahead(columns[i]) == (ahead && i < (columns.size() + 1) / 2));
-            check_split(problem, rows, node, columns[i], limits, last, counter);
+            check_split(problem, random_node.rows, node, columns[i], limits, last, counter);
         }
     }
 }

@@ -1,4 +1,5 @@
-// Fingerprints of paths: the same for the same splits in any order, also by equal and opposite columns; else different.
+// Fingerprints of paths: equal for the same splits in any order, also of equal or complementary columns; else
+// different.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -27,7 +28,7 @@ Rows rows_on_side(const Problem& problem, std::size_t column, bool side) {
     return rows;
 }
 
-// Literals that keep the same rows have the same fingerprint, and no others.
+// Literals have the same fingerprint if and only if they keep the same rows.
 std::vector<Fingerprint> distinct_literals(const Problem& problem, const LiteralFingerprints& fingerprints) {
     std::map<Rows, Fingerprint> fingerprint_of;
     std::set<Halves> seen;
@@ -46,8 +47,7 @@ std::vector<Fingerprint> distinct_literals(const Problem& problem, const Literal
     return distinct;
 }
 
-// All paths of up to three splits, without regard to their order: fingerprints are sums, so no sum of some is that of
-// others.
+// All sets of up to three literals have different fingerprints.
 void check_paths(const std::vector<Fingerprint>& literals) {
     std::set<std::uint64_t> low = {0};
     std::set<std::uint64_t> high = {0};
@@ -81,7 +81,7 @@ void test_problem(Problem& problem, Arrange arrange) {
     check_paths(distinct_literals(problem, fingerprints));
 }
 
-// The definition's own example: a copy, an opposite and a column that differs in one row.
+// A copy, a complement and a column that differs in one row.
 void test_copies_and_complements() {
     Problem problem = noise(1000, 4);
     for (auto& row : problem.rows) {

@@ -20,7 +20,7 @@ using namespace topk;
 
 namespace {
 
-// All trees in order, and what each of them predicts for every row. Nothing is left out before the end.
+// All trees in order, and what each of them predicts for every row. Nothing is pruned.
 class AllTrees : private Reference {
   public:
     using Reference::Reference;
@@ -54,7 +54,7 @@ class AllTrees : private Reference {
     };
     struct Any {
         std::int64_t cost;
-        std::vector<std::int32_t> predicted;  // per row of the problem, -1 for those that are elsewhere
+        std::vector<std::int32_t> predicted;  // per row of the problem, -1 for rows outside of the node
         std::shared_ptr<const AnyNode> node;
     };
 
@@ -120,7 +120,7 @@ class AllTrees : private Reference {
     }
 };
 
-// Few enough trees to list them all: k candidates make 1 + k * t^2 trees of t below them.
+// Few enough trees to list them all: with t trees per child, k candidates make 1 + k * t^2 trees.
 void random_shape(Random& random, Problem& problem, Options& options) {
     problem = random_problem(random, random.between(1, 40), random.between(0, 7), random.pick({2, 2, 3, 5, 40}));
     options.objective.k.assign(random.between(0, 3), static_cast<std::int32_t>(random.between(1, 2)));
@@ -165,7 +165,7 @@ void test_random_problem(std::uint64_t seed) {
     }
 }
 
-// Too many trees to list: the n best with every shortcut are those without any, and a smaller n gives the first of
+// Too many trees to list: the n best trees are the same with and without shortcuts, and a smaller n gives the first of
 // them.
 void test_larger_problem(std::uint64_t seed) {
     Random random(seed);
@@ -228,7 +228,7 @@ void test_invalid_wishes() {
     CHECK_THROWS(std::invalid_argument, near_optimal(data, options, {}));
 }
 
-// Whenever time is up, the first tree is the best one that the ordinary search has found, and the others are trees.
+// Whenever the time limit is reached, the first tree is the best one that was found, and the others are in order.
 void test_time_limit(double seconds) {
     Problem problem = noise(500, 40);
     Options options;

@@ -17,7 +17,7 @@ using namespace topk;
 
 namespace {
 
-// Small ones of all kinds, deep ones that share subsets, and wide ones with a k that lets rows be moved together.
+// Small problems of all kinds, deep ones that share subsets, and wide ones whose k is large enough for compaction.
 void random_shape(Random& random, Problem& problem, Options& options) {
     const std::int32_t n_classes = random.pick({2, 2, 2, 3, 5, 40});
     const auto k = static_cast<std::int32_t>(random.between(1, 4));
@@ -59,8 +59,8 @@ void test_random_problem(std::uint64_t seed) {
     }
 }
 
-// Thresholds of a few features, categories, copies and complements, so many that all of them being candidates makes the
-// search look for shallower trees first and bound splits by others. Some levels may be narrower.
+// All columns as candidates: many thresholds of a few features, categories, copies and complements, where tried splits
+// bound others. Some levels may be narrower.
 void test_all_columns(std::uint64_t seed) {
     Random random(seed);
     const std::size_t depth = random.chance(0.15) ? 3 : 2;
@@ -89,8 +89,8 @@ void test_all_columns(std::uint64_t seed) {
     }
 }
 
-// With all columns as candidates, every node is solved with one level less first, and that nested: from depth 4 on a
-// shallower search starts shallower ones of its own. Returns the nodes examined with and without it.
+// With all columns as candidates, every node is solved with one level less first. This nests: from depth 4 on, a
+// shallower search starts shallower searches of its own. Returns the nodes examined with and without it.
 std::array<std::int64_t, 2> test_shallow_first(std::uint64_t seed) {
     Random random(seed);
     Problem problem = random_problem(random, random.between(5, 60), random.between(2, 5), random.pick({2, 2, 3}));
@@ -124,7 +124,7 @@ void test_shallow_first() {
     CHECK(nodes[0] != nodes[1], "the option has no effect: " << nodes[0] << " nodes either way");
 }
 
-// Threads are not worth starting for a short search.
+// Short searches end before threads are started.
 void test_threads_after() {
     Problem problem = noise(300, 30);
     Options options;
@@ -141,7 +141,7 @@ void test_threads_after() {
     }
 }
 
-// The caller takes the first candidate and is slow, so that later ones with the same cost are known before it.
+// The calling thread takes the first candidate and is slow, so that later candidates of the same cost finish before it.
 void test_ties_out_of_order(std::uint64_t seed) {
     Random random(seed);
     Problem problem = random_problem(random, random.between(5, 40), random.between(3, 8), 2);
@@ -161,7 +161,7 @@ void test_ties_out_of_order(std::uint64_t seed) {
     CHECK(same_tree(solve(problem.data(), options), expected), describe(seed, problem, options));
 }
 
-// Problems with hardly anything in them.
+// Problems with hardly any rows, columns or classes.
 void test_smallest_problems() {
     for (const std::size_t n_columns : std::initializer_list<std::size_t>{0, 1}) {
         for (const std::size_t n_rows : std::initializer_list<std::size_t>{1, 2, 5}) {

@@ -1,4 +1,5 @@
-// A search that is stopped by the caller, by an error of the user's criterion or by its time limit, soon and cleanly.
+// A search that is stopped by the caller, by an error in the user's criterion or by its time limit ends soon and
+// cleanly.
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -18,7 +19,7 @@ struct Interrupt {
     int code;
 };
 
-// Generous: sanitizers make everything ten times slower, and the machine may be busy.
+// Generous, since sanitizers make everything ten times slower and the machine may be busy.
 constexpr double kSoon = 2.0;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -115,7 +116,7 @@ void test_failing_criterion(int threads, int n_calls, bool elsewhere) {
     CHECK(seconds_since(start) < kSoon, seconds_since(start) << " s, " << threads << " threads, call " << n_calls);
 }
 
-// The limit is over at once: what comes back is the tree of the widest k that was finished.
+// The limit is reached at once: the result is the tree of the widest k whose pass ran to completion.
 void test_time_limit(int threads, double time_limit) {
     Problem problem = noise(3000, 100);
     const Data data = problem.data();

@@ -1,4 +1,4 @@
-// Searches of some of the rows and columns of shared arrays, and rows walked down a tree.
+// Searches over some of the rows and columns of shared arrays, and rows sent down a tree.
 #include <cstdint>
 #include <numeric>
 #include <stdexcept>
@@ -15,7 +15,7 @@ using namespace topk;
 
 namespace {
 
-// A problem among rows that weigh nothing and columns that take no part.
+// A problem stored among rows of weight 0 and columns that take no part.
 struct Hidden {
     Problem problem;
     std::vector<std::int32_t> columns;
@@ -113,10 +113,10 @@ void test_walk_refuses() {
         return false;
     };
     CHECK(!refuses({0, -1, -1}, {1, -1, -1}, {2, -1, -1}));
-    CHECK(refuses({5, -1, -1}, {1, -1, -1}, {2, -1, -1}));   // a column that is not there
-    CHECK(refuses({-2, -1, -1}, {1, -1, -1}, {2, -1, -1}));  // likewise
+    CHECK(refuses({5, -1, -1}, {1, -1, -1}, {2, -1, -1}));   // a column that does not exist
+    CHECK(refuses({-2, -1, -1}, {1, -1, -1}, {2, -1, -1}));  // the same
     CHECK(refuses({0, -1, -1}, {0, -1, -1}, {2, -1, -1}));   // its own child
-    CHECK(refuses({0, -1, -1}, {1, -1, -1}, {3, -1, -1}));   // a child that is not there
+    CHECK(refuses({0, -1, -1}, {1, -1, -1}, {3, -1, -1}));   // a child that does not exist
     CHECK(refuses({0, -1, -1}, {1, -1}, {2, -1, -1}));
     CHECK(refuses({}, {}, {}));
 }

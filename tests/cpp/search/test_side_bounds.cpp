@@ -1,4 +1,4 @@
-// Bounds learnt from splits against the cheapest of all trees: never above it, and as high as the rows allow.
+// Bounds learnt from splits against the cheapest of all trees: never above it, and as high as the lemma allows.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -22,7 +22,7 @@ struct Costs {
     std::int64_t penalty;
 };
 
-// The cheapest tree of any set of rows, all columns being candidates: every tree is tried.
+// The cheapest tree of any set of rows, with all columns as candidates: every tree is tried.
 class BruteForce {
   public:
     BruteForce(const Problem& problem, Costs costs) : problem_(problem), costs_(costs) {}
@@ -96,7 +96,7 @@ struct ClassCounts {
     std::vector<const Count*> pointers;  // null for classes without rows
 };
 
-// A split that was tried: two disjoint sets that make up the node, and costs that they do not go below.
+// A tried split: two disjoint sets that make up the node, and lower bounds for their costs.
 struct Tried {
     Rows rows[2];
     std::int64_t cost[2];
@@ -136,7 +136,7 @@ void check_bounds(const Problem& problem, BruteForce& brute, Rows node, int dept
     }
 }
 
-// Splits on columns with exact costs or lower bounds of them, and the one that leaves a side without rows.
+// Splits on columns, with exact costs or lower bounds, and the split with no rows on one side.
 std::vector<Tried> random_splits(Random& random, const Problem& problem, BruteForce& brute, Rows node, int depth) {
     std::vector<Tried> tried;
     for (std::size_t i = random.between(1, 4); i > 0; --i) {
@@ -153,7 +153,7 @@ std::vector<Tried> random_splits(Random& random, const Problem& problem, BruteFo
             split.cost[side] = exact ? best : best - static_cast<std::int64_t>(random.below(3)) * best / 3;
         }
         if (split.rows[0] == 0) {
-            split.cost[0] = 0;  // as the search has it
+            split.cost[0] = 0;  // as in the search
         }
         tried.push_back(split);
     }
@@ -183,7 +183,7 @@ void test_problem(std::uint64_t seed) {
     }
 }
 
-// Nested thresholds, the case it is made for: a split that is far too expensive says so of its neighbour.
+// Nested thresholds, for which the bound is made: a split that is far too expensive rules out its neighbour.
 void test_neighbours_are_bounded() {
     Problem problem;
     problem.n_columns = 2;
@@ -207,11 +207,11 @@ void test_neighbours_are_bounded() {
     bounds.reset(counts, 20, 1, kColumnPadding, candidates);
     bounds.learn({of_a.pointers, 10, {5, 5}}, find_kernels(""));
     CHECK(bounds.lower(0) == 10 && bounds.lower(1, true) == 5 && bounds.lower(1, false) == 4);
-    bounds.reset(counts, 20, 1, kColumnPadding, candidates);  // nothing is left of what was learnt
+    bounds.reset(counts, 20, 1, kColumnPadding, candidates);  // forgets what was learnt
     CHECK(bounds.lower(0) == 0 && bounds.lower(1) == 0);
 }
 
-// While it does not pay, one in sixteen.
+// While learning does not pay, one node in sixteen tries.
 void test_payoff() {
     const auto tries = [](Payoff& payoff) {
         int n = 0;

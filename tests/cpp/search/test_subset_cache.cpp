@@ -1,4 +1,4 @@
-// The cache may forget, but what it says is true and its memory stays within the budget.
+// The cache may forget, but its entries are true and its memory stays within the budget.
 #include <set>
 #include <thread>
 #include <vector>
@@ -15,7 +15,7 @@ using Sizes = std::initializer_list<std::size_t>;
 
 constexpr int kMaxLevels = 6;
 
-// What is true of a subset with `levels` left; anything would do.
+// An arbitrary truth about a subset with `levels` left.
 CacheEntry truth(const Fingerprint& fingerprint, int levels) {
     const auto cost = static_cast<std::int64_t>(fingerprint.low % 1000) + 10 * levels;
     return {cost, static_cast<std::int32_t>(fingerprint.high % 50) - 1, true};
@@ -42,7 +42,7 @@ std::vector<Fingerprint> random_fingerprints(Random& random, std::size_t n) {
     return fingerprints;
 }
 
-// Stores and finds at random. What was just stored is there, unless the budget has no room for a single bucket.
+// Store and find at random. What was just stored is found, unless the budget has no room for a single bucket.
 void use(SubsetCache& cache, const std::vector<Fingerprint>& fingerprints, std::uint64_t seed, int n, bool alone) {
     Random random(seed);
     for (int i = 0; i < n; ++i) {

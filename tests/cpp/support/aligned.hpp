@@ -1,4 +1,4 @@
-// Arrays for kernels: zero at first, and aligned.
+// Aligned arrays for kernels, zero at first.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// CHECK counts what held and prints what did not, from any thread; a test program ends with `return check::report();`.
+// CHECK counts passed checks and prints failed ones, from any thread. A test program ends with `return
+// check::report();`.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@ inline int report() {
 
 }  // namespace check
 
-// CHECK(condition) or CHECK(condition, "seed " << seed): what follows the condition is printed if it does not hold.
+// CHECK(condition) or CHECK(condition, "seed " << seed): what follows the condition is printed if the check fails.
 #define CHECK(condition, ...)                                                                                \
     do {                                                                                                     \
         if (static_cast<bool>(condition)) {                                                                  \

@@ -1,4 +1,4 @@
-// The scalar kernels as compilers without builtins and vector types get them, compiled by this one for the tests.
+// The scalar kernels as compilers without builtins and vector types get them, compiled by this compiler for the tests.
 #pragma once
 
 #define TOPK_PLAIN

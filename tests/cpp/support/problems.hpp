@@ -1,4 +1,4 @@
-// Random problems as plain C++: what the tests compare the bits with.
+// Random problems as plain vectors, which the tests compare with the bits.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Problem {
         }
         return total;
     }
-    // To be called when the rows are final; the result points into this problem.
+    // Return packed rows; they point into this problem. Precondition: the rows are final.
     topk::Data data() {
         const std::size_t words = (n_columns + 63) / 64;
         packed.assign(rows.size() * words, 0);
@@ -58,7 +58,7 @@ struct Problem {
         }
         return {packed, rows.size(), n_columns, classes, n_classes, row_weight, class_weight, {}};
     }
-    // The same as bytes.
+    // The same as flags.
     topk::Data flag_data() {
         flags.clear();
         for (const auto& row : rows) {
@@ -68,7 +68,7 @@ struct Problem {
     }
 };
 
-// Column j as a copy, the complement or a part of an earlier one, or constant: all that makes scores tie.
+// Make column j a copy, the complement or a part of an earlier one, or constant, so that scores tie; or leave it.
 inline void derive_column(Random& random, Problem& problem, std::size_t j) {
     const std::size_t other = random.below(j);
     const std::size_t kind = random.below(8);
@@ -93,7 +93,8 @@ inline void derive_column(Random& random, Problem& problem, std::size_t j) {
     }
 }
 
-// Columns full of ties, rows that may be equal, labels that follow some of the columns; every row weighs 1.
+// A problem with many ties, with rows that may be equal, and with classes that depend on some columns; all weights
+// are 1.
 inline Problem random_problem(Random& random, std::size_t n_rows, std::size_t n_columns, std::int32_t n_classes) {
     Problem problem;
     problem.n_columns = n_columns;
@@ -129,7 +130,7 @@ inline Problem random_problem(Random& random, std::size_t n_rows, std::size_t n_
     return problem;
 }
 
-// Two classes and columns that have nothing to do with them: little can be pruned.
+// Two classes and columns that are independent of them: little can be pruned.
 inline Problem noise(std::size_t n_rows, std::size_t n_columns) {
     Random random(n_rows);
     Problem problem;
@@ -156,7 +157,7 @@ inline void random_weights(Random& random, std::int64_t max_weight, std::int64_t
     }
 }
 
-// Set bits beyond the last column of packed rows: they must not matter.
+// Set bits beyond the last column of packed rows: they must be ignored.
 inline void add_garbage(Random& random, Problem& problem) {
     const std::size_t words = (problem.n_columns + 63) / 64;
     if (problem.n_columns % 64 != 0) {

@@ -13,7 +13,7 @@
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
 
-// Errors, with the true side counted twice: many ties, and a complement does not score the same.
+// A criterion with many ties that scores a complement differently: heaviest classes, the true side counted twice.
 inline std::vector<double> user_score(const std::vector<double>& left, const std::vector<double>& right,
                                       const std::vector<bool>& admissible) {
     const std::size_t n_classes = left.size() / std::max<std::size_t>(admissible.size(), 1);
@@ -39,7 +39,7 @@ inline void random_weighting(Random& random, Problem& problem) {
     }
 }
 
-// Features of a few columns each, of which some are drawn at every node; or none.
+// Features of a few columns each, some of which are drawn at every node; or no draw.
 inline void random_draw(Random& random, std::size_t n_columns, topk::FeatureDraw& draw) {
     if (n_columns == 0 || random.chance(0.7)) {
         return;

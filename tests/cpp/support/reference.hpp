@@ -1,4 +1,4 @@
-// best(S, h) of topk/search.hpp as it is written there: lists of rows, plain recursion, no cache, bounds or threads.
+// best(S, h) as search/search.hpp states it: lists of rows, plain recursion, no cache, bounds or threads.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class Reference {
         return tree;
     }
 
-    // The columns that may be split on, by score, highest first; the first k of them.
+    // Return the k best-scoring columns that can split the rows, best first.
     std::vector<std::int32_t> candidates(const std::vector<std::size_t>& rows, const Tree& node, std::size_t k) const {
         const std::size_t n_columns = problem_.n_columns;
         std::vector<std::vector<std::int64_t>> weights(node.class_weight.size(), std::vector<std::int64_t>(n_columns));
@@ -88,7 +88,7 @@ class Reference {
         return columns;
     }
 
-    // Whether the columns are equal or opposite on these rows.
+    // Are the columns equal or complementary on these rows?
     bool split_alike(const std::vector<std::size_t>& rows, std::int32_t a, std::int32_t b) const {
         const auto differ = [&](std::size_t i) {
             return problem_.rows[i][static_cast<std::size_t>(a)] != problem_.rows[i][static_cast<std::size_t>(b)];
