@@ -1,4 +1,4 @@
-// What goes into a search and what comes out of it.
+// The input of a search and its result.
 //
 // One struct of data, one of options, one of results. All weights and costs are integers, so that sums and ties are
 // exact: the caller has turned real weights and penalties into integers.
@@ -60,7 +60,7 @@ struct Progress {
 
 struct Solution;
 
-// What to look for: these options define the tree.
+// The options that define the tree.
 struct Objective {
     std::vector<std::int32_t> k;  // candidates per level, root first; its size is the depth
     Criterion criterion = Criterion::entropy;
@@ -74,8 +74,8 @@ struct Objective {
     std::int64_t leaf_penalty = 0;
 };
 
-// How to look for it. Nothing here changes the tree, except a time limit that is reached. The thresholds are options so
-// that tests can take both sides of each of them on small data.
+// The options that change the time only. They never change the tree, except for a time limit that is reached. The
+// thresholds are options so that tests can take both sides of each of them on small data.
 struct Tuning {
     int threads = 1;
     double threads_after = 0.002;  // seconds without other threads: starting them takes as long as a short search

@@ -38,7 +38,7 @@ struct RowOrder {
 
 std::size_t words_for(std::size_t n_rows) { return (n_rows + kWordBits - 1) / kWordBits; }
 
-// What determines the order of the rows.
+// Facts about the rows that determine their order.
 struct RowFacts {
     const Data& data;
     Clusters clusters;
@@ -313,7 +313,7 @@ class Target {
 
 void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mask, const Target& to,
                   const Kernels& kernels, BitMatrix& out) {
-    // What overflows goes to the next word. The last word cannot overflow, so its out_high is never written.
+    // Rows that overflow go to the next word. The last word cannot overflow, so its out_high is never written.
     const bool last = to.word() + 1 == out.n_words;
     std::uint64_t* low = out.bits.data() + to.word() * out.n_columns;
     kernels.compress(matrix.word(from), mask, to.bit(), matrix.n_columns, low, last ? low : low + out.n_columns);

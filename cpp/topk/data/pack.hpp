@@ -7,7 +7,7 @@
 
 namespace topk {
 
-// What the columns of a table of numbers mean. The columns of feature f are adjacent: one per entry, then, if
+// The meaning of the columns of a table of numbers. The columns of feature f are adjacent: one per entry, then, if
 // tests_missing[f], one that is true where the value is NaN.
 struct FeatureColumns {
     std::span<const double> entries;         // of all features, ascending within each feature

@@ -1,4 +1,4 @@
-// How a search is stopped: by its time limit, by the caller (Ctrl-C), or by an error in one of its threads.
+// Stops a search: because of its time limit, of the caller (Ctrl-C), or of an error in one of its threads.
 //
 // All threads share one Monitor and check its flag whenever they have done a little work. Only the thread that called
 // solve() looks at the clock and polls the caller. A thread that sees the flag unwinds by throwing Stopped; the monitor

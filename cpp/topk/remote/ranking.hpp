@@ -28,7 +28,7 @@ struct Ranked {
     std::vector<std::int64_t> errors;
 };
 
-// Of the objective, only the criterion (not the user's) and min_weight matter. limit: per node, rank it only if its
+// Only the objective's criterion (not the user's) and min_weight matter. limit: per node, rank it only if its
 // fewest errors are below this. total_weight: that of all rows of the search. Throws std::invalid_argument.
 Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::size_t k,
                     std::span<const std::int64_t> limit, std::int64_t total_weight, const Kernels& kernels);

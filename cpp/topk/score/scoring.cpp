@@ -164,7 +164,7 @@ void Scorer::slow_keys(const Counts<Count>& counts, std::size_t padded_columns, 
     }
 }
 
-// What the user's function returns enters the core here, so this is where it is checked.
+// The scores of the user's function enter the core here, so they are checked here.
 std::vector<double> Scorer::call_user_score(const std::vector<double>& left, const std::vector<double>& right,
                                             const std::vector<bool>& usable) const {
     const std::vector<double> scores = objective_.user_score(left, right, usable);

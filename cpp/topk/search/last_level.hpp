@@ -20,7 +20,7 @@
 
 namespace topk {
 
-// What a split must leave on both sides.
+// The rows and the weight that a split must leave on both sides.
 struct SideLimits {
     std::int64_t min_weight;
     std::int64_t min_rows;  // checked only if track_rows

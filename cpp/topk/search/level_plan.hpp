@@ -1,4 +1,4 @@
-// What a search does at each of its levels: how many candidates it tries, and which shortcuts are valid there.
+// A plan for the levels of a search: how many candidates each of them tries, and which shortcuts are valid there.
 //
 // A search widens k in passes, so the plan is made anew for every pass. Levels are counted from the root, 0; the height
 // of a level is the number of splits that a path may still have, that level's included.

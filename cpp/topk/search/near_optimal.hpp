@@ -19,7 +19,8 @@ struct NearOptimalRequest {
     double epsilon = 0;  // trees cost at most 1 + epsilon times the cost of the best one
     // Compare whole multiples of cost_scale only: the leaf penalty breaks ties and nothing else.
     bool errors_only = false;
-    // Of trees that predict the same class for every row, list only the first. Otherwise list all trees of the space.
+    // List only the first of all trees that predict the same class for every row. Otherwise list all trees of the
+    // space.
     bool distinct_predictions = true;
 };
 

@@ -26,7 +26,7 @@ class NodeFactory {
     NodeFactory(const Data& data, const Kernels& kernels, bool track_rows)
         : data_(data), kernels_(kernels), track_rows_(track_rows) {}
 
-    // How subsets are identified.
+    // Identify subsets by their rows, by the literals that lead to them, or not at all.
     enum class Identity { none, rows, literals };
 
     // Build the matrix and count the root. Must be called once, before all other functions.

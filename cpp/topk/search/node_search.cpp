@@ -274,7 +274,7 @@ bool NodeSearch<Count>::start_threads(int level) {
     return pool_ != nullptr;
 }
 
-// What it takes to try a candidate of a node with two levels left, roughly: the smaller child has half of the words.
+// Estimate what it takes to try a candidate of a node with two levels left: the smaller child has half of the words.
 template <class Count>
 double NodeSearch<Count>::cycles_to_try(const Node<Count>& node) const {
     return 300 + 0.4 * static_cast<double>(node.subset.words.size() * context_.nodes.padded_columns());

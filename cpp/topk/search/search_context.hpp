@@ -1,4 +1,4 @@
-// What all parts of a search share: the problem, the plan, the scores, the nodes, and what is reported on the way.
+// Everything that the parts of a search share: the problem, the plan, the scores, the nodes, and progress reports.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@
 
 namespace topk {
 
-// For one tree, or for the enumeration of many. An enumeration needs fingerprints of the rows, and every candidate must
-// be one that counts.
+// An enumeration needs fingerprints of the rows, and with distinct_splits no two of its candidates may divide the rows
+// alike, even if all columns are candidates. For the best tree alone, such candidates only lose ties.
 enum class Purpose { best_tree, enumeration };
 
-// What the search learns about the candidates of the root, for the result's statistics.
+// A record of the root's candidates and their costs, for the result's statistics.
 class RootRecord {
   public:
     // Start a list of candidates, before any of them is tried.
@@ -48,7 +48,7 @@ class RootRecord {
         current_.exact[static_cast<std::size_t>(rank)] = exact ? 1 : 0;
     }
     void finish_pass() { finished_ = std::exchange(current_, {}); }
-    // Of the last pass that ran to completion.
+    // Return the record of the last pass that ran to completion.
     const RootChoices& finished() const { return finished_; }
 
   private:
@@ -56,7 +56,7 @@ class RootRecord {
     RootChoices finished_;
 };
 
-// Written by all threads, for progress reports.
+// Numbers for progress reports, written by all threads.
 class LiveNumbers {
   public:
     void add_nodes(std::int64_t n) { nodes_.fetch_add(n, std::memory_order_relaxed); }

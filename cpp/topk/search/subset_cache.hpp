@@ -1,4 +1,4 @@
-// What is known about (set of rows, levels left): the cost of its best tree, or a lower bound of that cost.
+// A cache of results: for (set of rows, levels left), the cost of the best tree or a lower bound of it.
 //
 // A hash table of 32-byte entries in buckets of four. It grows until its budget is used up and then replaces the entry
 // with the fewest levels left, which is the cheapest one to compute again. Forgetting costs time only: the result of a
