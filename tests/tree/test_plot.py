@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from topktree import TopKTreeClassifier
 from topktree._data.table import BOOLEAN, CATEGORY, NUMBER, Feature
-from topktree._tree.export import make_model
+from topktree._tree.naming import make_model
 from topktree._tree.plot import ELLIPSIS, OTHERS_COLOUR, class_colours, plot_tree, shorten
 from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
 

@@ -16,7 +16,7 @@ import numpy as np
 from .._classifier import TopKTreeClassifier
 from .._data.labels import known_classes
 from .._runtime import checks
-from .._tree.export import one_line
+from .._tree.naming import one_line
 from .columns import ColumnOptions, Labelled
 from .common import counted, listed, make_console
 

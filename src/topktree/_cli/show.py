@@ -12,7 +12,7 @@ import click
 
 from .._classifier import TopKTreeClassifier
 from .._runtime import checks
-from .._tree.export import one_line
+from .._tree.naming import one_line
 from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
 from .common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
 from .models import Model, read_model_file

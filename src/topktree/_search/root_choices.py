@@ -14,7 +14,7 @@ import numpy as np
 
 from .._data.binarizer import EQUALS, IS_MISSING, Columns
 from .._data.table import BOOLEAN, Feature
-from .._tree import export
+from .._tree import naming
 from .._tree.tree import node_impurity
 from . import engine
 from .objective import FloatArray, Objective
@@ -94,12 +94,12 @@ def _literal(columns: Columns, column: int, features: Sequence[Feature]) -> dict
     f = int(columns.feature[column])
     test, value = columns.test[column], columns.value[column]
     if test == IS_MISSING:
-        return {"feature": f, "test": export.IS_MISSING, "value": None}
+        return {"feature": f, "test": naming.IS_MISSING, "value": None}
     if test == EQUALS:
         feature = features[f]
         return {
             "feature": f,
-            "test": export.EQUALS,
+            "test": naming.EQUALS,
             "value": True if feature.kind == BOOLEAN else feature.categories[int(value)],
         }
-    return {"feature": f, "test": export.AT_MOST, "value": float(value)}
+    return {"feature": f, "test": naming.AT_MOST, "value": float(value)}

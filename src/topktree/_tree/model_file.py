@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .._data.table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
 from .._data.thresholds import half
 from .._runtime.files import PathLike, write_whole
-from .export import AT_MOST, EQUALS, IS_MISSING
+from .naming import AT_MOST, EQUALS, IS_MISSING
 from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
 
 FORMAT, ENSEMBLE_FORMAT = "topktree-classifier", "topktree-ensemble"

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from .._runtime.files import PathLike, write_whole
-from .._tree.export import Model, export_text
+from .._tree.naming import Model, export_text
 from .content import Rows, check_arguments, make_content
 
 if TYPE_CHECKING:

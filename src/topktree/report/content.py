@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._data.labels import known_classes, read_labels, read_weights
 from .._data.table import encode, read_table
 from .._runtime import checks
-from .._tree.export import COLOURS, Model, one_line
+from .._tree.naming import COLOURS, Model, one_line
 from . import tree_content
 from .evidence import Counts, calibration, evaluate, row_counts, training_counts
 from .search_content import describe_grid, describe_pruning, describe_search, is_pruned

@@ -13,7 +13,7 @@ from .._runtime import checks
 from .._search.objective import FloatArray
 from .._selection.rule import ONE_SE, best_of, usable_folds
 from .._tree import pruning
-from .._tree.export import Model, literal, one_line
+from .._tree.naming import Model, literal, one_line
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier

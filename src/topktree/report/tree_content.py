@@ -15,7 +15,7 @@ from .._data.binarizer import value_text
 from .._data.table import CATEGORY, Feature
 from .._data.thresholds import format_number
 from .._search.objective import FloatArray
-from .._tree.export import COLOURS, IS_MISSING, Model, one_line, rule_text, rules
+from .._tree.naming import COLOURS, IS_MISSING, Model, one_line, rule_text, rules
 
 MANY_CATEGORIES = 50  # up to here a form offers all of them
 MANY_FEATURES = 200  # that the tree does not look at: from here on only their number is told
