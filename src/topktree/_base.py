@@ -19,9 +19,13 @@ from ._data.table import encode, read_table
 from ._fitted_classifier import FittedClassifier
 from ._runtime.files import PathLike
 from ._search.objective import FloatArray, IntArray, ScoreFunction
-from ._tree import naming
+from ._tree.dot import export_dot
+from ._tree.naming import Model, make_model
+from ._tree.sql import export_sql
+from ._tree.text import export_rules, export_text
 from ._tree.to_sklearn import to_sklearn
 from ._tree.tree import Tree
+from ._tree.tree_dict import export_dict
 from .report import write_report
 from .report.content import Rows
 
@@ -170,7 +174,7 @@ class FittedTree(FittedClassifier):
         |   |--- x3 > 1.75
         |   |   |--- class: virginica (97.8% of 46 rows; versicolor 1, virginica 45)
         """
-        return naming.export_text(self._model(feature_names, class_names))
+        return export_text(self._model(feature_names, class_names))
 
     def export_rules(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
         """One line per leaf: conditions, class, confidence and counts.
@@ -186,7 +190,7 @@ class FittedTree(FittedClassifier):
         petal length > 2.45 and petal width <= 1.75 -> 1 (90.7% of 54 rows; 1 49, 2 5)
         petal length > 2.45 and petal width > 1.75 -> 2 (97.8% of 46 rows; 1 1, 2 45)
         """
-        return naming.export_rules(self._model(feature_names, class_names))
+        return export_rules(self._model(feature_names, class_names))
 
     def export_dot(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
         """The tree in the language of Graphviz.
@@ -200,7 +204,7 @@ class FittedTree(FittedClassifier):
         >>> clf.export_dot().splitlines()[0]
         'digraph Tree {'
         """
-        return naming.export_dot(self._model(feature_names, class_names))
+        return export_dot(self._model(feature_names, class_names))
 
     def export_sql(self, table: str | Sequence[str] | None = None, feature_names: ArrayLike | None = None) -> str:
         """`SELECT CASE ... END AS prediction FROM table`; without a table, the CASE expression alone.
@@ -224,7 +228,7 @@ class FittedTree(FittedClassifier):
         END AS prediction
         FROM "flowers"
         """
-        return naming.export_sql(self._model(feature_names, None), table)
+        return export_sql(self._model(feature_names, None), table)
 
     def export_dict(self) -> dict[str, Any]:
         """Features, classes and nodes as plain Python objects.
@@ -239,7 +243,7 @@ class FittedTree(FittedClassifier):
         >>> root["feature"], root["test"], root["rows"]
         ('x2', '<=', 150)
         """
-        return naming.export_dict(self._model(None, None))
+        return export_dict(self._model(None, None))
 
     def report(
         self,
@@ -295,6 +299,6 @@ class FittedTree(FittedClassifier):
         """The classifier whose search found the tree, and the cross-validation that chose it, if one did."""
         raise NotImplementedError
 
-    def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> naming.Model:
+    def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> Model:
         check_is_fitted(self)
-        return naming.make_model(self.tree_, self.features_, self.classes_, feature_names, class_names)
+        return make_model(self.tree_, self.features_, self.classes_, feature_names, class_names)

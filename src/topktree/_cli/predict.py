@@ -13,7 +13,8 @@ import click
 import numpy as np
 
 from .._classifier import TopKTreeClassifier
-from .._tree.naming import one_line, rule_text, rules
+from .._tree.naming import one_line
+from .._tree.text import rule_text, rules
 from .columns import known_as_text, known_features
 from .common import Mistake, check_apart, counted, listed, output_option
 from .models import Model, read_model_file

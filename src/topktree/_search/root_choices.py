@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._data.binarizer import EQUALS, IS_MISSING, Columns
-from .._data.table import BOOLEAN, Feature
-from .._tree import naming
-from .._tree.tree import node_impurity
+from .._data.binarizer import Columns
+from .._data.table import Feature
+from .._tree.tree import NodeTest, node_impurity
+from .._tree.tree_dict import describe_test
 from . import engine
 from .objective import FloatArray, Objective
 
@@ -53,7 +53,8 @@ def list_choices(
     return [
         {
             "rank": i + 1,
-            **_literal(columns, column, features),
+            "feature": int(columns.feature[column]),
+            **describe_test(_test(columns, column), features),
             "score": scores.get(column),
             "cost": objective.user_cost(int(root["cost"][i])),
             "exact": bool(root["exact"][i]),
@@ -89,17 +90,5 @@ def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> Fl
     return np.asarray(gain / node_impurity(shares, "entropy") if criterion == "gain_ratio" else gain)
 
 
-def _literal(columns: Columns, column: int, features: Sequence[Feature]) -> dict[str, Any]:
-    """What a column asks: the feature's index, and test and value as in `export_dict`."""
-    f = int(columns.feature[column])
-    test, value = columns.test[column], columns.value[column]
-    if test == IS_MISSING:
-        return {"feature": f, "test": naming.IS_MISSING, "value": None}
-    if test == EQUALS:
-        feature = features[f]
-        return {
-            "feature": f,
-            "test": naming.EQUALS,
-            "value": True if feature.kind == BOOLEAN else feature.categories[int(value)],
-        }
-    return {"feature": f, "test": naming.AT_MOST, "value": float(value)}
+def _test(columns: Columns, column: int) -> NodeTest:
+    return NodeTest(int(columns.feature[column]), int(columns.test[column]), float(columns.value[column]))

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._search.objective import FloatArray
-from .naming import AT_MOST, COLOURS, Model, Test, one_line
+from .._data.binarizer import AT_MOST
+from .naming import COLOURS, Literal, Model, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -274,7 +275,7 @@ def _make_box(model: Model, node: int, wording: str, limit: float, ruler: Ruler)
         share = f"{100 * model.shares(node)[predicted]:.1f}%"
         details.insert(0, share if model.counts_are_rows() else f"{share} of weight")
     else:
-        heads = _question(model.test(node), fits)
+        heads = _question(model.literal(node), fits)
     lines = (
         *(_Line(text, 1.0, bold=leaf) for text in heads),
         *(_Line(text, DETAIL_SIZE, colour=FAINT_INK) for text in details),
@@ -284,13 +285,13 @@ def _make_box(model: Model, node: int, wording: str, limit: float, ruler: Ruler)
     return _Box(lines, max(width, NARROWEST_BOX), height)
 
 
-def _question(test: Test, fits: Callable[[str], bool]) -> list[str]:
-    """The literal on one line, or on two where that is too long; a threshold is never shortened."""
-    question = one_line(f"{test.literal}?")
+def _question(literal: Literal, fits: Callable[[str], bool]) -> list[str]:
+    """Return the literal on one line, or on two where it is too long; a threshold is never shortened."""
+    question = one_line(f"{literal.yes}?")
     if fits(question):
         return [question]
-    second = one_line(f"{test.kind} {test.text}".strip() + "?")
-    return [shorten(one_line(test.name), fits), second if test.kind == AT_MOST else shorten(second, fits)]
+    second = one_line(f"{literal.asked.strip()}?")
+    return [shorten(one_line(literal.name), fits), second if literal.test.kind == AT_MOST else shorten(second, fits)]
 
 
 def _place(model: Model, widths: Sequence[float]) -> FloatArray:
@@ -403,11 +404,8 @@ class _Picture:
         start = self.row_tops[depth] - self.layout.boxes[node].height
         row_end, end = self.row_tops[depth] - self.layout.row_heights[depth], self.row_tops[depth + 1]
         middle = (row_end + end) / 2
-        yes_goes_left = self.model.test(node).yes_goes_left
         rows = self.model.tree.n_node_samples
-        for child, side, answer in zip(
-            self.model.children(node), (-1, 1), ("yes", "no") if yes_goes_left else ("no", "yes"), strict=True
-        ):
+        for (child, answer), side in zip(self.model.answers(node), (-1, 1), strict=True):
             x, to = self.x[node], self.x[child]
             # Down to the end of the row first: a neighbour may be taller.
             points = [(x, start), (x, row_end), (x, middle), (to, middle), (to, end)]

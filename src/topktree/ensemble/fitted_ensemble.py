@@ -18,7 +18,8 @@ from .._data.table import encode, read_table
 from .._fitted_classifier import FittedClassifier
 from .._runtime import checks
 from .._search.objective import FloatArray, IntArray
-from .._tree import naming
+from .._tree.naming import make_model
+from .._tree.tree_dict import export_dict
 
 
 class FittedEnsemble(FittedClassifier):
@@ -119,8 +120,8 @@ class FittedEnsemble(FittedClassifier):
         [5, 5, 5]
         """
         check_is_fitted(self)
-        models = [naming.make_model(tree.tree_, self.features_, self.classes_) for tree in self.estimators_]
-        known = [naming.export_dict(model) for model in models]
+        models = [make_model(tree.tree_, self.features_, self.classes_) for tree in self.estimators_]
+        known = [export_dict(model) for model in models]
         trees = [
             {"vote": vote, "nodes": entry["nodes"]} for vote, entry in zip(self._votes().tolist(), known, strict=True)
         ]

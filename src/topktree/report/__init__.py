@@ -16,7 +16,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from .._runtime.files import PathLike, write_whole
-from .._tree.naming import Model, export_text
+from .._tree.naming import Model
+from .._tree.text import export_text
 from .content import Rows, check_arguments, make_content
 
 if TYPE_CHECKING:

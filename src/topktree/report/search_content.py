@@ -13,7 +13,8 @@ from .._runtime import checks
 from .._search.objective import FloatArray
 from .._selection.rule import ONE_SE, best_of, usable_folds
 from .._tree import pruning
-from .._tree.naming import Model, literal, one_line
+from .._tree.naming import Model, one_line
+from .._tree.tree_dict import read_test
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
@@ -97,7 +98,7 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
     shown = [
         {
             "rank": choice["rank"],
-            "literal": one_line(literal(model, choice["feature"], choice["test"], choice["value"])),
+            "literal": one_line(model.name_test(read_test(choice["feature"], choice["test"], choice["value"], model.features)).yes),
             "score": choice["score"] or 0.0,
             "score_text": "" if choice["score"] is None else f"{choice['score']:.4g}",
             "cost": choice["cost"],

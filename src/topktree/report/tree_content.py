@@ -15,7 +15,9 @@ from .._data.binarizer import value_text
 from .._data.table import CATEGORY, Feature
 from .._data.thresholds import format_number
 from .._search.objective import FloatArray
-from .._tree.naming import COLOURS, IS_MISSING, Model, one_line, rule_text, rules
+from .._tree.naming import COLOURS, SYMBOLS, Model, one_line
+from .._tree.text import rule_text, rules
+from .._data.binarizer import AT_MOST, EQUALS, IS_MISSING
 
 MANY_CATEGORIES = 50  # up to here a form offers all of them
 MANY_FEATURES = 200  # that the tree does not look at: from here on only their number is told
@@ -51,19 +53,18 @@ def nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
 
 
 def _question(model: Model, node: int) -> dict[str, Any]:
-    test = model.test(node)
+    literal = model.literal(node)
     left, right = model.children(node)
-    category = int(model.tree.category[node])
-    value = None if test.kind == IS_MISSING else category if category >= 0 else test.value
+    test = literal.test
     return {
         "left": left,
         "right": right,
         "yes": left if test.yes_goes_left else right,
         "feature": test.feature,
-        "test": test.kind,
-        "value": int(value) if value is True else value,
-        "name": one_line(test.name),
-        "asked": one_line(test.literal[len(test.name) :]),
+        "test": SYMBOLS[test.kind],
+        "value": {AT_MOST: test.value, EQUALS: int(test.value), IS_MISSING: None}[test.kind],
+        "name": one_line(literal.name),
+        "asked": one_line(literal.asked),
         "branches": [one_line(text) for text in model.branches(node)],
     }
 
