@@ -1,9 +1,9 @@
 """Model files: versioned JSON, checked on reading.
 
-In: a dict of plain objects. Out: a file; and from a file, a `SavedModel` or `SavedEnsemble` whose parts have been checked
-one by one. Reading never runs code: everything in a file is a number, a string, a list or an object of these. A file of
-version 1 can always be read: new keys may be added, existing ones stay, and parameters that a file lacks get their
-defaults. The key "checksum", which early files have, is ignored.
+In: a dict of plain objects. Out: a file; and from a file, a `SavedModel` or `SavedEnsemble` whose parts have been
+checked one by one. Reading never runs code: everything in a file is a number, a string, a list or an object of these. A
+file of version 1 can always be read: new keys may be added, existing ones stay, and parameters that a file lacks get
+their defaults. The key "checksum", which early files have, is ignored.
 """
 
 from __future__ import annotations

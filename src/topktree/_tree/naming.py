@@ -1,7 +1,7 @@
 """A tree with the names of what it tests and predicts, and the wording of a node.
 
-In: a `Tree`, its features and classes, and other names for them if the user gives some. Out: a `Model`, which every text,
-picture and page is made from. The one idea: a node's test is put into words once, as a `Literal`.
+In: a `Tree`, its features and classes, and other names for them if the user gives some. Out: a `Model`, which every
+text, picture and page is made from. The one idea: a node's test is put into words once, as a `Literal`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A tree as SQL that gives the same predictions in a database.
 
-In: a `Model`, and the table that the rows are in. Out: one CASE expression with a WHEN per leaf, or the SELECT around it.
-The one idea: conditions say explicitly what happens to NULL, which is a missing value, so the order of the WHENs does not
-matter.
+In: a `Model`, and the table that the rows are in. Out: one CASE expression with a WHEN per leaf, or the SELECT around
+it. The one idea: conditions say explicitly what happens to NULL, which is a missing value, so the order of the WHENs
+does not matter.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _condition(condition: Condition, names: Sequence[str]) -> str:
 def _threshold(threshold: float) -> str:
     if abs(threshold) < LARGEST_EXACT_INT or not -(2.0**63) <= threshold < 2.0**63:
         return repr(threshold)
-    # Databases compare integers exactly, we compare them as float64: take the largest integer that rounds to the threshold.
+    # Databases compare integers exactly, we compare float64: take the largest integer that rounds to the threshold.
     low, high = int(threshold), int(np.nextafter(threshold, np.inf))
     while high - low > 1:
         middle = (low + high) // 2

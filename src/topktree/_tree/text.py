@@ -1,7 +1,7 @@
 """A tree as text for people: indented lines, and one rule per leaf.
 
-In: a `Model`. Out: strings; and the conditions of every leaf, which SQL is made from too. The one idea: a path may test a
-feature several times, but says one thing of it, a `Condition`, which every test on the way narrows.
+In: a `Model`. Out: strings; and the conditions of every leaf, which SQL is made from too. The one idea: a path may test
+a feature several times, but says one thing of it, a `Condition`, which every test on the way narrows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A fitted tree as scikit-learn's own, with the same predictions for every input.
 
-In: our tree and its features. Out: a `DecisionTreeClassifier`, or a `Pipeline` of a `TreeEncoder` and one. The one idea:
-scikit-learn compares float32 with a float64 threshold, so a feature is passed on as it is only where that gives the same
-result; everything else (categories, missing values, numbers that float32 cannot tell apart) is decided in the encoder and
-passed on as 0 or 1.
+In: our tree and its features. Out: a `DecisionTreeClassifier`, or a `Pipeline` of a `TreeEncoder` and one. The one
+idea: scikit-learn compares float32 with a float64 threshold, so a feature is passed on as it is only where that gives
+the same result; everything else (categories, missing values, numbers that float32 cannot tell apart) is decided in the
+encoder and passed on as 0 or 1.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def to_sklearn(
     criterion: str,
     feature_names: NDArray[np.object_] | None,
 ) -> DecisionTreeClassifier | Pipeline:
-    """Return a scikit-learn tree over the features themselves where that decides as ours, else behind a `TreeEncoder`."""
+    """Return a scikit-learn tree over the features themselves, or behind a `TreeEncoder` where it needs one."""
     encoder, (classifier,) = to_sklearn_trees([tree], features, classes, criterion, feature_names)
     return classifier if encoder is None else Pipeline([("encode", encoder), ("tree", classifier)])
 

@@ -1,8 +1,8 @@
 """A finished tree as flat arrays in the user's units, and everything that follows from them alone.
 
-In: encoded rows, where NaN is missing and a category is its index. Out: leaves, predictions, importances. The arrays are
-named and numbered as in scikit-learn's `Tree`: nodes in preorder. The one idea: what a node asks is coded in three arrays,
-and `Tree.test` and `code_tests` are the only two functions that know how; everybody else reads a `NodeTest`.
+In: encoded rows, where NaN is missing and a category is its index. Out: leaves, predictions, importances. The arrays
+are named and numbered as in scikit-learn's `Tree`: nodes in preorder. The one idea: what a node asks is coded in three
+arrays, and `Tree.test` and `code_tests` are the only two functions that know how; everybody else reads a `NodeTest`.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Tree:
         return np.asarray(self.value / self.value.sum(axis=1, keepdims=True))
 
     def ancestors(self) -> NDArray[np.bool_]:
-        """Return a matrix (node_count, node_count): is node j on the path from the root to node i, both included?"""
+        """Return a matrix (node_count, node_count): True at [i, j] if node j is i or above it."""
         on_path = np.eye(self.node_count, dtype=bool)
         for node in np.flatnonzero(~self.is_leaf):
             for child in (self.children_left[node], self.children_right[node]):

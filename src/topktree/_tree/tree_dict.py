@@ -1,7 +1,7 @@
 """A tree as plain objects, and back: the part of a model file that predictions depend on.
 
-In: a `Model`; or what JSON gave, of which nothing is trusted. Out: a dict of numbers, strings and lists; or features and a
-`Tree`, checked entry by entry. What is wrong is said by a `BadEntry`.
+In: a `Model`; or what JSON gave, of which nothing is trusted. Out: a dict of numbers, strings and lists; or features
+and a `Tree`, checked entry by entry. What is wrong is said by a `BadEntry`.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
     shown = [
         {
             "rank": choice["rank"],
-            "literal": one_line(model.name_test(read_test(choice["feature"], choice["test"], choice["value"], model.features)).yes),
+            "literal": one_line(_literal(model, choice)),
             "score": choice["score"] or 0.0,
             "score_text": "" if choice["score"] is None else f"{choice['score']:.4g}",
             "cost": choice["cost"],
@@ -116,6 +116,10 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
         "score_name": classifier.criterion if isinstance(classifier.criterion, str) else "score",
         "more": f"{n - len(shown):,} more choices with lower scores are not listed." if n > len(shown) else "",
     }
+
+
+def _literal(model: Model, choice: dict[str, Any]) -> str:
+    return model.name_test(read_test(choice["feature"], choice["test"], choice["value"], model.features)).yes
 
 
 def _root_words(choices: list[dict[str, Any]], n: int) -> str:

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.binarizer import value_text
+from .._data.binarizer import AT_MOST, EQUALS, IS_MISSING, value_text
 from .._data.table import CATEGORY, Feature
 from .._data.thresholds import format_number
 from .._search.objective import FloatArray
 from .._tree.naming import COLOURS, SYMBOLS, Model, one_line
 from .._tree.text import rule_text, rules
-from .._data.binarizer import AT_MOST, EQUALS, IS_MISSING
 
 MANY_CATEGORIES = 50  # up to here a form offers all of them
 MANY_FEATURES = 200  # that the tree does not look at: from here on only their number is told
