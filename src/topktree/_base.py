@@ -15,10 +15,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ._data.table import encode, read_table
+from ._data.arrays import FloatArray, IntArray
+from ._data.features import encode
+from ._data.table import read_table
 from ._fitted_classifier import FittedClassifier
 from ._runtime.files import PathLike
-from ._search.objective import FloatArray, IntArray, ScoreFunction
+from ._search.objective import ScoreFunction
 from ._tree.dot import export_dot
 from ._tree.naming import Model, make_model
 from ._tree.sql import export_sql

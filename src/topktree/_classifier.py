@@ -21,10 +21,11 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import FittedTree
-from ._data.binarizer import EQUALS, IS_MISSING, Columns
+from ._data.columns import EQUALS, IS_MISSING, Columns
+from ._data.features import Feature
 from ._data.labels import known_classes, read_labels, read_weights
-from ._data.table import BOOLEAN, Feature
-from ._data.thresholds import half
+from ._data.table import BOOLEAN
+from ._data.thresholds import binary_threshold
 from ._data.training import (
     KEPT_BYTES,
     EncodedRows,
@@ -665,7 +666,7 @@ def make_tree(
     missing_go_to_left[equals] = True
     is_boolean = np.array([features[f].kind == BOOLEAN for f in feature[equals]], dtype=bool)
     category[equals] = np.where(is_boolean, TREE_UNDEFINED, threshold[equals].astype(np.int64))
-    threshold[equals] = np.where(is_boolean, half(), float(TREE_UNDEFINED))
+    threshold[equals] = np.where(is_boolean, binary_threshold(), float(TREE_UNDEFINED))
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
         children_left=solution.false_child.astype(np.int64),

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
+from ._data.features import Feature
 from ._data.labels import read_labels, read_weights
-from ._data.table import Feature
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ._data.arrays import FloatArray, IntArray
 from ._runtime import checks
-from ._search.objective import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
 from topktree import Binarizer, TopKTreeClassifier
-from topktree._data.table import UNSEEN, canonical, encode, is_missing, learn_features, read_table
+from topktree._data.encoding import canonical, is_missing
+from topktree._data.features import UNSEEN, encode, learn_features
+from topktree._data.table import read_table
 
 some = settings(max_examples=60, deadline=None)
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_class_weight
 from support.problems import make_problem
 
-from topktree._search.objective import COST_BITS, TOTAL_BITS, balanced_class_weight, integer_weights
+from topktree._data.weights import TOTAL_BITS, balanced_class_weight, integer_weights
+from topktree._search.objective import COST_BITS
 
 some = settings(max_examples=200, deadline=None)
 

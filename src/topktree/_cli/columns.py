@@ -16,8 +16,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.table import CATEGORY, KINDS, NUMBER, Feature, canonical
-from .._search.objective import FloatArray
+from .._data.arrays import FloatArray
+from .._data.encoding import canonical
+from .._data.features import KINDS, Feature
+from .._data.table import CATEGORY, NUMBER
 from .common import Mistake, closest, counted, listed, say
 from .tables import TableFile
 

@@ -17,7 +17,8 @@ import click
 import numpy as np
 
 from .._classifier import TopKTreeClassifier
-from .._data.table import NUMBER, learn_features, read_table
+from .._data.features import learn_features
+from .._data.table import NUMBER, read_table
 from .._runtime import checks
 from .._search.objective import CRITERIA
 from .columns import (

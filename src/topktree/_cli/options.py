@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from .._data.table import KINDS
+from .._data.features import KINDS
 from .columns import ColumnOptions, parse_types
 from .tables import GZIP_MAGIC
 

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
-from .._search.objective import PART, FloatArray, IntArray
-from .table import is_missing
+from .arrays import PART, FloatArray, IntArray
+from .encoding import is_missing
 
 
 def read_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:

@@ -19,11 +19,14 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from .._runtime.interruptible import Interruptible, Stop
 from .._search import engine
-from .._search.objective import FloatArray, Objective, threshold_weights
-from .binarizer import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .._search.objective import Objective
+from .arrays import FloatArray, Rows
+from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .features import Feature, encode, learn_features, warn_about_identifiers
 from .labels import number_labels, read_labels, read_weights
-from .table import Feature, Table, encode, learn_features, read_table, warn_of_names
+from .table import Table, read_table
 from .thresholds import Target, quantile_thresholds
+from .weights import threshold_weights
 
 # A fitted classifier keeps what was searched if it is no larger than this.
 KEPT_BYTES = 2**24
@@ -59,7 +62,7 @@ class TrainingData:
     """Training data that is ready to be searched, whatever the k, the depth and the penalty."""
 
     training: Training
-    rows: engine.Rows
+    rows: Rows
     columns: Columns
     work: Interruptible
 
@@ -68,7 +71,7 @@ class TrainingData:
 class SearchedData:
     """What was searched, without the table it came from: enough to search it again under the same objective."""
 
-    rows: engine.Rows
+    rows: Rows
     columns: Columns
     y: NDArray[np.int32]
     objective: Objective
@@ -178,11 +181,11 @@ def _validate(
     names = getattr(estimator, "feature_names_in_", None)
     features = learn_features(table, estimator.categorical_features, names)
     if known is None:
-        warn_of_names(features, table.n_rows)
+        warn_about_identifiers(features, table.n_rows)
     return Training(table, features, indices, classes, row_weights, class_weight, left_out, has_weight)
 
 
-def _binarize(training: Training, max_thresholds: int | None, check: Callable[[], None]) -> tuple[engine.Rows, Columns]:
+def _binarize(training: Training, max_thresholds: int | None, check: Callable[[], None]) -> tuple[Rows, Columns]:
     """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is. `check` may raise, to end it early."""
     encoded = encode(training.table, training.features)
     if (binary := pack_binary(encoded, training.features)) is not None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import IntArray, Rows
 from . import engine
-from .engine import Rows, Solution
-from .objective import IntArray
+from .engine import Solution
 
 
 @dataclass(frozen=True, eq=False)

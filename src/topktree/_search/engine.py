@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .objective import FloatArray, IntArray, Objective, ScoreFunction
+from .._data.arrays import FloatArray, IntArray, PackedRows, Rows
+from .objective import Objective, ScoreFunction
 
 if TYPE_CHECKING:
     from .._core import SearchArguments, Statistics
 
-PackedRows = NDArray[np.uint64]
-Rows = PackedRows | NDArray[np.uint8]
 Progress = Callable[[float, int, int, int], None]  # seconds, k, nodes, cost (-1: none yet)
 
 DEFAULT_CACHE_BYTES = 2**30

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray, IntArray
 from .._tree.charts import plot_importances
 from . import engine
-from .objective import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier

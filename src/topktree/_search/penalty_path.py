@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray, IntArray
 from .._tree.charts import plot_frontier
 from . import engine
-from .objective import COST_BITS, FloatArray, IntArray, Objective
+from .objective import COST_BITS, Objective
 from .root_choices import without_choices
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._data.binarizer import Columns
-from .._data.table import Feature
+from .._data.arrays import FloatArray
+from .._data.columns import Columns
+from .._data.features import Feature
 from .._tree.tree import NodeTest, node_impurity
 from .._tree.tree_dict import describe_test
 from . import engine
-from .objective import FloatArray, Objective
+from .objective import Objective
 
 if TYPE_CHECKING:
     from .._core import RootChoices

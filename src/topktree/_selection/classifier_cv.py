@@ -24,13 +24,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import FittedTree
 from .._classifier import TopKTreeClassifier, restored_on_error
+from .._data.arrays import FloatArray
 from .._data.labels import read_labels, read_weights
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.files import PathLike
 from .._runtime.parallel import in_parallel, share
 from .._runtime.progress import GridLine
-from .._search.objective import FloatArray, ScoreFunction
+from .._search.objective import ScoreFunction
 from .._tree.charts import plot_choice
 from .folds import Fold, fold_parameters, make_fold, read_splits
 from .grid import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate

@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from .._classifier import TopKTreeClassifier
+from .._data.arrays import FloatArray, IntArray
+from .._data.features import encode
 from .._data.labels import number_labels
-from .._data.table import CATEGORY, encode, read_table, take_rows
+from .._data.table import CATEGORY, read_table, take_rows
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.interruptible import Stop
-from .._search.objective import FloatArray, IntArray
 from .scoring import Scoring
 
 Rows = tuple[IntArray, IntArray]  # to train on, to score on

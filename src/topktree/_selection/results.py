@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from .._search.objective import FloatArray
+from .._data.arrays import FloatArray
 from .grid import COMPLETE, Outcome
 from .rule import Candidate, Scores, summarise, usable_folds
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray
 from .._runtime.checks import candidates_per_level
-from .._search.objective import FloatArray
 
 BEST, ONE_SE = "best", "1se"
 RULES = (BEST, ONE_SE)

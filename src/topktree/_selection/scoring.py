@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 
-from .._search.objective import FloatArray
+from .._data.arrays import FloatArray
 
 ACCURACY = "accuracy"
 

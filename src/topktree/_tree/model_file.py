@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.table import Feature
+from .._data.features import Feature
 from .._runtime.files import PathLike, write_whole
 from .tree import Tree
 from .tree_dict import BadEntry, get, is_int, is_number, read_features, read_test, read_tree, require

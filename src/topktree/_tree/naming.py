@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._data.binarizer import AT_MOST, EQUALS, IS_MISSING, value_text
-from .._data.table import BOOLEAN, Feature
+from .._data.arrays import FloatArray
+from .._data.columns import AT_MOST, EQUALS, IS_MISSING, value_text
+from .._data.features import Feature
+from .._data.table import BOOLEAN
 from .._data.thresholds import format_number, threshold_texts
-from .._search.objective import FloatArray
 from .tree import TREE_LEAF, NodeTest, Tree
 
 # How texts, dicts and files write the kind of a test.
@@ -180,7 +181,7 @@ def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]
 def _threshold_texts(tree: Tree) -> dict[tuple[int, float], str]:
     """Return a text for each threshold: short, but different from those of the feature's other thresholds."""
     thresholds: dict[int, set[float]] = {}
-    for node in np.flatnonzero(~tree.is_leaf):
+    for node in tree.inner_nodes():
         f, kind, value = tree.test(node)
         if kind == AT_MOST:
             thresholds.setdefault(f, set()).add(value)

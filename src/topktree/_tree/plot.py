@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._data.binarizer import AT_MOST
-from .._search.objective import FloatArray
+from .._data.arrays import FloatArray
+from .._data.columns import AT_MOST
 from .naming import COLOURS, Literal, Model, one_line
 
 if TYPE_CHECKING:

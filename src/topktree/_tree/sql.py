@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._data.table import LARGEST_EXACT_INT, canonical
+from .._data.encoding import canonical
+from .._data.features import LARGEST_EXACT_INT
 from .naming import Model, one_line
 from .text import Condition, leaf_conditions
 

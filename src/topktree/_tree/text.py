@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .._data.binarizer import AT_MOST, IS_MISSING
+from .._data.columns import AT_MOST, IS_MISSING
 from .naming import Literal, Model, one_line
 
 

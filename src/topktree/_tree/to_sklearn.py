@@ -18,11 +18,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree import _tree as sklearn_tree
 
-from .._data import binarizer as columns
-from .._data.binarizer import value_text
-from .._data.table import BOOLEAN, CATEGORY, LARGEST_EXACT_INT, NUMBER, Feature, encode, read_table
+from .._data import columns
+from .._data.arrays import FloatArray, IntArray
+from .._data.columns import value_text
+from .._data.features import LARGEST_EXACT_INT, Feature, encode
+from .._data.table import BOOLEAN, CATEGORY, NUMBER, read_table
 from .._data.thresholds import format_number, is_float32_edge
-from .._search.objective import FloatArray, IntArray
 from .tree import NodeTest, Tree, node_impurity
 
 # A column of the encoder: (feature, kind, threshold or code).
@@ -142,7 +143,7 @@ def _needs_no_encoder(trees: Sequence[Tree], features: Sequence[Feature]) -> boo
 def _tests_by_feature(trees: Sequence[Tree], n_features: int) -> list[list[NodeTest]]:
     """Return the different tests of each feature, in order."""
     result: list[list[NodeTest]] = [[] for _ in range(n_features)]
-    for test in sorted({tree.test(node) for tree in trees for node in np.flatnonzero(~tree.is_leaf)}):
+    for test in sorted({tree.test(node) for tree in trees for node in tree.inner_nodes()}):
         result[test.feature].append(test)
     return result
 
@@ -180,7 +181,7 @@ def _tests_of_outputs(tree: Tree, outputs: Sequence[Output], passed_on: set[int]
     """Return the column that each node tests, and the threshold."""
     index = {output: j for j, output in enumerate(outputs)}
     column, threshold = tree.feature.copy(), tree.threshold.copy()
-    for node in np.flatnonzero(~tree.is_leaf):
+    for node in tree.inner_nodes():
         output = _output(tree.test(node), passed_on)
         column[node] = index[output]
         threshold[node] = threshold[node] if output[1] == VALUE else 0.5

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.binarizer import AT_MOST, EQUALS, IS_MISSING
-from .._data.table import BOOLEAN, Feature
-from .._data.thresholds import half
-from .._search.objective import FloatArray, IntArray
+from .._data.arrays import FloatArray, IntArray
+from .._data.columns import AT_MOST, EQUALS, IS_MISSING
+from .._data.features import Feature
+from .._data.table import BOOLEAN
+from .._data.thresholds import binary_threshold
 
 TREE_LEAF = -1
 TREE_UNDEFINED = -2
@@ -75,6 +76,10 @@ class Tree:
         """Number of splits on the longest path."""
         return int(self.node_depths().max())
 
+    def inner_nodes(self) -> list[int]:
+        """Return the nodes that are not leaves, parents before their children."""
+        return np.flatnonzero(~self.is_leaf).tolist()
+
     def test(self, node: int) -> NodeTest:
         """Return what an inner node asks."""
         f = int(self.feature[node])
@@ -89,7 +94,7 @@ class Tree:
     def node_depths(self) -> IntArray:
         """Return the number of splits above each node."""
         depths = np.zeros(self.node_count, dtype=np.int64)
-        for node in np.flatnonzero(~self.is_leaf):  # preorder: parents come first
+        for node in self.inner_nodes():
             depths[[self.children_left[node], self.children_right[node]]] = depths[node] + 1
         return depths
 
@@ -125,7 +130,7 @@ class Tree:
     def ancestors(self) -> NDArray[np.bool_]:
         """Return a matrix (node_count, node_count): True at [i, j] if node j is i or above it."""
         on_path = np.eye(self.node_count, dtype=bool)
-        for node in np.flatnonzero(~self.is_leaf):
+        for node in self.inner_nodes():
             for child in (self.children_left[node], self.children_right[node]):
                 on_path[child] |= on_path[node]
         return on_path
@@ -133,14 +138,14 @@ class Tree:
     def sums_below(self, per_leaf: FloatArray) -> FloatArray:
         """Return the sum of `per_leaf` (node_count, ...) over the leaves below each node; a leaf is below itself."""
         sums = per_leaf.copy()
-        for node in np.flatnonzero(~self.is_leaf)[::-1]:  # preorder: children come last
+        for node in reversed(self.inner_nodes()):
             sums[node] = sums[self.children_left[node]] + sums[self.children_right[node]]
         return sums
 
     def feature_importances(self, n_features: int) -> FloatArray:
         """Return each feature's share in the total decrease of weighted impurity; all zero for a single leaf."""
         weighted = self.weighted_n_node_samples * self.impurity
-        inner = np.flatnonzero(~self.is_leaf)
+        inner = self.inner_nodes()
         decrease = weighted[inner] - weighted[self.children_left[inner]] - weighted[self.children_right[inner]]
         importances = np.zeros(n_features)
         np.add.at(importances, self.feature[inner], np.maximum(decrease, 0))
@@ -162,7 +167,7 @@ def code_tests(
     is_category, is_at_most = is_equals & ~is_boolean, is_inner & (kind == AT_MOST)
     threshold = np.full(len(feature), float(TREE_UNDEFINED))
     threshold[is_at_most] = value[is_at_most]
-    threshold[is_boolean] = half()
+    threshold[is_boolean] = binary_threshold()
     threshold[is_inner & (kind == IS_MISSING)] = np.inf
     category = np.full(len(feature), TREE_UNDEFINED, dtype=np.int64)
     category[is_category] = value[is_category]

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .._data.binarizer import AT_MOST, EQUALS, IS_MISSING
-from .._data.table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
-from .._search.objective import IntArray
+from .._data.arrays import IntArray
+from .._data.columns import AT_MOST, EQUALS, IS_MISSING
+from .._data.features import KINDS, Feature
+from .._data.table import BOOLEAN, CATEGORY, NUMBER
 from .naming import SYMBOLS, Model, user_value
 from .tree import TREE_LEAF, TREE_UNDEFINED, NodeTest, Tree, code_tests
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray, IntArray
 from .._search import engine, reference
-from .._search.objective import FloatArray, IntArray, Objective
+from .._search.objective import Objective
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 

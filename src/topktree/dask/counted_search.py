@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import IntArray
 from .._search import engine
-from .._search.objective import IntArray, Objective
+from .._search.objective import Objective
 from .counted_nodes import Answer, Counts, Node, Path, Ranking, Split, Tree, held
 from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
 

@@ -19,12 +19,14 @@ import numpy as np
 from distributed import Future
 
 from .._classifier import TopKTreeClassifier
-from .._data.binarizer import Columns, redundant_hashes
-from .._data.table import Feature, default_names, warn_of_names
+from .._data.arrays import IntArray
+from .._data.columns import Columns, redundant_hashes
+from .._data.features import Feature, warn_about_identifiers
+from .._data.table import default_names
 from .._runtime.progress import ProgressLine
 from .._search import engine
 from .._search.column_tree import ColumnTree, column_tree
-from .._search.objective import IntArray, Objective, objective_of_totals
+from .._search.objective import Objective, objective_of_totals
 from .cluster import Cluster, TimeIsUp
 from .counted_nodes import Answer, Path
 from .counted_search import CountedSearch, Limits, Totals
@@ -177,7 +179,7 @@ def _pack(
     with stages.time("columns"):
         summaries = _summarize(parts, weighing, rules, cluster)
     features = features_of(summaries, parts.names or default_names(parts.n_features))
-    warn_of_names(features, weighing.n_rows)
+    warn_about_identifiers(features, weighing.n_rows)
     columns, is_binary = columns_of(summaries, features, local.max_thresholds)
     packing = Packing(rules, weighing, features, columns, not is_binary, limits.gather_bytes)
     with stages.time("packing"):

@@ -14,18 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from .._data.arrays import FloatArray, IntArray
 from .._data.labels import number_labels, read_labels, read_weights
 from .._data.training import check_classes, class_weights
-from .._search.objective import (
-    WEIGHT_BITS,
-    FloatArray,
-    IntArray,
-    WeightRange,
-    WeightScale,
-    exact_weight_bits,
-    inverse_totals,
-    weight_scale,
-)
+from .._data.weights import WEIGHT_BITS, WeightRange, WeightScale, exact_weight_bits, inverse_totals, weight_scale
 
 
 @dataclass(frozen=True, eq=False)

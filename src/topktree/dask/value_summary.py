@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray, IntArray
 from .._data.thresholds import Boundaries, choose_thresholds
 from .._search import engine
-from .._search.objective import FloatArray, IntArray
 
 # Thinning out leaves off at most one part in so many: as fine as the boundaries between classes are sought.
 MAX_VALUES = 4096

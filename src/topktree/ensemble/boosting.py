@@ -19,13 +19,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._classifier import TopKTreeClassifier, restore_parameters, restored_on_error
+from .._data.arrays import FloatArray
 from .._data.training import Training, TrainingData
+from .._data.weights import inverse_totals
 from .._runtime import checks
 from .._runtime.files import PathLike
 from .._runtime.parallel import count_threads
 from .._runtime.progress import CountLine
 from .._search.engine import SearchOptions
-from .._search.objective import FloatArray, ScoreFunction, inverse_totals
+from .._search.objective import ScoreFunction
 from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
 from .._tree.model_file import BOOSTING, SavedEnsemble
 from .files import restore_trees, save_ensemble

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.row_hashes import hash_rows
+from .._data.arrays import FloatArray, IntArray
+from .._data.packing import hash_rows
+from .._data.weights import integer_weights
 from .._runtime import checks
-from .._search.objective import FloatArray, IntArray, integer_weights
 from .growing import SharedData, View
 
 # Rows that whole-numbered weights may stand for; weights that are larger are no numbers of rows.

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._classifier import TopKTreeClassifier
-from .._data.table import encode, read_table
+from .._data.arrays import FloatArray, IntArray
+from .._data.features import encode
+from .._data.table import read_table
 from .._fitted_classifier import FittedClassifier
 from .._runtime import checks
-from .._search.objective import FloatArray, IntArray
 from .._tree.naming import make_model
 from .._tree.tree_dict import export_dict
 

@@ -22,14 +22,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._classifier import TopKTreeClassifier, restore_parameters, restored_on_error
-from .._data.table import Feature, encode
+from .._data.arrays import FloatArray
+from .._data.features import Feature, encode
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.files import PathLike
 from .._runtime.interruptible import Cancelled
 from .._runtime.parallel import in_parallel, share, threads_per_call
 from .._runtime.progress import CountLine
-from .._search.objective import FloatArray, ScoreFunction
+from .._search.objective import ScoreFunction
 from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
 from .._tree.model_file import FOREST, SavedEnsemble
 from .drawing import MAX_REPEATED, Drawing, draw_rows, n_features

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._classifier import TopKTreeClassifier
-from .._data.binarizer import Columns
-from .._data.table import Feature
+from .._data.arrays import FloatArray, IntArray, PackedRows
+from .._data.columns import Columns
+from .._data.features import Feature
 from .._data.training import EncodedRows, TrainingData, encode_left_out
 from .._search import engine
 from .._search.column_tree import column_tree
-from .._search.objective import FeatureDraw, FloatArray, IntArray, Objective, make_objective, objective_of_totals
+from .._search.objective import FeatureDraw, Objective, make_objective, objective_of_totals
 from .._search.root_choices import without_choices
 from .._selection.grid import COMPLETE, Limits
 
@@ -32,7 +33,7 @@ OPTIMAL = "optimal"
 class SharedData:
     """What all searches of an ensemble need of the training data: not the table."""
 
-    rows: engine.PackedRows
+    rows: PackedRows
     columns: Columns
     y: NDArray[np.int32]
     classes: NDArray[Any]

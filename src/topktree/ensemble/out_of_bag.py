@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._classifier import TopKTreeClassifier
-from .._search.objective import FloatArray, IntArray
+from .._data.arrays import FloatArray, IntArray
 
 
 class OutOfBag:

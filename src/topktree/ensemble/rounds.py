@@ -11,7 +11,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .._search.objective import EXACT_WEIGHT_BITS, FloatArray, IntArray
+from .._data.arrays import FloatArray, IntArray
+from .._data.weights import EXACT_WEIGHT_BITS
 
 # In a search the lightest rows count as 2**-(RANGE_BITS + 1) of the heaviest one, at least.
 RANGE_BITS = 20

@@ -16,8 +16,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from .._classifier import TopKTreeClassifier
-from .._data.table import Feature
-from .._search.objective import FloatArray
+from .._data.arrays import FloatArray
+from .._data.features import Feature
 from .._tree.to_sklearn import TreeEncoder, to_sklearn_trees
 
 

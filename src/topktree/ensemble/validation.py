@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import train_test_split
 
 from .._classifier import TopKTreeClassifier
+from .._data.arrays import FloatArray, IntArray
+from .._data.features import encode
 from .._data.labels import number_labels, read_labels, read_weights
-from .._data.table import encode, read_table, take_rows
+from .._data.table import read_table, take_rows
 from .._data.training import TrainingData, prepare
-from .._search.objective import FloatArray, IntArray
 from .rounds import add_vote
 
 if TYPE_CHECKING:

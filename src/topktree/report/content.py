@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from .._data.features import encode
 from .._data.labels import known_classes, read_labels, read_weights
-from .._data.table import encode, read_table
+from .._data.table import read_table
 from .._runtime import checks
 from .._tree.naming import COLOURS, Model, one_line
 from . import tree_content

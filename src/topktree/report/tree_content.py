@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.binarizer import AT_MOST, EQUALS, IS_MISSING, value_text
-from .._data.table import CATEGORY, Feature
+from .._data.arrays import FloatArray
+from .._data.columns import AT_MOST, EQUALS, IS_MISSING, value_text
+from .._data.features import Feature
+from .._data.table import CATEGORY
 from .._data.thresholds import format_number
-from .._search.objective import FloatArray
 from .._tree.naming import COLOURS, SYMBOLS, Model, one_line
 from .._tree.text import rule_text, rules
 
