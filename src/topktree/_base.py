@@ -29,7 +29,7 @@ from ._tree.to_sklearn import to_sklearn
 from ._tree.tree import Tree
 from ._tree.tree_dict import export_dict
 from .report import write_report
-from .report.content import Rows
+from .report.summary import Rows
 
 if TYPE_CHECKING:
     from ._classifier import TopKTreeClassifier

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .._runtime.files import PathLike, write_whole
 from .._tree.naming import Model
 from .._tree.text import export_text
-from .content import Rows, check_arguments, make_content
+from .summary import Rows, check_arguments, make_content
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier

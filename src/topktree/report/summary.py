@@ -16,9 +16,9 @@ from .._data.labels import known_classes, read_labels, read_weights
 from .._data.table import read_table
 from .._runtime import checks
 from .._tree.naming import COLOURS, Model, one_line
-from . import tree_content
-from .evidence import Counts, calibration, evaluate, row_counts, training_counts
-from .search_content import describe_grid, describe_pruning, describe_search, is_pruned
+from . import nodes as tree_content
+from .evaluation import Counts, calibration, evaluate, row_counts, training_counts
+from .search import describe_grid, describe_pruning, describe_search, is_pruned
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
