@@ -28,8 +28,7 @@ from ._tree.text import export_rules, export_text
 from ._tree.to_sklearn import to_sklearn
 from ._tree.tree import Tree
 from ._tree.tree_dict import export_dict
-from .report import write_report
-from .report.summary import Rows
+from .report import Rows, write_report
 
 if TYPE_CHECKING:
     from ._classifier import TopKTreeClassifier

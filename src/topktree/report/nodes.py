@@ -1,7 +1,4 @@
-"""The tree, its features and some rows, as the page shows them.
-
-In: a `Model` and encoded rows. Out: plain objects for JSON.
-"""
+"""The tree, its features and some rows, as the page shows them. In: a `Model` and encoded rows. Out: plain objects."""
 
 from __future__ import annotations
 
@@ -19,15 +16,15 @@ from .._data.thresholds import format_number
 from .._tree.naming import COLOURS, SYMBOLS, Model, one_line
 from .._tree.text import rule_text, rules
 
-MANY_CATEGORIES = 50  # up to here a form offers all of them
-MANY_FEATURES = 200  # that the tree does not look at: from here on only their number is told
+MANY_CATEGORIES = 50  # a form offers all categories of a feature that has at most this many
+MANY_FEATURES = 200  # unused features that are listed by name
 
 
-def nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
-    """A dict per node. `seen` (node_count, n_classes or one more): rows of each class, of other data."""
+def describe_nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
+    """Return a dict per node. `seen` (node_count, n_classes or one more): test rows of each class at each node."""
     depths = model.tree.node_depths().tolist()
     n_leaves = model.tree.sums_below(np.ones(model.tree.node_count)).astype(np.int64).tolist()
-    said = {leaf: [one_line(text) for text in conditions] for leaf, conditions in rules(model)}
+    conditions = {leaf: [one_line(text) for text in texts] for leaf, texts in rules(model)}
     result = []
     for node in range(model.tree.node_count):
         entry: dict[str, Any] = {
@@ -42,13 +39,13 @@ def nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
         if seen is not None:
             entry |= {"seen": seen[node, : len(model.labels)].tolist(), "seen_total": float(seen[node].sum())}
         if model.is_leaf(node):
-            entry |= {"rule": rule_text(said[node]), "conditions": len(said[node])}
+            entry |= {"rule": rule_text(conditions[node]), "conditions": len(conditions[node])}
         else:
             entry |= _question(model, node)
         result.append(entry)
-    for parent in result:
-        for side, text in zip(("left", "right"), parent.pop("branches", ()), strict=False):
-            result[parent[side]]["holds"] = text
+    for node in model.tree.inner_nodes():
+        for child, text in zip(model.children(node), model.branches(node), strict=True):
+            result[child]["holds"] = one_line(text)
     return result
 
 
@@ -65,13 +62,12 @@ def _question(model: Model, node: int) -> dict[str, Any]:
         "value": {AT_MOST: test.value, EQUALS: int(test.value), IS_MISSING: None}[test.kind],
         "name": one_line(literal.name),
         "asked": one_line(literal.asked),
-        "branches": [one_line(text) for text in model.branches(node)],
     }
 
 
-def colours(model: Model) -> list[str | None]:
-    """A colour for the classes of the most training weight, None for those that share the grey."""
-    own = COLOURS[:-1]  # the last is a grey
+def class_colours(model: Model) -> list[str | None]:
+    """Return a colour for the classes of the most training weight, None for those that share the grey."""
+    own = COLOURS[:-1]  # the last is the grey
     n_classes = len(model.labels)
     if n_classes <= len(own):
         return list(own[:n_classes])
@@ -80,63 +76,65 @@ def colours(model: Model) -> list[str | None]:
     return [by_class.get(c) for c in range(n_classes)]
 
 
-def features(model: Model, importances: FloatArray, rows: NDArray[Any] | None) -> list[dict[str, Any]]:
-    """The features that the tree looks at, and the first of the others. The form offers categories of `rows`."""
+def used_features(model: Model) -> list[int]:
+    """Return the features that some node tests."""
+    return sorted({int(model.tree.feature[node]) for node in model.tree.inner_nodes()})
+
+
+def describe_features(model: Model, importances: FloatArray, rows: NDArray[Any] | None) -> list[dict[str, Any]]:
+    """Return the features that the tree tests, then the first of the others. The form offers categories of `rows`."""
     used = used_features(model)
     others = [f for f in range(len(model.features)) if f not in set(used)]
-    return [_feature(model, f, float(importances[f]), f in set(used), rows) for f in [*used, *others[:MANY_FEATURES]]]
+    result: list[dict[str, Any]] = []
+    for f in [*used, *others[:MANY_FEATURES]]:
+        feature = model.features[f]
+        entry = {
+            "index": f,
+            "name": one_line(feature.name),
+            "kind": feature.kind,
+            "missing": feature.has_missing,
+            "importance": float(importances[f]),
+            "used": f in set(used),
+        }
+        if entry["used"]:
+            entry |= _form_field(model, f, None if rows is None else rows[:, f])
+        result.append(entry)
+    return result
 
 
-def used_features(model: Model) -> list[int]:
-    """The features that some node tests."""
-    return [int(f) for f in np.unique(model.tree.feature) if f >= 0]
-
-
-def _feature(model: Model, f: int, importance: float, is_used: bool, rows: NDArray[Any] | None) -> dict[str, Any]:
+def _form_field(model: Model, f: int, values: NDArray[Any] | None) -> dict[str, Any]:
+    """Return the categories that the form offers for a feature, or the range of its thresholds."""
     feature = model.features[f]
-    entry: dict[str, Any] = {
-        "index": f,
-        "name": one_line(feature.name),
-        "kind": feature.kind,
-        "missing": feature.has_missing,
-        "importance": importance,
-        "used": is_used,
-    }
-    if not is_used:
-        return entry
-    here = model.tree.feature == f
+    tests = [model.tree.test(node) for node in model.tree.inner_nodes() if model.tree.feature[node] == f]
     if feature.kind == CATEGORY:
-        codes = _codes(feature, model.tree.category[here], None if rows is None else rows[:, f])
-        entry["options"] = [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]
-    thresholds = model.tree.threshold[here & (model.tree.category < 0) & np.isfinite(model.tree.threshold)]
-    if len(thresholds) and feature.kind != CATEGORY:
-        texts = list(dict.fromkeys(format_number(t) for t in (thresholds.min(), thresholds.max())))
-        entry["range"] = texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[1]}"
-    return entry
+        codes = _codes(feature, {int(test.value) for test in tests if test.kind == EQUALS}, values)
+        return {"options": [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]}
+    thresholds = sorted(test.value for test in tests if test.kind == AT_MOST)
+    texts = list(dict.fromkeys(format_number(threshold) for threshold in (*thresholds[:1], *thresholds[-1:])))
+    return {"range": " to ".join(texts)} if texts else {}
 
 
-def _codes(feature: Feature, tested: NDArray[Any], values: NDArray[Any] | None) -> list[int]:
-    """The categories that a form offers: all, or those that are tested or in the rows."""
+def _codes(feature: Feature, tested: set[int], values: NDArray[Any] | None) -> list[int]:
+    """Return the categories that a form offers: all, or those that are tested or occur in the rows."""
     if len(feature.categories) <= MANY_CATEGORIES:
         return list(range(len(feature.categories)))
     present = [] if values is None else values[np.isfinite(values)].astype(np.int64).tolist()
-    return sorted({code for code in [*tested.tolist(), *present] if code >= 0})
+    return sorted(code for code in tested.union(present) if code >= 0)
 
 
-def rows(model: Model, encoded: NDArray[Any], labels: list[str] | None, total: int) -> dict[str, Any]:
-    """Rows, as far as the tree looks at them; the first of `total`."""
+def describe_rows(model: Model, encoded: NDArray[Any], labels: list[str] | None, total: int) -> dict[str, Any]:
+    """Return the values of the features that the tree tests in some rows, the first of `total`."""
     used = used_features(model)
     values = np.asarray(encoded[:, used], dtype=np.float64).tolist()
     return {
         "features": used,
-        "values": [[_number(value) for value in row] for row in values],
+        "values": [[_json_number(value) for value in row] for row in values],
         "labels": None if labels is None else [one_line(label) for label in labels],
         "total": total,
     }
 
 
-def _number(value: float) -> float | int | str | None:
-    """As JSON has it."""
+def _json_number(value: float) -> float | int | str | None:
     if math.isnan(value):
         return None
     if math.isinf(value):

@@ -1,6 +1,6 @@
-"""The content of a report: everything the page shows, as plain objects.
+"""The summary of a fitted tree: one dict of plain objects that feeds the whole page.
 
-In: a fitted classifier, rows to try it on, the cross-validation that chose it. Out: a dict for JSON.
+In: a fitted classifier, test rows, the cross-validation that chose it. Out: a dict for JSON.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .._data.labels import known_classes, read_labels, read_weights
 from .._data.table import read_table
 from .._runtime import checks
 from .._tree.naming import COLOURS, Model, one_line
-from . import nodes as tree_content
-from .evaluation import Counts, calibration, evaluate, row_counts, training_counts
+from . import nodes
+from .evaluation import Counts, calibration, count_rows, evaluate, training_counts
 from .search import describe_grid, describe_pruning, describe_search, is_pruned
 
 if TYPE_CHECKING:
@@ -29,14 +29,24 @@ NAMED_CLASSES = 6  # in the subtitle
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows to try a tree on, as the user has them."""
+    """Test rows as the user gave them."""
 
     X: ArrayLike | None
     y: ArrayLike | None
     weights: ArrayLike | None
 
 
-def make_content(
+@dataclass(frozen=True, eq=False)
+class _TestRows:
+    """Test rows as the tree reads them: the counts of all, and the values of the first."""
+
+    counts: Counts | None = None
+    sample: NDArray[Any] | None = None
+    labels: list[str] | None = None  # of the sample
+    n_rows: int = 0
+
+
+def summarise(
     classifier: TopKTreeClassifier,
     model: Model,
     rows: Rows,
@@ -45,33 +55,30 @@ def make_content(
     max_rows: int,
     cv: TopKTreeClassifierCV | None = None,
 ) -> dict[str, Any]:
-    """The content; `max_rows`: of the test rows, so many are written into the page to be followed."""
-    tested = _read(classifier, model, rows, max_rows)
+    """Return the summary; the first `max_rows` test rows are in it."""
+    _check_arguments(rows, title, max_rows)
+    test = _read_rows(classifier, model, rows, max_rows)
     training = evaluate(model, training_counts(model))
-    data = None if tested.counts is None else evaluate(model, tested.counts)
-    seen = None if tested.counts is None else model.tree.sums_below(tested.counts.at_leaf)
+    data = None if test.counts is None else evaluate(model, test.counts)
+    seen = None if test.counts is None else model.tree.sums_below(test.counts.at_leaf)
+    sample = test.sample
     return {
         "title": one_line(title) if title is not None else "Decision tree",
         "subtitle": _subtitle(model),
         "figures": _figures(classifier, model, training, data),
         "classes": [one_line(name) for name in model.class_names],
-        "colours": tree_content.colours(model),
+        "colours": nodes.class_colours(model),
         "other_colour": COLOURS[-1],
         "weighted": not model.counts_are_rows(),
-        "nodes": tree_content.nodes(model, seen),
-        "features": tree_content.features(model, classifier.feature_importances_, tested.sample),
+        "nodes": nodes.describe_nodes(model, seen),
+        "features": nodes.describe_features(model, classifier.feature_importances_, sample),
         "n_features": len(model.features),
-        "rows": None
-        if tested.sample is None
-        else tree_content.rows(model, tested.sample, tested.labels, tested.n_rows),
+        "rows": None if sample is None else nodes.describe_rows(model, sample, test.labels, test.n_rows),
         "training": training,
         "data": data,
-        "calibration": None if tested.counts is None else calibration(model, tested.counts),
+        "calibration": None if test.counts is None else calibration(model, test.counts),
         "search": describe_search(classifier, model),
-        "choices": {
-            "grid": None if cv is None else describe_grid(cv),
-            "pruning": describe_pruning(model, seen),
-        },
+        "choices": {"grid": None if cv is None else describe_grid(cv), "pruning": describe_pruning(model, seen)},
         "parameters": [
             [name, "a function" if callable(value) else one_line(str(value))]
             for name, value in (cv or classifier).get_params(deep=False).items()
@@ -79,23 +86,23 @@ def make_content(
     }
 
 
-@dataclass(frozen=True, eq=False)
-class _Tested:
-    """Rows as the tree knows them: what all of them say together, and the first of them one by one."""
+def _check_arguments(rows: Rows, title: Any, max_rows: Any) -> None:
+    if rows.X is None and rows.y is not None:
+        raise ValueError("X_test must be given with y_test, got None")
+    if rows.y is None and rows.weights is not None:
+        raise ValueError("y_test must be given with sample_weight, got None")
+    if title is not None and not isinstance(title, str):
+        raise ValueError(f"title must be a string or None, got {title!r}")
+    checks.check_int("max_rows", max_rows, 0)
 
-    counts: Counts | None = None
-    sample: NDArray[Any] | None = None
-    labels: list[str] | None = None  # of the sample
-    n_rows: int = 0
 
-
-def _read(classifier: TopKTreeClassifier, model: Model, rows: Rows, max_rows: int) -> _Tested:
+def _read_rows(classifier: TopKTreeClassifier, model: Model, rows: Rows, max_rows: int) -> _TestRows:
     if rows.X is None:
-        return _Tested()
+        return _TestRows()
     encoded = encode(read_table(classifier, rows.X, reset=False), classifier.features_)
     sample = None if max_rows == 0 else encoded[:max_rows]
     if rows.y is None:
-        return _Tested(None, sample, None, len(encoded))
+        return _TestRows(None, sample, None, len(encoded))
     labels = read_labels(copy(classifier), rows.y)  # a copy: its check of y makes an estimator forget feature names
     classes = known_classes(labels, classifier.classes_, len(encoded))
     weights = read_weights(rows.weights, len(encoded))
@@ -105,43 +112,27 @@ def _read(classifier: TopKTreeClassifier, model: Model, rows: Rows, max_rows: in
         str(label) if c == len(model.labels) else model.class_names[c]
         for label, c in zip(labels[:max_rows].tolist(), classes[:max_rows].tolist(), strict=True)
     ]
-    return _Tested(row_counts(model, model.tree.apply(encoded), classes, weights), sample, names, len(encoded))
-
-
-def check_arguments(rows: Rows, title: Any, max_rows: Any) -> None:
-    """Refuse what makes no sense together."""
-    if rows.X is None and rows.y is not None:
-        raise ValueError("X_test must be given where y_test is, got None")
-    if rows.y is None and rows.weights is not None:
-        raise ValueError("y_test must be given where sample_weight is, got None")
-    if title is not None and not isinstance(title, str):
-        raise ValueError(f"title must be a string or None, got {title!r}")
-    checks.check_int("max_rows", max_rows, 0)
+    return _TestRows(count_rows(model, model.tree.apply(encoded), classes, weights), sample, names, len(encoded))
 
 
 def _subtitle(model: Model) -> str:
-    names = [one_line(name) for name in model.class_names]
-    shown = (
-        ", ".join(names)
-        if len(names) <= NAMED_CLASSES
-        else f"{', '.join(names[:NAMED_CLASSES])} and {len(names) - NAMED_CLASSES} more"
-    )
+    names = ", ".join(one_line(name) for name in model.class_names[:NAMED_CLASSES])
+    n_more = len(model.class_names) - NAMED_CLASSES
+    more = f" and {n_more} more" if n_more > 0 else ""
     n_rows = int(model.tree.n_node_samples[0])
-    return f"Tells apart {shown}. Learnt from {n_rows:,} rows of {len(model.features):,} features."
+    return f"Classes: {names}{more}. Trained on {n_rows:,} rows with {len(model.features):,} features."
 
 
 def _figures(
     classifier: TopKTreeClassifier, model: Model, training: dict[str, Any], data: dict[str, Any] | None
 ) -> list[dict[str, str]]:
-    """The first things one wants to know."""
-    shown = data or training
-    figures = [(f"{100 * shown['accuracy']:.1f} %", f"right on {shown['name']}")]
-    if data is not None:
-        figures.append((f"{100 * training['accuracy']:.1f} %", "right on training data"))
+    """Return the figures at the top of the page."""
+    shown = [training] if data is None else [data, training]
+    figures = [(f"{100 * part['accuracy']:.1f}%", f"accuracy on {part['name']}") for part in shown]
     figures += [
         (str(model.tree.n_leaves), "leaf" if model.tree.n_leaves == 1 else "leaves"),
-        (str(model.tree.max_depth), "levels of questions"),
-        (str(len(tree_content.used_features(model))), "features in use"),
+        (str(model.tree.max_depth), "depth"),
+        (str(len(nodes.used_features(model))), "features used"),
         (
             f"k = {checks.k_text(classifier.k)}",
             "pruned" if is_pruned(classifier) else classifier.status_.replace("_", " "),
