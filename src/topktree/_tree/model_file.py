@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,9 +125,8 @@ def _parse(raw: bytes) -> SavedModel | SavedEnsemble:
 
 
 def _saved_tree(entry: dict[str, Any], features: tuple[Feature, ...], classes: NDArray[Any]) -> SavedTree:
-    errors: Any = entry.get("train_errors")
-    cost: Any = entry.get("cost")
-    alpha: Any = entry.get("pruned_alpha")
+    values: list[Any] = [entry.get(key) for key in ("train_errors", "cost", "pruned_alpha")]
+    errors, cost, alpha = values
     good_alpha = "pruned_alpha" not in entry or (is_number(alpha) and alpha >= 0)
     require(good_alpha, '"pruned_alpha" must be a number from 0 on')
     unknown = alpha is not None and errors is None  # a pruned tree may not know its own
@@ -145,13 +144,12 @@ def _saved_ensemble(
     classes: NDArray[Any],
 ) -> SavedEnsemble:
     entries = get(payload, "trees", list)
-    kind: Any = payload.get("kind")
-    seed: Any = payload.get("seed")
-    score: Any = payload.get("oob_score")
+    values: list[Any] = [payload.get(key) for key in ("kind", "seed", "oob_score", "validation_scores")]
+    kind, seed, score, scores = values
+    foreign, stopped = payload.get("foreign", 0), payload.get("stopped", "")
     require(len(entries) > 0 and all(isinstance(entry, dict) for entry in entries), '"trees" must be objects')
     require(kind in (FOREST, BOOSTING), f'"kind" must be "{FOREST}" or "{BOOSTING}"')
     require(seed is None or (is_int(seed) and 0 <= seed < 2**32), '"seed" must be a whole number below 2^32')
-    foreign: Any = payload.get("foreign", 0)
     require(is_int(foreign) and 0 <= foreign <= len(entries), '"foreign" must be a number of trees')
     require(score is None or is_number(score), '"oob_score" must be a number')
     boosts = kind == BOOSTING
@@ -159,10 +157,8 @@ def _saved_ensemble(
     errors = tuple(entry.get("error") for entry in entries) if boosts else ()
     require(all(is_number(vote) and vote > 0 for vote in votes), 'every tree must have a "vote", a number above 0')
     require(all(is_number(e) and 0 <= e <= 1 for e in errors), 'every tree must have an "error", a number in [0, 1]')
-    scores: Any = payload.get("validation_scores")
     good_scores = scores is None or (isinstance(scores, list) and all(map(is_number, scores)))
     require(good_scores, '"validation_scores" must be a list of numbers, or null')
-    stopped: Any = payload.get("stopped", "")
     require(not boosts or stopped in STOPPED, f'"stopped" must be one of {", ".join(STOPPED)}')
     return SavedEnsemble(
         kind=kind,
@@ -207,31 +203,25 @@ def _search(search: dict[str, Any], features: Sequence[Feature]) -> dict[str, An
 
     It is for people: no prediction depends on it, so a file is not refused because of it.
     """
+
+    def check_step(step: Any) -> None:
+        require(all(is_number(step.get(key)) for key in ("seconds", "k", "cost")), "a step must have numbers")
+
+    def check_choice(choice: Any) -> None:
+        require(is_int(choice.get("rank")) and is_number(choice.get("cost")), "a choice must have a rank and a cost")
+        require(choice.get("score", "") is None or is_number(choice["score"]), "a choice must have a score or null")
+        require(all(isinstance(choice.get(key), bool) for key in ("exact", "chosen")), "a choice must have its flags")
+        read_test(choice.get("feature"), choice.get("test"), choice.get("value"), features)
+
     result = {key: value for key, value in search.items() if key != "n_root" or is_int(value)}
-    checks: dict[str, Callable[[Any], None]] = {
-        "trace": _check_step,
-        "root": lambda choice: _check_choice(choice, features),
-    }
-    for key in checks.keys() & search.keys():
+    for key, check in {"trace": check_step, "root": check_choice}.items():
         try:
-            for entry in get(search, key, list):
+            for entry in get({key: [], **search}, key, list):
                 require(isinstance(entry, dict), "an entry must be an object")
-                checks[key](entry)
+                check(entry)
         except BadEntry:
             del result[key]
     return result
-
-
-def _check_step(step: Any) -> None:
-    require(all(is_number(step.get(key)) for key in ("seconds", "k", "cost")), "a step must have numbers")
-
-
-def _check_choice(choice: Any, features: Sequence[Feature]) -> None:
-    score = choice.get("score", "")
-    require(is_int(choice.get("rank")) and is_number(choice.get("cost")), "a choice must have a rank and a cost")
-    require(score is None or is_number(score), "a choice must have a score or null")
-    require(isinstance(choice.get("exact"), bool) and isinstance(choice.get("chosen"), bool), "a choice has two flags")
-    read_test(choice.get("feature"), choice.get("test"), choice.get("value"), features)
 
 
 def _finite_float(text: str) -> float:

@@ -68,20 +68,11 @@ EDGE_COLOUR = "#a8a8a8"
 
 
 @dataclass(frozen=True)
-class _Line:
-    """One line of text."""
-
-    text: str
-    size: float  # em
-    bold: bool = False
-    colour: str = INK
-
-
-@dataclass(frozen=True)
 class _Box:
     """The text of a node and its size in em."""
 
-    lines: tuple[_Line, ...]
+    head: list[str]  # class or question, on one line or two
+    details: list[str]
     width: float
     height: float
 
@@ -229,18 +220,14 @@ def _make_box(model: Model, node: int, rows_text: str, limit: float, ruler: Rule
     details = [rows_text.format(rows, "" if rows == 1 else "s")]
     if leaf:
         predicted = model.predicted(node)
-        heads = [shorten(one_line(model.class_names[predicted]), fits)]
+        head = [shorten(one_line(model.class_names[predicted]), fits)]
         share = f"{100 * model.shares(node)[predicted]:.1f}%"
         details.insert(0, share if model.counts_are_rows() else f"{share} of weight")
     else:
-        heads = _question(model.literal(node), fits)
-    lines = (
-        *(_Line(text, 1.0, bold=leaf) for text in heads),
-        *(_Line(text, DETAIL_SIZE, colour=FAINT_INK) for text in details),
-    )
-    width = max(line.size * ruler(line.text, line.bold) for line in lines) + 2 * PADDING
-    height = sum(LINE * line.size for line in lines) + BAR_HEIGHT + 2.3 * PADDING
-    return _Box(lines, max(width, NARROWEST_BOX), height)
+        head = _question(model.literal(node), fits)
+    widths = [ruler(text, leaf) for text in head] + [DETAIL_SIZE * ruler(text, False) for text in details]
+    height = LINE * (len(head) + DETAIL_SIZE * len(details)) + BAR_HEIGHT + 2.3 * PADDING
+    return _Box(head, details, max(max(widths) + 2 * PADDING, NARROWEST_BOX), height)
 
 
 def _question(literal: Literal, fits: Callable[[str], bool]) -> list[str]:
@@ -347,8 +334,7 @@ class _Picture:
             thickness = self.font * (0.08 + WIDEST_EDGE * float(rows[child] / rows[0]))
             self._add(PathPatch(path, fill=False, edgecolor=EDGE_COLOUR, linewidth=thickness, capstyle="butt"))
             beside = to + side * (0.25 + thickness / self.font / 2)
-            line = _Line(answer, DETAIL_SIZE, colour=self.plain_ink)
-            self._write(line, beside, end + 0.35, "left" if side > 0 else "right")
+            self._write(answer, beside, end + 0.35, align="left" if side > 0 else "right")
 
     def _draw_box(self, node: int) -> None:
         from matplotlib.colors import to_rgb
@@ -363,14 +349,16 @@ class _Picture:
             strength = 0.06 + 0.24 * float(self.model.shares(node)[predicted])
             red, green, blue = (1 - (1 - channel) * strength for channel in to_rgb(border))
             fill = (red, green, blue)
-        corner, size, shape = (left, top - box.height), (box.width, box.height), "round,pad=0,rounding_size=0.4"
-        style: dict[str, Any] = {"facecolor": fill, "edgecolor": border, "linewidth": 0.09 * self.font}
-        self._add(FancyBboxPatch(corner, *size, shape, **style))
+        frame = FancyBboxPatch((left, top - box.height), box.width, box.height, "round,pad=0,rounding_size=0.4")
+        frame.set(facecolor=fill, edgecolor=border, linewidth=0.09 * self.font)
+        self._add(frame)
         y = top - 0.8 * PADDING
-        for line in box.lines:
-            y -= LINE * line.size
-            text = self._write(line, self.x[node], y + 0.32 * line.size, "center")
-            self._shrink(text, box.width - 0.5 * PADDING)
+        lines = [(text, 1.0, INK) for text in box.head] + [(text, DETAIL_SIZE, FAINT_INK) for text in box.details]
+        for text, size, colour in lines:
+            y -= LINE * size
+            weight = "bold" if size == 1.0 and self.model.is_leaf(node) else None
+            drawn = self._write(text, self.x[node], y + 0.32 * size, size, color=colour, fontweight=weight)
+            self._shrink(drawn, box.width - 0.5 * PADDING)
         x, width = left + PADDING, box.width - 2 * PADDING
         for colour, share in self._bar(node).items():
             self._draw_rectangle(x, top - box.height + 0.9 * PADDING, width * share, BAR_HEIGHT, colour)
@@ -397,7 +385,7 @@ class _Picture:
             x = self.middle - sum(width for _, _, width in row) / 2 + 0.6
             for colour, text, width in row:
                 self._draw_rectangle(x, y + 0.28, SWATCH, SWATCH, colour)
-                self._write(_Line(text, DETAIL_SIZE, colour=self.plain_ink), x + SWATCH + 0.4, y + 0.32, "left")
+                self._write(text, x + SWATCH + 0.4, y + 0.32, align="left")
                 x += width
 
     def _draw_rectangle(self, x: float, y: float, width: float, height: float, colour: str) -> None:
@@ -418,8 +406,10 @@ class _Picture:
                 return
             text.set_fontsize(float(text.get_fontsize()) * width / drawn)
 
-    def _write(self, line: _Line, x: float, baseline: float, align: Any) -> Text:
-        options: dict[str, Any] = {"fontsize": self.font * line.size, "fontweight": "bold" if line.bold else None}
-        options |= {"horizontalalignment": align, "verticalalignment": "baseline", "color": line.colour}
-        options |= {"parse_math": False, "usetex": False}  # names are shown as they are
-        return self.ax.text(x, baseline, line.text, transform=self.transform, **options)
+    def _write(
+        self, text: str, x: float, baseline: float, size: float = DETAIL_SIZE, align: Any = "center", **style: Any
+    ) -> Text:
+        options = {"color": self.plain_ink, "fontsize": self.font * size, **style}
+        options |= {"horizontalalignment": align, "verticalalignment": "baseline"}
+        # Names are shown as they are, never as formulas.
+        return self.ax.text(x, baseline, text, transform=self.transform, parse_math=False, usetex=False, **options)

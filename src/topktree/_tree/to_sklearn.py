@@ -194,25 +194,19 @@ def _classifier(
     """Return a fitted classifier around a `Tree` of scikit-learn's."""
     criterion = "gini" if criterion == "gini" else "entropy"
     nodes = np.zeros(tree.node_count, dtype=sklearn_tree.NODE_DTYPE)
-    nodes["left_child"] = tree.children_left
-    nodes["right_child"] = tree.children_right
-    nodes["feature"] = feature
-    nodes["threshold"] = threshold
+    nodes["left_child"], nodes["right_child"] = tree.children_left, tree.children_right
+    nodes["feature"], nodes["threshold"] = feature, threshold
     nodes["impurity"] = node_impurity(tree.value, criterion)
-    nodes["n_node_samples"] = tree.n_node_samples
-    nodes["weighted_n_node_samples"] = tree.weighted_n_node_samples
+    for name in ("n_node_samples", "weighted_n_node_samples"):
+        nodes[name] = getattr(tree, name)
     nodes["missing_go_to_left"] = tree.missing_go_to_left
-    shares = tree.value / tree.value.sum(axis=1, keepdims=True)
-    state = {"max_depth": tree.max_depth, "node_count": tree.node_count, "nodes": nodes, "values": shares[:, None, :]}
     built = sklearn_tree.Tree(n_features, np.array([len(classes)], dtype=np.intp), 1)
-    built.__setstate__(state)
+    values = tree.shares()[:, None, :]
+    built.__setstate__({"max_depth": tree.max_depth, "node_count": tree.node_count, "nodes": nodes, "values": values})
     classifier = DecisionTreeClassifier(criterion=criterion, max_depth=max(tree.max_depth, 1), random_state=0)
-    classifier.classes_ = classes
-    classifier.n_classes_ = np.int64(len(classes))
-    classifier.n_features_in_ = n_features
-    classifier.n_outputs_ = 1
-    classifier.max_features_ = n_features
-    classifier.tree_ = built
+    classifier.classes_, classifier.n_classes_ = classes, np.int64(len(classes))
+    classifier.n_features_in_ = classifier.max_features_ = n_features
+    classifier.n_outputs_, classifier.tree_ = 1, built
     return classifier
 
 
