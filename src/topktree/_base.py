@@ -29,9 +29,14 @@ from ._runtime.files import PathLike
 from ._search.fitter import FoundTree
 from ._search.objective import ScoreFunction
 from ._search.spec import check_parameters
-from ._tree import export, pruning
+from ._tree import pruning
+from ._tree.dot import export_dot
 from ._tree.model_file import write_model
+from ._tree.naming import Model, make_model
+from ._tree.sql import export_sql
+from ._tree.text import export_rules, export_text
 from ._tree.tree import Tree
+from ._tree.tree_dict import export_dict
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -200,7 +205,7 @@ class FittedTree(FittedClassifier):
         |   |--- x3 > 1.75
         |   |   |--- class: virginica (97.8% of 46 rows; versicolor 1, virginica 45)
         """
-        return export.export_text(self._model(feature_names, class_names))
+        return export_text(self._model(feature_names, class_names))
 
     def export_rules(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
         """Return one line per leaf: conditions, class, confidence and counts.
@@ -212,7 +217,7 @@ class FittedTree(FittedClassifier):
         petal length > 2.45 and petal width <= 1.75 -> 1 (90.7% of 54 rows; 1 49, 2 5)
         petal length > 2.45 and petal width > 1.75 -> 2 (97.8% of 46 rows; 1 1, 2 45)
         """
-        return export.export_rules(self._model(feature_names, class_names))
+        return export_rules(self._model(feature_names, class_names))
 
     def export_dot(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
         """Return the tree in the language of Graphviz.
@@ -222,7 +227,7 @@ class FittedTree(FittedClassifier):
         >>> clf.export_dot().splitlines()[0]
         'digraph Tree {'
         """
-        return export.export_dot(self._model(feature_names, class_names))
+        return export_dot(self._model(feature_names, class_names))
 
     def export_sql(self, table: str | Sequence[str] | None = None, feature_names: ArrayLike | None = None) -> str:
         """Return `SELECT CASE ... END AS prediction FROM table`; without a table, the CASE expression alone.
@@ -242,7 +247,7 @@ class FittedTree(FittedClassifier):
         END AS prediction
         FROM "flowers"
         """
-        return export.export_sql(self._model(feature_names, None), table)
+        return export_sql(self._model(feature_names, None), table)
 
     def export_dict(self) -> dict[str, Any]:
         """Return features, classes and nodes as plain Python objects.
@@ -253,7 +258,7 @@ class FittedTree(FittedClassifier):
         >>> root["feature"], root["test"], root["rows"]
         ('x2', '<=', 150)
         """
-        return export.export_dict(self._model(None, None))
+        return export_dict(self._model(None, None))
 
     def report(
         self,
@@ -279,8 +284,7 @@ class FittedTree(FittedClassifier):
         --------
         >>> clf.report("report.html", X, y, title="Iris")
         """
-        from .report import write_report
-        from .report.content import Rows
+        from .report import Rows, write_report
 
         model = self._model(feature_names, class_names)
         classifier, cv = self._searched()
@@ -385,9 +389,9 @@ class FittedTree(FittedClassifier):
         """Return the classifier whose search found the tree, and the cross-validation that chose it, if one did."""
         raise NotImplementedError
 
-    def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> export.Model:
+    def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> Model:
         check_is_fitted(self)
-        return export.make_model(self.tree_, self.features_, self.classes_, feature_names, class_names)
+        return make_model(self.tree_, self.features_, self.classes_, feature_names, class_names)
 
 
 Estimator = TypeVar("Estimator", bound=FittedTree)

@@ -20,7 +20,6 @@ from support.problems import user_criterion
 import topktree
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
 from topktree._cli.main import main
-from topktree._tree.model_file import _checksum
 
 few = settings(max_examples=20, deadline=None)
 KINDS = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}
@@ -165,19 +164,8 @@ def test_files_that_cannot_be(tmp_path, name, path, value, message):
     KINDS[name](2, max_depth=2, random_state=0).fit(X, y).save(file)
     payload = json.loads(file.read_text())
     change(payload, path, value)
-    del payload["checksum"]
-    payload["checksum"] = _checksum(payload)
     file.write_text(json.dumps(payload))
     with pytest.raises(ValueError, match=re.escape(str(file)) + ".*" + re.escape(message)):
-        topktree.load(file)
-
-
-def test_a_changed_file_is_refused(tmp_path, kind):
-    X, y = people()
-    file = tmp_path / "model.json"
-    kind(2, max_depth=2).fit(X, y).save(file)
-    file.write_text(file.read_text().replace('"rows": ', '"rows": 1', 1))
-    with pytest.raises(ValueError, match="checksum"):
         topktree.load(file)
 
 

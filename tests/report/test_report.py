@@ -49,11 +49,11 @@ def test_accuracy_confusion_and_brier_score(fitted, people, tmp_path):
     data = report(fitted, tmp_path, X, y)["data"]
     predicted = fitted.predict(X)
     assert data["accuracy"] == accuracy_score(y, predicted)
-    assert data["wrong"] == np.count_nonzero(predicted != y)
+    assert data["misclassified"] == np.count_nonzero(predicted != y)
     assert data["confusion"] == confusion_matrix(y, predicted).tolist()
     assert data["brier"] == pytest.approx(brier_score_loss(y == "low", fitted.predict_proba(X)[:, 1]))
-    assert data["usual"]["share"] == np.mean(y == data["usual"]["name"])
-    assert data["found"] == pytest.approx(np.diag(confusion_matrix(y, predicted, normalize="true")))
+    assert data["majority"]["share"] == np.mean(y == data["majority"]["name"])
+    assert data["recall"] == pytest.approx(np.diag(confusion_matrix(y, predicted, normalize="true")))
     assert data["precision"] == pytest.approx(np.diag(confusion_matrix(y, predicted, normalize="pred")))
 
 
@@ -67,10 +67,10 @@ def test_calibration(fitted, people, tmp_path):
     for entry, b in zip(bins, np.unique(expected), strict=True):
         here = expected == b
         assert entry["n"] == here.sum()
-        assert entry["promised"] == pytest.approx(confidence[here].mean())
-        assert entry["right"] == pytest.approx(is_right[here].mean())
-        assert 0 <= entry["low"] <= entry["right"] <= entry["high"] <= 1
-    off = [entry["n"] * abs(entry["promised"] - entry["right"]) for entry in bins]
+        assert entry["confidence"] == pytest.approx(confidence[here].mean())
+        assert entry["accuracy"] == pytest.approx(is_right[here].mean())
+        assert 0 <= entry["low"] <= entry["accuracy"] <= entry["high"] <= 1
+    off = [entry["n"] * abs(entry["confidence"] - entry["accuracy"]) for entry in bins]
     assert calibration["error"] == pytest.approx(sum(off) / len(y))
 
 
@@ -124,7 +124,7 @@ def test_without_rows_only_training_data_are_shown(fitted, tmp_path):
     content = report(fitted, tmp_path)
     assert content["data"] is None
     assert content["rows"] is None
-    assert content["training"]["wrong"] == fitted.train_errors_
+    assert content["training"]["misclassified"] == fitted.train_errors_
 
 
 def test_rows_without_labels_can_be_followed(fitted, people, tmp_path):
@@ -170,7 +170,7 @@ def test_classes_that_training_had_not_count_as_wrong(fitted, people, tmp_path):
     assert content["nodes"][0]["seen_total"] == len(y)
     assert sum(node["seen_total"] for node in content["nodes"] if "rule" in node) == len(y)
     assert content["rows"]["labels"][:8] == ["middling"] * 7 + [y[7]]
-    assert data["wrong"] == np.count_nonzero(fitted.predict(X) != y)
+    assert data["misclassified"] == np.count_nonzero(fitted.predict(X) != y)
     assert data["actual"] == ["high", "low", "(other)"]
 
 
@@ -216,7 +216,7 @@ def test_a_pruned_tree_is_not_said_to_be_what_was_searched(fitted, people, tmp_p
     pruned = fitted.prune(people[2], people[3], rule="1se")
     assert pruned.get_n_leaves() < fitted.get_n_leaves()
     search = report(pruned, tmp_path)["search"]
-    assert "taken back since" in search["words"][1]
+    assert "was pruned after the search" in search["words"][1]
     assert search["root"] is None
     assert len(report(fitted, tmp_path)["search"]["words"]) == 2
 
@@ -235,7 +235,7 @@ def test_weights(people, tmp_path):
     clf = TopKTreeClassifier(k=2, max_depth=2, class_weight="balanced").fit(X, y, sample_weight=weights)
     content = report(clf, tmp_path)
     assert content["weighted"]
-    assert content["training"]["wrong"] == pytest.approx(clf.cost_)
+    assert content["training"]["misclassified"] == pytest.approx(clf.cost_)
     assert content["search"]["root"]["unit"] == "cost"
 
 

@@ -95,9 +95,9 @@ def test_loads_and_fits_the_width(open_page, cancer_file, width):
         "The tree",
         "Follow a row",
         "The rules",
-        "How right it is",
+        "Accuracy",
         "The search",
-        "Other sizes",
+        "Other tree sizes",
         "The model",
     ]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -113,7 +113,7 @@ def test_clicking_a_node_tells_who_gets_there(open_page, cancer, cancer_file):
     details = page.locator("#details").inner_text()
     assert clf.predict(X)[0] in details
     assert f"{clf.tree_.n_node_samples[leaf]} rows" in details
-    assert "The way here" in details
+    assert "Path to this node" in details
 
 
 def test_folding_hides_what_is_below_and_selecting_unfolds(open_page, cancer, cancer_file):
@@ -207,7 +207,7 @@ def test_what_is_no_number_is_said(open_page, cancer_file):
     assert "that is not a number" in page.locator("#answer").inner_text()
     assert first.get_attribute("aria-invalid") == "true"
     page.get_by_role("button", name="Clear").click()
-    assert page.locator("#answer").inner_text() == "Type values, and see where they lead."
+    assert page.locator("#answer").inner_text() == "Enter values to see the prediction."
     assert first.get_attribute("aria-invalid") is None
 
 
@@ -228,7 +228,7 @@ def test_rules_are_sorted_and_filtered(open_page, cancer, cancer_file):
 
     def column(c):
         texts = page.locator(f"#rules tbody tr td:nth-child({c})").all_inner_texts()
-        return [float(text.split(" ")[0].replace(",", "")) for text in texts]
+        return [float(text.split(" ")[0].replace(",", "").rstrip("%")) for text in texts]
 
     assert column(4) == sorted(column(4), reverse=True)  # support
     page.get_by_role("button", name="confidence").click()
@@ -246,7 +246,7 @@ def test_what_it_says_of_the_rows(open_page, cancer, cancer_file):
     clf, X, y = cancer
     page = open_page(cancer_file)
     text = page.locator("#accuracy").inner_text()
-    assert f"{100 * clf.score(X, y):.1f} % of {len(y)} rows right" in text
+    assert f"Accuracy {100 * clf.score(X, y):.1f}% on {len(y)} rows" in text
     cells = page.locator(".confusion").first.locator("tbody tr").first.locator("td").all_inner_texts()
     assert cells[0] == str(np.count_nonzero((y == "benign") & (clf.predict(X) == "benign")))
     assert "(chosen)" in page.locator("#search tr.chosen").inner_text()

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from topktree import TopKTreeClassifier
 from topktree._data.features import Feature
 from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
-from topktree._tree.export import make_model
+from topktree._tree.naming import make_model
 from topktree._tree.plot import ELLIPSIS, OTHERS_COLOUR, class_colours, plot_tree, shorten
 from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
 
@@ -62,6 +62,7 @@ def build(shape, n_classes=2, names=("age", "income", "size"), class_names=None,
     visit(shape)
     left, right, feature, counts = (np.array(column) for column in zip(*nodes, strict=True))
     is_category = np.array([f >= 0 and features[f].kind == CATEGORY for f in feature])
+    is_boolean = np.array([f >= 0 and features[f].kind == BOOLEAN for f in feature])
     threshold = np.where(is_category | (feature < 0), TREE_UNDEFINED, np.round(rng.normal(0, 100, len(nodes)), 3))
     value = counts.astype(float)
     tree = Tree(
@@ -70,7 +71,7 @@ def build(shape, n_classes=2, names=("age", "income", "size"), class_names=None,
         feature=feature,
         threshold=threshold,
         category=np.where(is_category, 0, TREE_UNDEFINED),
-        missing_go_to_left=is_category,
+        missing_go_to_left=is_category | is_boolean,
         value=value,
         impurity=node_impurity(value, "gini"),
         n_node_samples=counts.sum(axis=1),
@@ -145,7 +146,7 @@ def assert_says_all(picture, model):
             name = model.class_names[model.predicted(node)]
             assert said == [name, f"{100 * model.shares(node).max():.1f}%"]
         else:
-            assert " ".join(said) == f"{model.test(node).literal}?"
+            assert " ".join(said) == f"{model.literal(node).yes}?"
 
 
 MODELS = {
@@ -186,13 +187,13 @@ def test_long_names_are_shortened(depth, ax):
     assert_nothing_overlaps(picture)
     for node in range(model.tree.node_count):
         said = picture.said(node)
-        full = model.class_names[model.predicted(node)] if model.is_leaf(node) else model.test(node).name
+        full = model.class_names[model.predicted(node)] if model.is_leaf(node) else model.literal(node).name
         head, tail = said[0].split(ELLIPSIS)
         assert head
         assert full.startswith(head)
         assert full.endswith(tail)
         if not model.is_leaf(node):
-            assert said[1] == f"<= {model.test(node).text}?"
+            assert said[1] == f"<= {model.literal(node).text}?"
 
 
 def test_odd_names_are_drawn_verbatim():

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
+from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING, is_true
+from topktree._data.features import Feature
+from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
+from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, NodeTest, Tree, code_tests, node_impurity
+from topktree._tree.tree_dict import describe_test, read_test
 
 some = settings(max_examples=200, deadline=None)
 
@@ -124,6 +128,39 @@ def test_sums_below_are_those_of_the_leaves(drawn):
     leaves = np.flatnonzero(tree.children_left == TREE_LEAF)
     below = tree.ancestors()[leaves]
     np.testing.assert_array_equal(tree.sums_below(per_leaf), below.T.astype(float) @ per_leaf[leaves])
+
+
+FEATURES = (Feature("n", NUMBER), Feature("b", BOOLEAN), Feature("c", CATEGORY, (1, "x", "y")))
+TESTS = st.one_of(
+    st.builds(NodeTest, st.just(0), st.just(AT_MOST), st.floats(-1e300, 1e300)),
+    st.builds(NodeTest, st.just(1), st.just(EQUALS), st.just(1.0)),
+    st.builds(NodeTest, st.just(2), st.just(EQUALS), st.sampled_from([0.0, 1.0, 2.0])),
+    st.builds(NodeTest, st.integers(0, 2), st.just(IS_MISSING), st.just(0.0)),
+)
+
+
+@some
+@given(TESTS)
+def test_a_test_is_coded_and_read_back(test):
+    feature = np.array([test.feature, TREE_UNDEFINED, TREE_UNDEFINED])
+    kinds, values = np.array([test.kind, 0, 0], dtype=np.uint8), np.array([test.value, 0.0, 0.0])
+    tree = Tree(
+        children_left=np.array([1, TREE_LEAF, TREE_LEAF]),
+        children_right=np.array([2, TREE_LEAF, TREE_LEAF]),
+        value=np.array([[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]]),
+        impurity=np.array([1.0, 0.0, 0.0]),
+        n_node_samples=np.array([4, 2, 2]),
+        weighted_n_node_samples=np.array([4.0, 2.0, 2.0]),
+        **code_tests(feature, kinds, values, FEATURES),
+    )
+    assert tree.test(0) == test
+    assert not tree.missing_go_to_left[1:].any()
+    described = describe_test(test, FEATURES)
+    assert read_test(test.feature, described["test"], described["value"], FEATURES) == test
+    rows = np.array([np.nan, 0.0, 1.0, 2.0, -1.0, *np.nextafter(test.value, [-np.inf, np.inf]), test.value])
+    holds = is_true(rows, test.kind, test.value)
+    n = 3 if test.feature == 1 else len(rows)  # a boolean is missing, 0 or 1
+    np.testing.assert_array_equal(tree.goes_left(0, rows[:n]), holds[:n] == test.yes_goes_left)
 
 
 def test_a_single_leaf():

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._classifier import TopKTreeClassifier
 from .._runtime import checks
-from .._tree.export import one_line
+from .._tree.naming import one_line
 from .columns import Labelled
 from .messages import counted, echo, listed
 

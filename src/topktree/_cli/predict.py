@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from .._classifier import TopKTreeClassifier
-from .._tree.export import make_model, one_line, rule_text, rules
+from .._tree.naming import make_model, one_line
+from .._tree.text import rule_text, rules
 from .columns import known_as_text, known_features
 from .files import STDIN, Model, check_apart, read_model
 from .messages import Mistake, counted, listed

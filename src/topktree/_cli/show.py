@@ -13,7 +13,7 @@ import click
 
 from .._classifier import TopKTreeClassifier
 from .._runtime import checks
-from .._tree.export import one_line
+from .._tree.naming import one_line
 from .files import Model, check_apart, read_model, write_file
 from .messages import Mistake, counted, listed
 

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.columns import EQUALS, IS_MISSING, Columns
+from .._data.columns import Columns
 from .._data.features import Feature
-from .._data.table import BOOLEAN
-from .._data.thresholds import binary_threshold
 from .._data.training import EncodedRows, TrainingData
 from .._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, TIME_LIMIT
 from .._runtime.progress import ProgressLine
-from .._tree.tree import TREE_UNDEFINED, Tree, node_impurity
+from .._tree.tree import TREE_UNDEFINED, Tree, code_tests, node_impurity
 from . import engine
 from .objective import Objective
 from .root_choices import list_choices
@@ -127,29 +125,19 @@ def make_tree(
     solution: engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
 ) -> Tree:
     """Turn a tree over columns into a tree over features."""
-    inner = np.flatnonzero(solution.column >= 0)
-    column = solution.column[inner]
-    feature = np.full(len(solution.column), TREE_UNDEFINED, dtype=np.int64)
-    threshold = np.full(len(feature), float(TREE_UNDEFINED))
-    category = np.full(len(feature), TREE_UNDEFINED, dtype=np.int64)
-    missing_go_to_left = np.zeros(len(feature), dtype=bool)
-    feature[inner] = columns.feature[column]
-    threshold[inner] = np.where(columns.test[column] == IS_MISSING, np.inf, columns.value[column])
-    equals = inner[columns.test[column] == EQUALS]
-    missing_go_to_left[equals] = True
-    is_boolean = np.array([features[f].kind == BOOLEAN for f in feature[equals]], dtype=bool)
-    category[equals] = np.where(is_boolean, TREE_UNDEFINED, threshold[equals].astype(np.int64))
-    threshold[equals] = np.where(is_boolean, binary_threshold(), float(TREE_UNDEFINED))
+    is_inner, column = solution.column >= 0, np.maximum(solution.column, 0)
+    feature = np.full(len(column), TREE_UNDEFINED, dtype=np.int64)
+    kind, threshold = np.zeros(len(column), dtype=np.uint8), np.zeros(len(column))
+    if len(columns):  # a single leaf may come from a table without any column
+        feature = np.where(is_inner, columns.feature[column], TREE_UNDEFINED)
+        kind, threshold = columns.test[column], columns.value[column]
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
         children_left=solution.false_child.astype(np.int64),
         children_right=solution.true_child.astype(np.int64),
-        feature=feature,
-        threshold=threshold,
-        category=category,
-        missing_go_to_left=missing_go_to_left,
         value=value,
         impurity=node_impurity(value, criterion),
         n_node_samples=solution.n_rows,
         weighted_n_node_samples=value.sum(axis=1),
+        **code_tests(feature, kind, threshold, features),
     )

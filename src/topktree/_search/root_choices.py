@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._data.arrays import FloatArray
-from .._data.columns import EQUALS, IS_MISSING, Columns
+from .._data.columns import Columns
 from .._data.features import Feature
-from .._data.table import BOOLEAN
-from .._tree import export
-from .._tree.tree import node_impurity
+from .._tree.tree import NodeTest, node_impurity
+from .._tree.tree_dict import describe_test
 from . import engine
 from .objective import Objective
 
@@ -55,7 +54,8 @@ def list_choices(
     return [
         {
             "rank": i + 1,
-            **_literal(columns, column, features),
+            "feature": int(columns.feature[column]),
+            **describe_test(_test(columns, column), features),
             "score": scores.get(column),
             "cost": objective.user_cost(int(root["cost"][i])),
             "exact": bool(root["exact"][i]),
@@ -91,17 +91,5 @@ def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> Fl
     return np.asarray(gain / node_impurity(shares, "entropy") if criterion == "gain_ratio" else gain)
 
 
-def _literal(columns: Columns, column: int, features: Sequence[Feature]) -> dict[str, Any]:
-    """Return the test of a column: the feature's index, and test and value as in `export_dict`."""
-    f = int(columns.feature[column])
-    test, value = columns.test[column], columns.value[column]
-    if test == IS_MISSING:
-        return {"feature": f, "test": export.IS_MISSING, "value": None}
-    if test == EQUALS:
-        feature = features[f]
-        return {
-            "feature": f,
-            "test": export.EQUALS,
-            "value": True if feature.kind == BOOLEAN else feature.categories[int(value)],
-        }
-    return {"feature": f, "test": export.AT_MOST, "value": float(value)}
+def _test(columns: Columns, column: int) -> NodeTest:
+    return NodeTest(int(columns.feature[column]), int(columns.test[column]), float(columns.value[column]))

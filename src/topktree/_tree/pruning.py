@@ -1,10 +1,10 @@
-"""Minimal cost-complexity pruning: the trees that are left as leaves become dearer, and which of them errs least.
+"""Minimal cost-complexity pruning: the nested subtrees of a tree, and the one that predicts other rows best.
 
-In: a finished `Tree`; validation rows as the leaves they end up in. Out: the nested sequence of subtrees, a step of it,
-a smaller `Tree`. Its one idea is CART's: of all ways to prune a tree, those that minimise R + alpha * leaves for some
-alpha are nested, so one number per node, the step at which it becomes a leaf, holds them all (Breiman, Friedman, Olshen
-and Stone 1984, chapter 3). R is the misclassified training weight. An alpha that leaves this file is a fraction of the
-training weight per leaf, as `leaf_penalty` is.
+In: a `Tree`; validation rows as the leaves that they reach. Out: the sequence of subtrees, a step of it, a smaller
+`Tree`. The one idea is CART's: the subtrees that minimise R + alpha * leaves for some alpha are nested, so one number
+per node, the step at which it becomes a leaf, holds them all (Breiman, Friedman, Olshen and Stone 1984, chapter 3). R
+is the misclassified training weight. An alpha outside of this file is a fraction of the training weight, as
+`leaf_penalty` is.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
 
 RULES = ("best", "1se")
 
-# Sums of real weights that are closer than this share of the total count as equal. Their rounding stays far below it:
-# about 2**-53 per level of the tree.
+# Sums of real weights that differ by less than this share of the total count as equal. Rounding stays far below it: it
+# is about 2**-53 per level of the tree.
 SLACK = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
 class PruningSequence:
-    """Nested subtrees of one tree, from the largest to the root alone; `alphas` rise strictly from 0.
+    """The nested subtrees of one tree, from the largest to the root alone; `alphas` rise strictly from 0.
 
     The subtree of a step is the smallest one that minimises R + alpha * leaves, for every alpha from its own up to that
-    of the next step. The first may be smaller than the tree: splits that do not lower R are gone from it.
+    of the next step. The first may be smaller than the tree: it lacks the splits that do not lower R.
     """
 
     alphas: FloatArray  # (n_steps,)
@@ -39,31 +39,31 @@ class PruningSequence:
     gone_from: IntArray  # (node_count,): the first step without the node, its parent's `leaf_from`; n_steps at the root
 
     def splits(self, step: int) -> NDArray[np.bool_]:
-        """(node_count,): which nodes are split in the subtree of a step."""
+        """Return which nodes are split in the subtree of a step, (node_count,)."""
         return self.leaf_from > step
 
     def leaves(self, step: int) -> NDArray[np.bool_]:
-        """(node_count,): which nodes are leaves of the subtree of a step."""
+        """Return which nodes are leaves of the subtree of a step, (node_count,)."""
         return (self.leaf_from <= step) & (step < self.gone_from)
 
     def leaf_sums(self, per_node: NDArray[Any]) -> NDArray[Any]:
-        """(n_steps,): the sum over the leaves of each subtree of what every node has (node_count,)."""
+        """Return the sum of `per_node` (node_count,) over the leaves of each subtree, (n_steps,)."""
         return np.array([per_node[self.leaves(step)].sum() for step in range(len(self.alphas))])
 
 
 @dataclass(frozen=True, eq=False)
 class ValidationRows:
-    """Rows that a choice is made by. All arrays have an entry per row; one row at least has weight."""
+    """The rows that decide how far to prune. Arrays have an entry per row; some row has a positive weight."""
 
-    leaves: IntArray  # in the whole tree
-    classes: IntArray  # n_classes: one that training had not
+    leaves: IntArray  # of the whole tree
+    classes: IntArray  # n_classes for a class that the training data did not have
     weights: FloatArray
 
 
 class _Branches:
-    """The branch below every node as pruning goes on: its R, its leaves, and what a leaf of it is worth.
+    """The branch below every node while pruning goes on: its R, its leaves, and how much R one of its leaves saves.
 
-    What is read and written a node at a time is in lists, which are several times faster at that than arrays.
+    Entries are read and written one at a time, for which lists are several times faster than arrays.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -73,14 +73,14 @@ class _Branches:
         self.n_leaves = [1] * tree.node_count
         self.parent = [-1] * tree.node_count
         self.end = list(range(1, tree.node_count + 1))  # preorder: the branch of a node is node:end[node]
-        self.strength = np.full(tree.node_count, math.inf)  # the alpha from which on a split does not pay
-        for node in np.flatnonzero(tree.children_left != TREE_LEAF)[::-1].tolist():  # children come last
+        self.strength = np.full(tree.node_count, math.inf)  # the alpha from which a split no longer pays
+        for node in reversed(tree.inner_nodes()):
             self.parent[self.left[node]] = self.parent[self.right[node]] = node
             self.end[node] = self.end[self.right[node]]
             self._update(node)
 
     def collapse(self, node: int) -> None:
-        """Make a leaf of the node. Those above are summed anew, so that errors of rounding do not add up."""
+        """Make the node a leaf. Nodes above are summed again, so that rounding errors do not add up."""
         self.risk[node], self.n_leaves[node] = self.node_risk[node], 1
         self.strength[node : self.end[node]] = math.inf
         while (node := self.parent[node]) >= 0:
@@ -94,11 +94,11 @@ class _Branches:
 
 
 def pruning_sequence(tree: Tree) -> PruningSequence:
-    """CART's weakest-link pruning: at every step all splits go whose leaves are worth the least, ties together.
+    """Return the sequence of CART's weakest-link pruning: every step removes the splits that save the least per leaf.
 
-    Counts of rows, and all weights that are whole numbers, are compared exactly: a quotient of two such numbers is
-    rounded alike wherever it comes from. A pass per step is enough: the strength of a branch is a mean of those of what
-    goes from it and of what stays, so that none which was above alpha comes down to it.
+    Whole weights, such as counts of rows, are compared exactly: equal quotients of them are rounded alike. One pass per
+    step is enough: the strength of a branch is a mean of the strengths of its removed and its remaining parts, so no
+    branch above alpha drops to it.
     """
     branches = _Branches(tree)
     slack = _slack(tree.value, _total(tree))
@@ -107,7 +107,7 @@ def pruning_sequence(tree: Tree) -> PruningSequence:
     alpha = 0.0
     while not alphas or leaf_from[0] < 0:
         for node in np.flatnonzero(branches.strength <= alpha + slack).tolist():
-            if branches.strength[node] < math.inf:  # or it went with a node above, which came first
+            if branches.strength[node] < math.inf:  # else it was removed with a node above
                 branch = leaf_from[node : branches.end[node]]
                 branch[branch < 0] = len(alphas)
                 branches.collapse(node)
@@ -119,7 +119,7 @@ def pruning_sequence(tree: Tree) -> PruningSequence:
 
 
 def describe_sequence(tree: Tree) -> dict[str, NDArray[Any]]:
-    """Of every subtree of the sequence its alpha, the share of the training weight that it gets wrong, its leaves."""
+    """Return alpha, share of misclassified training weight and number of leaves of every subtree."""
     sequence = pruning_sequence(tree)
     return {
         "ccp_alphas": sequence.alphas,
@@ -129,21 +129,18 @@ def describe_sequence(tree: Tree) -> dict[str, NDArray[Any]]:
 
 
 def choose_subtree(tree: Tree, rows: ValidationRows, rule: str) -> tuple[Tree, float]:
-    """The subtree of the sequence that a rule of RULES takes for these rows, and its alpha."""
+    """Return the subtree that a rule of RULES chooses for these rows, and its alpha."""
     sequence = pruning_sequence(tree)
     step = choose_step(sequence.leaf_sums(validation_errors(tree, rows)), rows.weights, rule)
     return subtree(tree, sequence.splits(step)), float(sequence.alphas[step])
 
 
 def subtree(tree: Tree, splits: NDArray[np.bool_]) -> Tree:
-    """The tree in which only the nodes where `splits` (node_count,) is true are split, and the others are leaves.
-
-    What is below a leaf is left out, whatever `splits` says of it; the rest keeps its order, which is preorder.
-    """
-    splits = splits & (tree.children_left != TREE_LEAF)
+    """Return the tree in which only nodes where `splits` (node_count,) is true are split; they stay in preorder."""
+    splits = splits & ~tree.is_leaf
     reached = np.zeros(tree.node_count, dtype=bool)
     reached[0] = True
-    for node in np.flatnonzero(splits):  # preorder: parents come first
+    for node in np.flatnonzero(splits):  # parents come first
         reached[[tree.children_left[node], tree.children_right[node]]] = reached[node]
     number = np.cumsum(reached) - 1
     arrays = {field.name: getattr(tree, field.name)[reached] for field in fields(Tree)}
@@ -156,30 +153,28 @@ def subtree(tree: Tree, splits: NDArray[np.bool_]) -> Tree:
 
 
 def node_errors(tree: Tree) -> FloatArray:
-    """(node_count,): the training weight that each node gets wrong as a leaf."""
+    """Return the training weight that each node misclassifies as a leaf, (node_count,)."""
     return _weight_of_others(tree.value, np.argmax(tree.value, axis=1))
 
 
 def training_errors(tree: Tree) -> float:
-    """The training weight that the tree gets wrong."""
-    return float(node_errors(tree)[tree.children_left == TREE_LEAF].sum())
+    """Return the training weight that the tree misclassifies."""
+    return float(node_errors(tree)[tree.is_leaf].sum())
 
 
 def validation_errors(tree: Tree, rows: ValidationRows) -> FloatArray:
-    """(node_count,): the weight of the rows at each node that it would get wrong as a leaf."""
+    """Return the weight of the rows at each node that it would misclassify as a leaf, (node_count,)."""
     n_columns = tree.value.shape[1] + 1
     cells = np.bincount(rows.leaves * n_columns + rows.classes, rows.weights, minlength=tree.node_count * n_columns)
-    counts = cells.astype(np.float64).reshape(tree.node_count, n_columns)
-    for node in np.flatnonzero(tree.children_left != TREE_LEAF)[::-1]:  # children come last
-        counts[node] = counts[tree.children_left[node]] + counts[tree.children_right[node]]
+    counts = tree.sums_below(cells.astype(np.float64).reshape(tree.node_count, n_columns))
     return _weight_of_others(counts, np.argmax(tree.value, axis=1))
 
 
 def choose_step(errors: FloatArray, weights: FloatArray, rule: str) -> int:
-    """The last step, so the smallest tree, of those with the fewest errors (n_steps,), or close to it with "1se".
+    """Return the last step, so the smallest tree, with the fewest errors (n_steps,), or with "1se" close to that.
 
-    Close is one standard error of the lowest error rate: that of a share p of n rows, sqrt(p (1 - p) / n). Rows of
-    different weights say as much as (sum w)^2 / sum w^2 rows of one weight (Kish).
+    Close is one standard error of the lowest error rate p of n rows, sqrt(p (1 - p) / n). Rows of different weights
+    count as (sum w)^2 / sum w^2 rows of equal weight (Kish).
     """
     total = float(weights.sum())
     limit = float(errors.min()) + _slack(weights, total)
@@ -192,9 +187,9 @@ def choose_step(errors: FloatArray, weights: FloatArray, rule: str) -> int:
 
 
 def pruned_cost(tree: Tree, pruned: Tree, cost: int | float) -> int | float:
-    """The cost of the pruned tree, if that of the tree is `cost`: an int if that is one.
+    """Return the cost of the pruned tree given that of the tree, an int if that is one.
 
-    What a leaf costs is what the tree's own cost says, whatever has become of the parameters since the fit.
+    The penalty per leaf follows from the tree's own cost: parameters may have changed since the fit.
     """
     if isinstance(cost, int):  # neither weights nor penalties
         return round(training_errors(pruned))
@@ -203,9 +198,9 @@ def pruned_cost(tree: Tree, pruned: Tree, cost: int | float) -> int | float:
 
 
 def pruned_train_errors(tree: Tree, pruned: Tree, train_errors: int | None) -> int | None:
-    """The training rows that the pruned tree gets wrong; None where the weights of its nodes do not tell.
+    """Return the training rows that the pruned tree misclassifies; None if its weights do not tell.
 
-    They do if every row weighs 1, which is taken to be so if the rows and the errors of the tree are those of weight.
+    They do if every row weighs 1, which is assumed if weights and rows of the tree agree, and its errors too.
     """
     rows_weigh_one = _slack(tree.value, _total(tree)) == 0 and np.array_equal(
         tree.weighted_n_node_samples, tree.n_node_samples
@@ -216,18 +211,18 @@ def pruned_train_errors(tree: Tree, pruned: Tree, train_errors: int | None) -> i
 
 
 def _weight_of_others(class_weights: FloatArray, predicted: IntArray) -> FloatArray:
-    """(n,): of class weights (n, n_classes), the sum of those not predicted; a difference would be off by rounding."""
+    """Return the sum of the class weights (n, n_classes) not predicted, (n,); a difference would be off by rounding."""
     others = class_weights.copy()
     others[np.arange(len(others)), predicted] = 0
     return np.asarray(others.sum(axis=1))
 
 
 def _total(tree: Tree) -> float:
-    """The training weight."""
+    """Return the training weight."""
     return float(tree.value[0].sum())
 
 
 def _slack(weights: FloatArray, total: float) -> float:
-    """Up to which difference sums of these weights count as equal: 0 if a double holds every sum, up to the total."""
+    """Return the difference up to which sums of weights count as equal: 0 if a double holds every sum."""
     whole = total < 2**53 and np.array_equal(weights, np.rint(weights))
     return 0.0 if whole else SLACK * total

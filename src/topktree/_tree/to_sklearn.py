@@ -1,9 +1,9 @@
 """A fitted tree as scikit-learn's own, with the same predictions for every input.
 
 In: our tree and its features. Out: a `DecisionTreeClassifier`, or a `Pipeline` of a `TreeEncoder` and one. The one
-idea: scikit-learn compares float32 with a float64 threshold, so a feature is passed on as it is only where that decides
-as we do; everything else (categories, missing values, numbers that float32 cannot tell apart) is decided in the encoder
-and passed on as 0 or 1.
+idea: scikit-learn compares float32 with a float64 threshold, so a feature is passed on as it is only where that gives
+the same result; everything else (categories, missing values, numbers that float32 cannot tell apart) is decided in the
+encoder and passed on as 0 or 1.
 """
 
 from __future__ import annotations
@@ -18,36 +18,37 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree import _tree as sklearn_tree
 
+from .._data import columns
 from .._data.arrays import FloatArray, IntArray
 from .._data.columns import value_text
 from .._data.features import LARGEST_EXACT_INT, Feature, encode
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, read_table
 from .._data.thresholds import format_number, is_float32_edge
-from .tree import TREE_UNDEFINED, Tree, node_impurity
+from .tree import NodeTest, Tree, node_impurity
 
-# What a column of the encoder is: (feature, kind, threshold or code).
+# A column of the encoder: (feature, kind, threshold or code).
 VALUE = "value"
 ABOVE = "above"  # 1 unless value <= threshold
 EQUALS = "equals"
 IS_MISSING = "is missing"
 Output = tuple[int, str, float]
 
-# Beyond all thresholds of a feature that is passed on as it is; infinities, which scikit-learn refuses, become this.
+# Larger than every threshold of a feature that is passed on; it replaces infinities, which scikit-learn refuses.
 _LARGEST_VALUE = 2 * LARGEST_EXACT_INT
 
 
 class TreeEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """A table as the numbers that the tree behind it compares.
+    """A transformer that turns a table into the numbers that the tree behind it compares.
 
     Parameters
     ----------
     features : sequence of Feature
-        What the training data was like.
+        The features of the training data.
     outputs : sequence of (feature index, kind, value)
-        What each column is: the feature itself ("value"; NaN where missing), or 1 where it is "above" a threshold or
-        missing, "equals" a category, "is missing", and 0 elsewhere.
+        The columns: the feature itself ("value"; NaN where missing), or 1 where it is "above" a threshold or missing,
+        "equals" a category, "is missing", and 0 elsewhere.
     feature_names : sequence of str or None
-        Names that the columns of a frame must have.
+        The names that the columns of a frame must have.
     """
 
     def __init__(
@@ -61,11 +62,11 @@ class TreeEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """There is nothing to learn."""
+        """Return the encoder itself: there is nothing to learn."""
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """float64 array (n_rows, n_outputs)."""
+        """Return a float64 array (n_rows, n_outputs)."""
         encoded = encode(read_table(self, X, reset=False), self.features)
         result = np.empty((len(encoded), len(self.outputs)))
         for j, (feature, kind, value) in enumerate(self.outputs):
@@ -79,7 +80,7 @@ class TreeEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         return result
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """What each column is, in words."""
+        """Return what each column is, in words."""
         return np.array([_output_name(self.features[f], kind, value) for f, kind, value in self.outputs], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -99,7 +100,7 @@ def to_sklearn(
     criterion: str,
     feature_names: NDArray[np.object_] | None,
 ) -> DecisionTreeClassifier | Pipeline:
-    """The tree over the features themselves if scikit-learn decides as we do, else behind a `TreeEncoder`."""
+    """Return a scikit-learn tree over the features themselves, or behind a `TreeEncoder` where it needs one."""
     encoder, (classifier,) = to_sklearn_trees([tree], features, classes, criterion, feature_names)
     return classifier if encoder is None else Pipeline([("encode", encoder), ("tree", classifier)])
 
@@ -113,7 +114,7 @@ def to_sklearn_trees(
     *,
     pass_nan: bool = True,
 ) -> tuple[TreeEncoder | None, list[DecisionTreeClassifier]]:
-    """Trees over the features themselves where scikit-learn decides as we do, else an encoder that all are behind.
+    """Return an encoder and the scikit-learn trees behind it; None and the trees if they need no encoder.
 
     Without `pass_nan` the encoder gives them no missing values.
     """
@@ -122,88 +123,90 @@ def to_sklearn_trees(
         for classifier in plain if feature_names is not None else ():
             classifier.feature_names_in_ = feature_names
         return None, plain
-    outputs = _outputs(trees, features, pass_nan)
+    tests = _tests_by_feature(trees, len(features))
+    passed_on = {f for f, feature in enumerate(features) if _is_passed_on(feature, tests[f], pass_nan)}
+    outputs = _outputs(tests, features, passed_on)
     names = None if feature_names is None else tuple(feature_names)
-    behind = [_classifier(tree, *_tests_of_outputs(tree, outputs), len(outputs), classes, criterion) for tree in trees]
+    behind = [
+        _classifier(tree, *_tests_of_outputs(tree, outputs, passed_on), len(outputs), classes, criterion)
+        for tree in trees
+    ]
     return TreeEncoder(tuple(features), tuple(outputs), names), behind
 
 
 def _needs_no_encoder(trees: Sequence[Tree], features: Sequence[Feature]) -> bool:
     if any(f.kind == CATEGORY or f.has_missing or f.has_extreme for f in features):
         return False
-    is_number = np.array([feature.kind == NUMBER for feature in features] + [False] * -TREE_UNDEFINED)
-    return all(is_float32_edge(tree.threshold[is_number[tree.feature]]).all() for tree in trees)
+    return all(is_float32_edge(tree.threshold[~tree.is_leaf]).all() for tree in trees)
 
 
-def _outputs(trees: Sequence[Tree], features: Sequence[Feature], pass_nan: bool) -> list[Output]:
-    """The columns that the encoder has to provide, feature by feature."""
-    tested, threshold, category = (
-        np.concatenate([getattr(tree, name) for tree in trees]) for name in ("feature", "threshold", "category")
-    )
-    outputs: list[Output] = []
+def _tests_by_feature(trees: Sequence[Tree], n_features: int) -> list[list[NodeTest]]:
+    """Return the different tests of each feature, in order."""
+    result: list[list[NodeTest]] = [[] for _ in range(n_features)]
+    for test in sorted({tree.test(node) for tree in trees for node in tree.inner_nodes()}):
+        result[test.feature].append(test)
+    return result
+
+
+def _is_passed_on(feature: Feature, tests: Sequence[NodeTest], pass_nan: bool) -> bool:
+    """Return True for a number that the trees can compare themselves."""
+    if feature.kind != NUMBER or feature.has_extreme or (feature.has_missing and not pass_nan):
+        return False
+    thresholds = [test.value for test in tests if test.kind == columns.AT_MOST]
+    return bool(is_float32_edge(np.array(thresholds)).all())
+
+
+def _output(test: NodeTest, passed_on: set[int]) -> Output:
+    """Return the column of the encoder that decides a test."""
+    if test.kind == columns.IS_MISSING:
+        return test.feature, IS_MISSING, 0.0
+    if test.kind == columns.EQUALS:
+        return test.feature, EQUALS, test.value
+    return (test.feature, VALUE, 0.0) if test.feature in passed_on else (test.feature, ABOVE, test.value)
+
+
+def _outputs(tests: Sequence[Sequence[NodeTest]], features: Sequence[Feature], passed_on: set[int]) -> list[Output]:
+    """Return the columns that the encoder has to provide, feature by feature."""
+    outputs: dict[Output, None] = {}  # in order, each once
     for f, feature in enumerate(features):
-        nodes = np.flatnonzero(tested == f)
-        thresholds = np.unique(threshold[nodes][category[nodes] < 0])
-        finite = thresholds[np.isfinite(thresholds)]
-        if feature.kind == CATEGORY:
-            codes = np.unique(category[nodes][category[nodes] >= 0])
-            outputs.extend((f, EQUALS, float(code)) for code in codes)
-        elif feature.kind == BOOLEAN:
-            outputs.append((f, EQUALS, 1.0))
-        elif is_float32_edge(finite).all() and not feature.has_extreme and (pass_nan or not feature.has_missing):
-            outputs.append((f, VALUE, 0.0))
-        else:
-            outputs.extend((f, ABOVE, float(threshold)) for threshold in finite)
-        if np.isinf(thresholds).any():
-            outputs.append((f, IS_MISSING, 0.0))
-    return outputs or [(0, IS_MISSING, 0.0)]  # scikit-learn wants a column even if nothing is tested
+        if feature.kind == BOOLEAN:
+            outputs[f, EQUALS, 1.0] = None
+        elif f in passed_on:
+            outputs[f, VALUE, 0.0] = None
+        outputs.update(dict.fromkeys(_output(test, passed_on) for test in tests[f]))
+    return list(outputs) or [(0, IS_MISSING, 0.0)]  # scikit-learn wants a column even if nothing is tested
 
 
-def _tests_of_outputs(tree: Tree, outputs: Sequence[Output]) -> tuple[IntArray, FloatArray]:
-    """The column that each node tests, and the threshold."""
+def _tests_of_outputs(tree: Tree, outputs: Sequence[Output], passed_on: set[int]) -> tuple[IntArray, FloatArray]:
+    """Return the column that each node tests, and the threshold."""
     index = {output: j for j, output in enumerate(outputs)}
     column, threshold = tree.feature.copy(), tree.threshold.copy()
-    for node in np.flatnonzero(tree.feature >= 0):
-        f = int(tree.feature[node])
-        if (f, VALUE, 0.0) in index and np.isfinite(tree.threshold[node]):
-            column[node] = index[f, VALUE, 0.0]
-            continue
-        if tree.category[node] >= 0:
-            output = (f, EQUALS, float(tree.category[node]))
-        elif np.isinf(tree.threshold[node]):
-            output = (f, IS_MISSING, 0.0)
-        else:
-            output = (f, EQUALS, 1.0) if (f, EQUALS, 1.0) in index else (f, ABOVE, float(tree.threshold[node]))
+    for node in tree.inner_nodes():
+        output = _output(tree.test(node), passed_on)
         column[node] = index[output]
-        threshold[node] = 0.5
+        threshold[node] = threshold[node] if output[1] == VALUE else 0.5
     return column, threshold
 
 
 def _classifier(
     tree: Tree, feature: IntArray, threshold: FloatArray, n_features: int, classes: NDArray[Any], criterion: str
 ) -> DecisionTreeClassifier:
-    """A fitted classifier around a `Tree` of scikit-learn's."""
+    """Return a fitted classifier around a `Tree` of scikit-learn's."""
     criterion = "gini" if criterion == "gini" else "entropy"
     nodes = np.zeros(tree.node_count, dtype=sklearn_tree.NODE_DTYPE)
-    nodes["left_child"] = tree.children_left
-    nodes["right_child"] = tree.children_right
-    nodes["feature"] = feature
-    nodes["threshold"] = threshold
+    nodes["left_child"], nodes["right_child"] = tree.children_left, tree.children_right
+    nodes["feature"], nodes["threshold"] = feature, threshold
     nodes["impurity"] = node_impurity(tree.value, criterion)
-    nodes["n_node_samples"] = tree.n_node_samples
-    nodes["weighted_n_node_samples"] = tree.weighted_n_node_samples
+    for name in ("n_node_samples", "weighted_n_node_samples"):
+        nodes[name] = getattr(tree, name)
     nodes["missing_go_to_left"] = tree.missing_go_to_left
-    shares = tree.value / tree.value.sum(axis=1, keepdims=True)
-    state = {"max_depth": tree.max_depth, "node_count": tree.node_count, "nodes": nodes, "values": shares[:, None, :]}
     built = sklearn_tree.Tree(n_features, np.array([len(classes)], dtype=np.intp), 1)
-    built.__setstate__(state)
+    values = tree.shares()[:, None, :]
+    built.__setstate__({"max_depth": tree.max_depth, "node_count": tree.node_count, "nodes": nodes, "values": values})
     classifier = DecisionTreeClassifier(criterion=criterion, max_depth=max(tree.max_depth, 1), random_state=0)
-    classifier.classes_ = classes
-    classifier.n_classes_ = np.int64(len(classes))
-    classifier.n_features_in_ = n_features
-    classifier.n_outputs_ = 1
-    classifier.max_features_ = n_features
-    classifier.tree_ = built
+    classifier.classes_, classifier.n_classes_ = classes, np.int64(len(classes))
+    classifier.n_features_in_ = classifier.max_features_ = n_features
+    classifier.n_outputs_, classifier.tree_ = 1, built
     return classifier
 
 

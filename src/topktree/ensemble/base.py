@@ -19,8 +19,9 @@ from .._data.arrays import FloatArray, IntArray
 from .._runtime import checks
 from .._runtime.files import PathLike
 from .._search.spec import check_parameters
-from .._tree import export
 from .._tree.model_file import ENSEMBLE_FORMAT, write_model
+from .._tree.naming import make_model
+from .._tree.tree_dict import export_dict
 
 
 class FittedEnsemble(FittedClassifier):
@@ -92,8 +93,8 @@ class FittedEnsemble(FittedClassifier):
         [5, 5, 5]
         """
         check_is_fitted(self)
-        models = [export.make_model(tree.tree_, self.features_, self.classes_) for tree in self.estimators_]
-        known = [export.export_dict(model) for model in models]
+        models = [make_model(tree.tree_, self.features_, self.classes_) for tree in self.estimators_]
+        known = [export_dict(model) for model in models]
         trees = [
             {"vote": vote, "nodes": entry["nodes"]} for vote, entry in zip(self._votes().tolist(), known, strict=True)
         ]

@@ -1,8 +1,8 @@
-"""The report: a fitted tree as one HTML file to click through.
+"""The report: a fitted tree as one interactive HTML file that needs nothing else.
 
-In: a fitted classifier and rows to try it on. Out: a file that needs nothing else. The one idea: data never becomes
-markup. It travels as JSON in a block that browsers do not run, the page's script sets it as text, and the page's own
-policy lets no script run but that one.
+In: a fitted classifier and test rows. Out: a file. The one idea: data never becomes markup. It travels as JSON in a
+block that browsers do not run, the page's script inserts it as text, and the page's own policy lets no other script
+run. README.md beside this file is for its maintainers.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from .._runtime.files import PathLike, write_whole
-from .._tree.export import Model, export_text
-from .content import Rows, check_arguments, make_content
+from .._tree.naming import Model
+from .._tree.text import export_text
+from .summary import Rows, summarise
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
     from .._selection.classifier_cv import TopKTreeClassifierCV
+
+__all__ = ["Rows", "write_report"]
 
 # In this order they are one script: each uses functions of those before it when it is called, not when it is read.
 SCRIPTS = ("dom", "charts", "layout", "view", "details", "tree", "row", "rules", "data", "search", "model", "main")
@@ -37,27 +40,23 @@ def write_report(
     max_rows: int,
     cv: TopKTreeClassifierCV | None = None,
 ) -> None:
-    """Write the page. `model` is the classifier's tree under the names to be shown, `cv` what chose it."""
-    check_arguments(rows, title, max_rows)
-    content = make_content(classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
-    write_whole(path, make_page(content, export_text(model)))
+    """Write the page. `model` is the classifier's tree under the names to show, `cv` what chose it."""
+    summary = summarise(classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
+    write_whole(path, _make_page(summary, export_text(model)))
 
 
-def make_page(content: dict[str, Any], text: str) -> str:
-    """The page. `text`: the tree in words, for readers without scripts."""
+def _make_page(summary: dict[str, Any], text: str) -> str:
+    """Return the page. `text` is the tree for readers without scripts."""
     folder = files(__package__) / "page"
     script = "\n" + "\n".join((folder / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
     style = "\n" + (folder / "page.css").read_text("utf-8")
-    policy = (
-        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
     parts = {
-        "policy": policy,
+        "policy": f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'",
         "version": html.escape(version("topktree")),
-        "title": html.escape(content["title"]),
+        "title": html.escape(summary["title"]),
         "text": html.escape(text),
-        "content": _json(content),
+        "content": _json(summary),
         "style": style,
         "script": script,
     }
@@ -66,7 +65,7 @@ def make_page(content: dict[str, Any], text: str) -> str:
 
 
 def _json(content: dict[str, Any]) -> str:
-    """Without what could end the block it stands in."""
+    """Return JSON without the characters that could end the block that it stands in."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -74,5 +73,5 @@ def _json(content: dict[str, Any]) -> str:
 
 
 def _hash(text: str) -> str:
-    """As a Content-Security-Policy names a script or a style."""
+    """Return the name that a Content-Security-Policy has for a script or a style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

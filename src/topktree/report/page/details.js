@@ -1,11 +1,11 @@
-// What is said of a node: on its card, beside the tree, and in the outline that takes the tree's place on paper.
+// The texts about a node: on its card, beside the tree, and in the outline that replaces the tree on paper.
 
-// What it asks, or the class that it gives.
+// Its question, or the class that it predicts.
 function headline(node) {
   return node.left === undefined ? page.classes[node.predicted] : `${node.name}${node.asked}?`;
 }
 
-// How sure it is: `86.7 % of 60 rows`.
+// How sure it is: `86.7% of 60 rows`.
 function confidence(node) {
   return page.weighted ? node.confidence : `${percent(node.share)} of ${plural(node.rows, "row")}`;
 }
@@ -25,14 +25,14 @@ function legend() {
     others ? make("li", {}, swatch(page.colours.indexOf(null)), `${plural(others, "other class", "other classes")}`) : null);
 }
 
-// The way to a node and its rows.
+// The path to a node, and its classes.
 function details(i, path) {
   const node = page.nodes[i];
   const isLeaf = node.left === undefined;
   return [
     make("h3", {}, isLeaf ? ["Leaf: ", swatch(node.predicted)] : null, headline(node)),
     make("p", {class: "quiet"}, isLeaf ? `${confidence(node)}.` : `${plural(node.leaves, "leaf", "leaves")} below; ${confidence(node)} are ${page.classes[node.predicted]}.`),
-    path.length > 1 ? [make("h3", {}, "The way here"), make("ol", {class: "path"}, path.slice(1).map((child) => make("li", {}, page.nodes[child].holds)))]
+    path.length > 1 ? [make("h3", {}, "Path to this node"), make("ol", {class: "path"}, path.slice(1).map((child) => make("li", {}, page.nodes[child].holds)))]
       : make("p", {}, "All rows start here."),
     make("h3", {}, "Classes"), classTable(node),
   ];

@@ -47,7 +47,7 @@ function count(number) {
 }
 
 function percent(share, digits = 1) {
-  return share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)} %`;
+  return share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)}%`;
 }
 
 function plural(number, one, many = `${one}s`) {
@@ -102,5 +102,5 @@ function table(headings, rows, attributes = {}) {
 }
 
 function isFigure(cell) {
-  return typeof cell === "string" && /^[–\d−-][\d.,  ]*( %)?$/.test(cell);
+  return typeof cell === "string" && /^[–\d−-][\d.,  ]*%?$/.test(cell);
 }

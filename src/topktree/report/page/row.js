@@ -1,4 +1,4 @@
-// A row and its way through the tree: values typed into a form, or one of the rows that came with the page.
+// A row and its path through the tree: values typed into a form, or one of the test rows in the page.
 
 const ANOTHER = "-1";
 
@@ -48,12 +48,12 @@ function rowSection(tree) {
   make("div", {class: "bar"}, make("button", {type: "submit"}, "Follow this row"),
     make("button", {type: "reset"}, "Clear")));
   return section("follow", "Follow a row",
-    make("p", {}, `The tree looks at ${used.length === page.n_features ? `all ${count(used.length)}` : `${count(used.length)} of the ${count(page.n_features)}`} features. An empty field is a missing value.`),
+    make("p", {}, `The tree uses ${used.length === page.n_features ? `all ${count(used.length)}` : `${count(used.length)} of the ${count(page.n_features)}`} features. An empty field is a missing value.`),
     page.rows ? rowChooser(show) : null,
     make("div", {class: "split"}, make("div", {}, form, known), answer));
 }
 
-// values: feature -> its value. The leaf that they lead to, and the answers on the way.
+// values: feature -> its value. Returns the leaf that they lead to, and the answers on the path.
 function walk(values) {
   const steps = [];
   let leaf = 0;
@@ -66,12 +66,12 @@ function walk(values) {
   return {leaf, steps};
 }
 
-// What the leaf says, and why.
+// The prediction, and why.
 function verdict(leaf, reasons) {
   const name = page.classes[leaf.predicted];
   return [
     make("p", {class: "verdict"}, swatch(leaf.predicted), name),
-    make("p", {}, `${confidence(leaf)} that got here in training are ${name}.`),
+    make("p", {}, `${confidence(leaf)} that reached this leaf in training are ${name}.`),
     make("h3", {}, "Why"), make("ol", {class: "path"}, reasons.map((text) => make("li", {}, text))),
     make("h3", {}, "The rule"), make("p", {}, `If ${leaf.rule}, then ${name}.`),
     make("button", {type: "button", onclick: () => document.getElementById("tree").scrollIntoView()}, "Show in the tree"),
@@ -79,7 +79,7 @@ function verdict(leaf, reasons) {
 }
 
 function hint() {
-  return make("p", {class: "quiet"}, "Type values, and see where they lead.");
+  return make("p", {class: "quiet"}, "Enter values to see the prediction.");
 }
 
 function rowChooser(show) {
@@ -98,7 +98,7 @@ function rowChooser(show) {
     last < page.rows.total ? make("span", {class: "quiet"}, `the first ${count(last)} of ${count(page.rows.total)}`) : null);
 }
 
-// Whether the test of an inner node is true; null is missing, and makes all tests false but one.
+// True if the test of an inner node holds. null is missing: every test is then false, except `is missing`.
 function holds(node, value) {
   if (node.test === "is missing") return value === null;
   if (value === null) return false;

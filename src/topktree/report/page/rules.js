@@ -12,7 +12,7 @@ function rulesSection(tree) {
   if (hasData) {
     columns.push(
       {title: page.data.short, key: (leaf) => leaf.seen_total, cell: (leaf) => count(leaf.seen_total), class: "number"},
-      {title: "right there", key: (leaf) => right(leaf) ?? -1, cell: (leaf) => percent(right(leaf)), class: "number"});
+      {title: "accuracy", key: (leaf) => accuracy(leaf) ?? -1, cell: (leaf) => percent(accuracy(leaf)), class: "number"});
   }
   const leaves = page.nodes.map((node, i) => ({...node, i})).filter((node) => node.left === undefined);
   const body = make("tbody");
@@ -45,12 +45,12 @@ function rulesSection(tree) {
 
   render();
   return section("rules", "The rules",
-    make("p", {}, `One rule per leaf; exactly one of them fits every row. Support is the training rows that it fits, confidence the share of its class ${page.weighted ? "in their weight" : "among them"}.`),
+    make("p", {}, `One rule per leaf; every row matches exactly one. Support: the training rows that match. Confidence: the share of the predicted class ${page.weighted ? "in their weight" : "among them"}.`),
     make("div", {class: "bar"}, words, ofClass), found,
     scrollBox("The rules", make("table", {}, make("thead", {}, make("tr", {}, heads)), body)));
 }
 
-function right(leaf) {
+function accuracy(leaf) {
   return leaf.seen_total ? leaf.seen[leaf.predicted] / leaf.seen_total : null;
 }
 

@@ -1,9 +1,9 @@
-// What the search did: how far it looked, what it considered at the root, and how close the others were.
+// The search: its candidates at the root with the cost of the best tree below each, its progress, its statistics.
 
 function searchSection() {
   const search = page.search;
   return section("search", "The search", search.words.map((text) => make("p", {}, text)),
-    rootChoices(search), trace(search), make("h3", {}, "In figures"), list(search.figures));
+    rootChoices(search), trace(search), make("h3", {}, "Statistics"), list(search.figures));
 }
 
 function list(pairs) {
@@ -22,10 +22,10 @@ function rootChoices(search) {
     make("td", {}, meter(choice.cost / most, !choice.exact), ` ${choice.exact ? "" : "at least "}${choice.cost_text}`)));
   const bounded = choices.some((choice) => !choice.exact);
   return [
-    make("h3", {}, "The choices at the root"),
+    make("h3", {}, "Candidates at the root"),
     make("p", {}, search.root.words),
-    scrollBox("The choices at the root", make("table", {}, make("thead", {}, make("tr", {}, ["rank", "first question", search.root.score_name, `best tree below: ${unit}`].map((text) => make("th", {scope: "col"}, text)))), make("tbody", {}, rows))),
-    bounded ? make("p", {class: "quiet"}, "“At least”: as soon as a choice could no longer win, the search let go of it. What is shown had been proven by then.") : null,
+    scrollBox("Candidates at the root", make("table", {}, make("thead", {}, make("tr", {}, ["rank", "split", search.root.score_name, `best tree below: ${unit}`].map((text) => make("th", {scope: "col"}, text)))), make("tbody", {}, rows))),
+    bounded ? make("p", {class: "quiet"}, "“At least”: the search abandoned this candidate as soon as it could no longer win; the number is the bound proven by then.") : null,
     search.root.more ? make("p", {class: "quiet"}, search.root.more) : null,
   ];
 }
@@ -38,15 +38,15 @@ function meter(share, isBound) {
 
 function trace(search) {
   if (search.trace.length < 2) return null;
-  return [make("h3", {}, "Better and better"), make("p", {}, "The search widened k step by step; every step ends with a complete tree."),
+  return [make("h3", {}, "Progress"), make("p", {}, "The search widened k step by step; every step ends with a complete tree."),
     table(["k", "cost", "after"], search.trace.map((step) => [count(step.k), step.cost_text, seconds(step.seconds)]), {class: "fit"})];
 }
 
-// Other sizes of tree, and what they would cost: from cross-validation, and from pruning this tree.
+// Other tree sizes and their accuracy: from cross-validation, and from pruning this tree.
 function choicesSection() {
   const {grid, pruning} = page.choices;
   if (grid === null && pruning.length < 2) return null;
-  return section("choices", "Other sizes", grid === null ? null : gridPart(grid), pruning.length < 2 ? null : pruningPart(pruning));
+  return section("choices", "Other tree sizes", grid === null ? null : gridPart(grid), pruning.length < 2 ? null : pruningPart(pruning));
 }
 
 // Lines differ in colour first, then in dashes. Okabe and Ito's colours, without those too pale for a line on white.
@@ -92,7 +92,7 @@ function gridPart(grid) {
 function pruningPart(steps) {
   const hasData = steps[0].test !== null;
   const rows = steps.map((step) => [count(step.leaves), percent(step.train), ...(hasData ? [percent(step.test)] : []), step.whole ? "this tree" : ""]);
-  return [make("h3", {}, "What each leaf buys"),
-    make("p", {}, "This tree with its least useful splits taken back, one after the other (minimal cost-complexity pruning), and what remains right."),
-    scrollBox("Sizes", table(["leaves", "right, training", ...(hasData ? [`right, ${page.data.short}`] : []), ""], rows))];
+  return [make("h3", {}, "Pruning"),
+    make("p", {}, "This tree with its least useful splits removed one after another (minimal cost-complexity pruning), and the accuracy of what remains."),
+    scrollBox("Sizes", table(["leaves", "accuracy, training", ...(hasData ? ["accuracy, test"] : []), ""], rows))];
 }

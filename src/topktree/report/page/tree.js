@@ -1,4 +1,4 @@
-// The tree as a picture: a card for every node, one of them selected, and the way to it marked. Nodes fold.
+// The tree as a picture: a card for every node, one of them selected, and the path to it marked. Nodes fold.
 
 const FIRST_LINES = 12; // as many leaves and folded nodes are shown at first
 
@@ -92,7 +92,7 @@ function treeSection() {
     Enter: fold, " ": fold, "+": () => view.zoom(ZOOM.step), "=": () => view.zoom(ZOOM.step), "-": () => view.zoom(1 / ZOOM.step), 0: view.showAll,
   });
   const element = section("tree", "The tree",
-    make("p", {class: "screen"}, "Click a node to see who gets there. Drag to move, Ctrl and the wheel to zoom; with the keyboard: arrows, Enter to fold, + and −."),
+    make("p", {class: "screen"}, "Click a node to see its path and its classes. Drag to move, Ctrl and the wheel to zoom; with the keyboard: arrows, Enter to fold, + and −."),
     legend(), tools(view, () => { folded.clear(); render(); }, () => foldBelow(2)), make("div", {class: "split"}, view.box, panel), outline());
   view.fitToPaper((fits) => element.classList.toggle("large", !fits || folded.size > 0));
 

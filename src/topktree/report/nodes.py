@@ -1,0 +1,142 @@
+"""The tree, its features and some rows, as the page shows them. In: a `Model` and encoded rows. Out: plain objects."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.arrays import FloatArray
+from .._data.columns import AT_MOST, EQUALS, IS_MISSING, value_text
+from .._data.features import Feature
+from .._data.table import CATEGORY
+from .._data.thresholds import format_number
+from .._tree.naming import COLOURS, SYMBOLS, Model, one_line
+from .._tree.text import rule_text, rules
+
+MANY_CATEGORIES = 50  # a form offers all categories of a feature that has at most this many
+MANY_FEATURES = 200  # unused features that are listed by name
+
+
+def describe_nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
+    """Return a dict per node. `seen` (node_count, n_classes or one more): test rows of each class at each node."""
+    depths = model.tree.node_depths().tolist()
+    n_leaves = model.tree.sums_below(np.ones(model.tree.node_count)).astype(np.int64).tolist()
+    conditions = {leaf: [one_line(text) for text in texts] for leaf, texts in rules(model)}
+    result = []
+    for node in range(model.tree.node_count):
+        entry: dict[str, Any] = {
+            "depth": depths[node],
+            "rows": int(model.tree.n_node_samples[node]),
+            "counts": model.tree.value[node].tolist(),
+            "predicted": model.predicted(node),
+            "share": float(model.shares(node).max()),
+            "confidence": model.confidence(node),
+            "leaves": n_leaves[node],
+        }
+        if seen is not None:
+            entry |= {"seen": seen[node, : len(model.labels)].tolist(), "seen_total": float(seen[node].sum())}
+        if model.is_leaf(node):
+            entry |= {"rule": rule_text(conditions[node]), "conditions": len(conditions[node])}
+        else:
+            entry |= _question(model, node)
+        result.append(entry)
+    for node in model.tree.inner_nodes():
+        for child, text in zip(model.children(node), model.branches(node), strict=True):
+            result[child]["holds"] = one_line(text)
+    return result
+
+
+def _question(model: Model, node: int) -> dict[str, Any]:
+    literal = model.literal(node)
+    left, right = model.children(node)
+    test = literal.test
+    return {
+        "left": left,
+        "right": right,
+        "yes": left if test.yes_goes_left else right,
+        "feature": test.feature,
+        "test": SYMBOLS[test.kind],
+        "value": {AT_MOST: test.value, EQUALS: int(test.value), IS_MISSING: None}[test.kind],
+        "name": one_line(literal.name),
+        "asked": one_line(literal.asked),
+    }
+
+
+def class_colours(model: Model) -> list[str | None]:
+    """Return a colour for the classes of the most training weight, None for those that share the grey."""
+    own = COLOURS[:-1]  # the last is the grey
+    n_classes = len(model.labels)
+    if n_classes <= len(own):
+        return list(own[:n_classes])
+    heaviest = np.sort(np.argsort(-model.tree.value[0], kind="stable")[: len(own)]).tolist()
+    by_class = dict(zip(heaviest, own, strict=True))
+    return [by_class.get(c) for c in range(n_classes)]
+
+
+def used_features(model: Model) -> list[int]:
+    """Return the features that some node tests."""
+    return sorted({int(model.tree.feature[node]) for node in model.tree.inner_nodes()})
+
+
+def describe_features(model: Model, importances: FloatArray, rows: NDArray[Any] | None) -> list[dict[str, Any]]:
+    """Return the features that the tree tests, then the first of the others. The form offers categories of `rows`."""
+    used = used_features(model)
+    others = [f for f in range(len(model.features)) if f not in set(used)]
+    result: list[dict[str, Any]] = []
+    for f in [*used, *others[:MANY_FEATURES]]:
+        feature = model.features[f]
+        entry = {
+            "index": f,
+            "name": one_line(feature.name),
+            "kind": feature.kind,
+            "missing": feature.has_missing,
+            "importance": float(importances[f]),
+            "used": f in set(used),
+        }
+        if entry["used"]:
+            entry |= _form_field(model, f, None if rows is None else rows[:, f])
+        result.append(entry)
+    return result
+
+
+def _form_field(model: Model, f: int, values: NDArray[Any] | None) -> dict[str, Any]:
+    """Return the categories that the form offers for a feature, or the range of its thresholds."""
+    feature = model.features[f]
+    tests = [model.tree.test(node) for node in model.tree.inner_nodes() if model.tree.feature[node] == f]
+    if feature.kind == CATEGORY:
+        codes = _codes(feature, {int(test.value) for test in tests if test.kind == EQUALS}, values)
+        return {"options": [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]}
+    thresholds = sorted(test.value for test in tests if test.kind == AT_MOST)
+    texts = list(dict.fromkeys(format_number(threshold) for threshold in (*thresholds[:1], *thresholds[-1:])))
+    return {"range": " to ".join(texts)} if texts else {}
+
+
+def _codes(feature: Feature, tested: set[int], values: NDArray[Any] | None) -> list[int]:
+    """Return the categories that a form offers: all, or those that are tested or occur in the rows."""
+    if len(feature.categories) <= MANY_CATEGORIES:
+        return list(range(len(feature.categories)))
+    present = [] if values is None else values[np.isfinite(values)].astype(np.int64).tolist()
+    return sorted(code for code in tested.union(present) if code >= 0)
+
+
+def describe_rows(model: Model, encoded: NDArray[Any], labels: list[str] | None, total: int) -> dict[str, Any]:
+    """Return the values of the features that the tree tests in some rows, the first of `total`."""
+    used = used_features(model)
+    values = np.asarray(encoded[:, used], dtype=np.float64).tolist()
+    return {
+        "features": used,
+        "values": [[_json_number(value) for value in row] for row in values],
+        "labels": None if labels is None else [one_line(label) for label in labels],
+        "total": total,
+    }
+
+
+def _json_number(value: float) -> float | int | str | None:
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
