@@ -28,8 +28,8 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-# Other pages include the last two. Of search.md Sphinx would make search.html, which it has.
-exclude_patterns = ["runs", "pictures/*.py", "dask/*.md", "search.md"]
+# The last one is included by other pages.
+exclude_patterns = ["runs", "pictures/*.py", "dask/*.md"]
 highlight_language = "none"  # of blocks that do not say
 default_role = "code"  # docstrings say `k` as Markdown does
 
@@ -71,7 +71,6 @@ LINKS = {
     r"\]\((?:\.\./)+ARCHITECTURE\.md": "](architecture.md",
     r"\]\((?:\.\./)+CHANGELOG\.md": "](changelog.md",
     r"\]\((?:\.\./)+CONTRIBUTING\.md": "](contributing.md",
-    r"\]\(search\.md": "](searching.md",
     r"\]\((?:\.\./)+examples/?\)": "](gallery/index.rst)",
     r"\]\((?:\.\./)+examples/(\w+)\.py\)": r"](gallery/\1.rst)",
     r"\[paper/\]\(paper\)": "`paper/`",

@@ -21,7 +21,7 @@ SDIST_NEEDS = {
     "README.md",
     "cpp/bindings.cpp",
     "cpp/topk/search.cpp",
-    "docs/search.md",
+    "docs/searching.md",
     "pyproject.toml",
     "src/topktree/py.typed",
     "tests/conftest.py",
