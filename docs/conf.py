@@ -28,8 +28,8 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-# The last one is included by other pages.
-exclude_patterns = ["runs", "pictures/*.py", "dask/*.md"]
+# The last two are included by other pages.
+exclude_patterns = ["runs", "pictures/*.py", "dask/*.md", "forests/*.md"]
 highlight_language = "none"  # of blocks that do not say
 default_role = "code"  # docstrings say `k` as Markdown does
 
