@@ -32,7 +32,7 @@ def light() -> tuple[pd.DataFrame, np.ndarray]:
         "lower switch": np.where(X[:, 1], "up", "down"),
         "time": np.where(X[:, 2], "night", "day"),
     }
-    return pd.DataFrame(words), np.where(y == 1, "on", "off")
+    return pd.DataFrame(words), np.where(y == 1, "bright", "dark")
 
 
 def fit(k: int) -> tuple[TopKTreeClassifier, float]:
