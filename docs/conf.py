@@ -1,7 +1,7 @@
 """Configure Sphinx: `make docs` turns the pages of this folder, the docstrings and examples/ into build/docs.
 
-In: this folder. Out: static HTML. The one idea: every page can also be read on a code host, so links point to files; the
-few that lead out of this folder are rewritten to point to pages of the site.
+In: this folder. Out: static HTML. The one idea: every page can also be read on a code host, so links point to files;
+the few that lead out of this folder are rewritten to point to pages of the site.
 """
 
 from __future__ import annotations
