@@ -67,8 +67,8 @@ print(clf.export_rules())
 
 # %%
 # With class weights, the percentages and counts refer to the weight. A missing value makes every test false, except
-# `is missing`. So loans without a stated income go the same way as those above a threshold, and the rules say so: "> 0.445
-# or missing".
+# `is missing`. So loans without a stated income go the same way as those above a threshold, and the rules say
+# "> 0.445 or missing".
 
 clf.plot()
 plt.show()
