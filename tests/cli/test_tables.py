@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from support.people import make_people
 
-from topktree._cli.columns import read_labelled, read_target
+from topktree._cli.columns import ColumnOptions, read_labelled, read_target
 from topktree._cli.messages import Mistake
-from topktree._cli.options import ColumnOptions
 from topktree._cli.table_files import TableFile, write_table
 
 FORMATS = ["csv", "csv.gz", "parquet", "pq", "feather"]

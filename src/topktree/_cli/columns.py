@@ -8,7 +8,7 @@ and is reported in terms of files and columns; the estimators' own messages spea
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from .._data.table import CATEGORY, NUMBER, Feature, canonical
 from .messages import Mistake, closest, counted, listed, say
-from .options import ColumnOptions
 from .table_files import TableFile
 
 OTHER_SEPARATORS = ";\t|"
@@ -29,6 +28,16 @@ BOOLEANS = {
 AS_ASKED, AS_TRAINED = "as --type says", "as in training"
 DATES = (datetime.date, datetime.time, datetime.timedelta)
 NESTED = (list, dict, tuple, set, np.ndarray)
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the user says about the columns of a table."""
+
+    target: str
+    weight: str | None = None
+    types: Mapping[str, str] | None = None
+    drop: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,22 +151,13 @@ def read_weights(frame: pd.DataFrame, title: str, name: str | None) -> NDArray[n
     check_column(frame, title, "--weight", name)
     column, what = frame[name], f"the weights {name!r} of {title}"
     _check_complete(column, what)
-    odd = column[~column.map(_is_number)] if column.dtype.kind not in "iuf" else column[:0]
-    if len(odd):
-        raise Mistake(f"{what} must be numbers, got {_text(odd.iloc[0])}")
-    weights: NDArray[np.float64] = column.to_numpy(dtype=np.float64)
+    if column.dtype.kind == "b":
+        raise Mistake(f"{what} must be numbers, got {_text(column.iloc[0])}")
+    weights: NDArray[np.float64] = _as_kind(column, NUMBER, title, "to be weights").to_numpy(dtype=np.float64)
     wrong = weights[~np.isfinite(weights) | (weights < 0)]
     if len(wrong):
         raise Mistake(f"{what} must be finite and not negative, got {wrong[0]:g}")
     return weights
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(value, (bool, np.bool_))
 
 
 def _check_complete(column: pd.Series, what: str) -> None:
@@ -252,28 +252,18 @@ def _as_kind(column: pd.Series, kind: str, title: str, why: str) -> pd.Series:
         if column.dtype.kind == "b":
             column = column.map(str, na_action="ignore")
         return column.astype("category") if column.dtype.kind in "biuf" else column
-    converted = _to_numbers(column) if kind == NUMBER else _to_booleans(column)
+    if column.dtype.kind in ("biuf" if kind == NUMBER else "b"):
+        return column
+    values = column.astype(str if column.dtype.kind in "mM" else object)  # pandas would turn dates into numbers
+    if kind == NUMBER:
+        converted = pd.to_numeric(values, errors="coerce")
+    else:
+        converted = values.map(lambda value: BOOLEANS.get(str(value).strip().lower()), na_action="ignore")
     odd = np.flatnonzero(converted.isna() & column.notna())
     if len(odd):
         wrong = f"{_text(column.iloc[odd[0]])} in row {odd[0] + 1:,}"
         raise Mistake(f"the column {column.name!r} of {title} must hold {kind}s, {why}, got {wrong}")
     return converted
-
-
-def _to_numbers(column: pd.Series) -> pd.Series:
-    """Return numbers, and missing values for everything else."""
-    if column.dtype.kind in "biuf":
-        return column
-    if column.dtype.kind in "mM":  # pandas would turn dates into numbers
-        return pd.Series(np.nan, index=column.index)
-    return pd.to_numeric(column.astype(object), errors="coerce")
-
-
-def _to_booleans(column: pd.Series) -> pd.Series:
-    """Return True, False, and missing values for everything else."""
-    if column.dtype.kind == "b":
-        return column
-    return column.astype(object).map(lambda value: BOOLEANS.get(str(value).strip().lower()), na_action="ignore")
 
 
 def _check_type(column: pd.Series, title: str) -> None:

@@ -1,6 +1,6 @@
-"""Input and output files: paths checked before anything is computed, standard input, and models.
+"""Input and output files: names, standard input, models, and errors of writing.
 
-In: a path from the user, "-" for standard input or output. Out: the path, its content, or a `Mistake`.
+In: a path from the user, "-" for standard input or output. Out: its content, or a `Mistake`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import click
 
 from .messages import Mistake
 
@@ -51,20 +49,6 @@ def read_model(path: str) -> Model:
         raise Mistake(f"{path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise Mistake(str(error).replace(str(copy), copy.name) if path == STDIN else str(error)) from None
-
-
-def check_output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse an output file that cannot be written; a click callback."""
-    if path is None:
-        return None
-    option = f"{parameter.opts[0]} {path}"
-    if path.is_dir():
-        raise Mistake(f"{option}: that is a folder")
-    if not path.parent.is_dir():
-        raise Mistake(f"{option}: there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise Mistake(f"{option}: cannot write: permission denied")
-    return path
 
 
 def check_apart(outputs: dict[str, Path | None], inputs: dict[str, str | None]) -> None:
