@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from sklearn.metrics import get_scorer_names
 
 from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.grid import TIME_LIMIT
 from .._selection.rule import ONE_SE, best_of
-from .columns import ColumnOptions, Labelled, read_labelled
+from .columns import Labelled, read_labelled
 from .files import check_apart, file_title, write_file
-from .messages import Mistake, closest, counted, echo, wants_style, warnings_as_lines
+from .messages import Mistake, closest, counted, echo, estimator_messages, wants_style
 
 SCORERS = "accuracy, balanced_accuracy, f1_macro, roc_auc or neg_log_loss"
 CHOSEN_MARK, BEST_MARK = "*", "+"
@@ -44,14 +43,11 @@ def choose_and_show(
     """Choose the parameters, print the choice and write the files."""
     _check_scoring(parameters["scoring"])
     check_apart({"--plot": plot, "--save": save, "--report": report}, {"FILE": data})
-    table = read_labelled(data, ColumnOptions(target, weight, types, drop))
+    table = read_labelled(data, target, weight, types, drop)
     cv = TopKTreeClassifierCV(**parameters, verbose=int(sys.stderr.isatty()))
     start = time.perf_counter()
-    try:
-        with warnings_as_lines():
-            cv.fit(table.X, table.y, table.weights)
-    except (TypeError, ValueError) as error:
-        raise Mistake(str(error)) from error
+    with estimator_messages():
+        cv.fit(table.X, table.y, table.weights)
     summary = summarise(cv, table, time.perf_counter() - start)
     try:
         if to_json:
@@ -59,13 +55,10 @@ def choose_and_show(
         else:
             print_choice(cv, summary)
     finally:  # also when the output's reader has gone, as in `| head -5`
-        if plot is not None:
-            write_file("--plot", plot, lambda: _draw(cv, plot))
-        if save is not None:
-            write_file("--save", save, lambda: cv.save(save))
-        if report is not None:
-            title = f"{target} of {Path(file_title(data)).name}"
-            write_file("--report", report, lambda: cv.report(report, title=title))
+        write_file("--plot", plot, lambda path: _draw(cv, path))
+        write_file("--save", save, cv.save)
+        title = f"{target} of {Path(file_title(data)).name}"
+        write_file("--report", report, lambda path: cv.report(path, title=title))
 
 
 def _check_scoring(name: str | None) -> None:
@@ -112,25 +105,21 @@ def summarise(cv: TopKTreeClassifierCV, table: Labelled, seconds: float) -> dict
 
 
 def _result_rows(cv: TopKTreeClassifierCV) -> list[dict[str, Any]]:
-    """Return a dict per candidate: its parameters and results; None where no fold has a score."""
-    results = cv.cv_results_
+    """Return a dict per candidate: its parameters and results, with None for NaN, which JSON does not have."""
+
+    def column(name: str) -> list[Any]:
+        return [None if value != value else value for value in cv.cv_results_[name].tolist()]
+
     columns = {
-        "score": results["mean_test_score"],
-        "se": results["se_test_score"],
-        "leaves": results["mean_n_leaves"],
-        "seconds": results["seconds"],
-        "status": results["status"],
-        "fold_scores": np.column_stack([results[f"split{i}_test_score"] for i in range(cv.n_splits_)]),
+        "score": column("mean_test_score"),
+        "se": column("se_test_score"),
+        "leaves": column("mean_n_leaves"),
+        "seconds": column("seconds"),
+        "status": column("status"),
+        "fold_scores": zip(*(column(f"split{i}_test_score") for i in range(cv.n_splits_)), strict=True),
     }
-    plain = {name: _without_nan(values.tolist()) for name, values in columns.items()}
-    return [params | {name: values[i] for name, values in plain.items()} for i, params in enumerate(results["params"])]
-
-
-def _without_nan(value: Any) -> Any:
-    """Return a list, or lists of lists, with None for NaN, which JSON does not have."""
-    if isinstance(value, list):
-        return [_without_nan(entry) for entry in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    results = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [params | result for params, result in zip(cv.cv_results_["params"], results, strict=True)]
 
 
 def print_choice(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> None:

@@ -214,10 +214,7 @@ def completion_command(context: click.Context, shell: str) -> None:
     zsh:  eval "$(topktree completion zsh)"            in ~/.zshrc
     fish: topktree completion fish > ~/.config/fish/completions/topktree.fish
     """  # noqa: D301  click keeps the lines of paragraphs that open with this character
-    root = context.find_root()
-    name = root.info_name or "topktree"
-    variable = f"_{name}_COMPLETE".replace("-", "_").upper()
     found = get_completion_class(shell)
     assert found is not None  # click knows all of SHELLS
-    completer = found(root.command, {}, name, variable)
+    completer = found(context.find_root().command, {}, "topktree", "_TOPKTREE_COMPLETE")
     click.echo(completer.source_template % completer.source_vars())  # source() would start a shell to ask its version

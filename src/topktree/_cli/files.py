@@ -63,10 +63,12 @@ def check_apart(outputs: dict[str, Path | None], inputs: dict[str, str | None]) 
         taken[real] = option
 
 
-def write_file(option: str, path: Path, write: Callable[[], Any]) -> None:
-    """Call `write`, which writes the file of an option, and report its errors as mistakes."""
+def write_file(option: str, path: Path | None, write: Callable[[Path], Any]) -> None:
+    """Call `write` for the file of an option, if it was given, and report its errors as mistakes."""
+    if path is None:
+        return
     try:
-        write()
+        write(path)
     except OSError as error:
         raise Mistake(f"{option} {path}: {error.strerror or error}") from None
     except (ImportError, ValueError) as error:  # a missing package, or labels that no file can hold

@@ -18,23 +18,11 @@ import click
 import numpy as np
 
 from .._classifier import TopKTreeClassifier
-from .._data.table import NUMBER, learn_features, read_table
 from .._runtime import checks
 from .._tree.export import one_line
-from .columns import (
-    ColumnOptions,
-    Labelled,
-    check_column,
-    known_as_text,
-    known_features,
-    known_labels,
-    read_labelled,
-    read_target,
-    read_weights,
-)
+from .columns import Labelled, read_labelled, read_test
 from .files import STDIN, check_apart, file_title, write_file
-from .messages import Mistake, counted, echo, listed, warnings_as_lines
-from .table_files import TableFile
+from .messages import Mistake, counted, echo, estimator_messages, listed
 
 MOST_CLASSES = 5  # in a line
 MOST_LEAVES = 100  # of a tree on the screen
@@ -68,19 +56,22 @@ def fit_and_show(
         raise Mistake("FILE and --test cannot both be standard input")
     check_apart({"--save": save, "--report": report}, {"FILE": data, "--test": test_file})
     parameters["k"] = k[0] if len(k) == 1 else k
-    columns = ColumnOptions(target, weight, types, drop)
     title = file_title(data)
-    table = read_labelled(data, columns)
+    table = read_labelled(data, target, weight, types, drop)
     if test_file is None:
         train, test = hold_out(table, test_size, random_state, title)
         origin = f"held out (--test-size {test_size:g})"
     else:
-        train, test = table, _read_test(test_file, table, columns)  # before the search, which may take long
+        train, test = table, read_test(test_file, table, target, weight, types.get(target))
         origin = f"of {file_title(test_file)}"
     if test is not None and test.weights is not None and not test.weights.any():
         raise Mistake(f"--weight {weight}: all rows to test the tree have weight 0")
+    # The report compares all splits of the root, if finding their costs takes little time.
+    exact_root = report is not None and checks.is_narrow(parameters["k"]) and parameters["time_limit"] is None
+    classifier = TopKTreeClassifier(**parameters, verbose=int(sys.stderr.isatty()))
     start = time.perf_counter()
-    classifier = _fit(train, parameters, exact_root=report is not None)
+    with estimator_messages():
+        classifier.fit(train.X, train.y, train.weights, exact_root=exact_root)
     summary = summarise(classifier, target, train, test, time.perf_counter() - start)
     try:
         if to_json:
@@ -88,14 +79,10 @@ def fit_and_show(
         else:
             print_fit(classifier, summary, train, title, origin, weight)
     finally:  # also when the output's reader has gone, as in `| head -5`
-        if save is not None:
-            write_file("--save", save, lambda: classifier.save(save))
-        if report is not None:
-            rows = (None, None, None) if test is None else (test.X, test.y, test.weights)
-            heading = f"{target} of {Path(title).name}"
-            write_file(
-                "--report", report, lambda: classifier.report(report, *rows, title=heading, max_rows=report_rows)
-            )
+        write_file("--save", save, classifier.save)
+        rows = (None, None, None) if test is None else (test.X, test.y, test.weights)
+        heading = f"{target} of {Path(title).name}"
+        write_file("--report", report, lambda p: classifier.report(p, *rows, title=heading, max_rows=report_rows))
 
 
 def hold_out(table: Labelled, share: float, seed: int, title: str) -> tuple[Labelled, Labelled | None]:
@@ -119,30 +106,6 @@ def hold_out(table: Labelled, share: float, seed: int, title: str) -> tuple[Labe
     if n_test == 0:
         raise Mistake(f"{title} has too few rows to hold some out: --test-size 0 fits the tree to all")
     return table.take(np.sort(ranked[n_test:])), table.take(np.sort(ranked[:n_test]))
-
-
-def _fit(train: Labelled, parameters: dict[str, Any], exact_root: bool) -> TopKTreeClassifier:
-    """Fit the tree; `exact_root` is for a report, and only where it takes little time and no time limit is set."""
-    exact_root = exact_root and checks.is_narrow(parameters["k"]) and parameters["time_limit"] is None
-    classifier = TopKTreeClassifier(**parameters, verbose=int(sys.stderr.isatty()))
-    try:
-        with warnings_as_lines():
-            return classifier.fit(train.X, train.y, train.weights, exact_root=exact_root)
-    except (TypeError, ValueError) as error:
-        raise Mistake(str(error)) from error
-
-
-def _read_test(path: str, train: Labelled, columns: ColumnOptions) -> Labelled:
-    """Read the rows of another file, its columns as the tree will know them."""
-    features = learn_features(read_table(TopKTreeClassifier(), train.X, reset=True), "from_dtype", None)
-    file = TableFile(path)
-    kind = (columns.types or {}).get(columns.target)
-    frame = file.read(as_text=[*known_as_text(features), *([columns.target] if kind not in (None, NUMBER) else [])])
-    check_column(frame, file.title, "--target", columns.target)
-    target = read_target(frame[columns.target], file.title, kind)
-    y = known_labels(target, file.title, np.unique(train.y.to_numpy()))
-    weights = read_weights(frame, file.title, columns.weight)
-    return Labelled(known_features(frame, file.title, features, has_names=True), y, weights)
 
 
 def summarise(

@@ -25,8 +25,7 @@ def show_model(model: str, form: str, table: str | None, output: Path | None) ->
     text = _text(read_model(model), form, table)
     if output is None:
         click.echo(text)
-    else:
-        write_file("-o", output, lambda: output.write_text(f"{text}\n", encoding="utf-8"))
+    write_file("-o", output, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
 
 
 def _text(model: Model, form: str, table: str | None) -> str:
