@@ -1,4 +1,4 @@
-"""`load`: the estimator of a model file, whichever kind it is."""
+"""`load`: read the estimator of a model file, whichever kind it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier:
-    """The classifier, forest or boosting that `save` wrote. Nothing in the file is run as code.
+    """Return the classifier, forest or boosting that `save` wrote. Nothing in the file is run as code.
 
     Examples
     --------
