@@ -19,8 +19,6 @@ SDIST_NEEDS = {
     "Makefile",
     "PKG-INFO",
     "README.md",
-    "cpp/bindings.cpp",
-    "cpp/topk/search.cpp",
     "docs/searching.md",
     "cpp/bindings/module.cpp",
     "cpp/topk/search/node_search.cpp",
