@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from support.people import assert_mistake, run
+from topktree_evidence import peers
+from topktree_evidence.stopwatch import Outcome
+from topktree_evidence.studies.speed import quick
+from topktree_evidence.study import FAILED, FINISHED, TIMEOUT
 
 from topktree import TopKTreeClassifier
-from topktree.experiments import peers, quick
-from topktree.experiments.experiment import FAILED, FINISHED, TIMEOUT
-from topktree.experiments.stopwatch import Outcome
 
 FEW = quick.generated_problems()[1:3]
 
@@ -33,7 +34,7 @@ def finished(seconds, done=True):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr("topktree._cli.bench.generated_problems", lambda: FEW)
+    monkeypatch.setattr("topktree_evidence.commands.bench.generated_problems", lambda: FEW)
     monkeypatch.delenv("TOPKTREE_DATA", raising=False)
 
 
@@ -101,7 +102,7 @@ def test_what_is_stopped_or_fails_is_said(few, monkeypatch):
         )
         return quick.measure(problem, contestants, repeat, limit, stopwatch, advance)
 
-    monkeypatch.setattr("topktree._cli.bench.measure", measure)
+    monkeypatch.setattr("topktree_evidence.commands.bench.measure", measure)
     monkeypatch.setattr(peers, "is_installed", lambda name: True)
     text = run("bench", "--peers", "--time-limit", "7").stdout
     assert "-: stopped at the limit of 7 seconds (--time-limit)" in text

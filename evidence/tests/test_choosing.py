@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
+from topktree_evidence.splits import RAW, split
+from topktree_evidence.store import Store, as_text, as_value
+from topktree_evidence.studies.choosing import page as choosing_page
+from topktree_evidence.studies.choosing import runs as choosing
+from topktree_evidence.studies.choosing import summary as choosing_summary
+from topktree_evidence.studies.choosing.runs import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
+from topktree_evidence.study import FINISHED, TIMEOUT, Row, Settings
+from topktree_evidence.text import where
 
 from topktree import TopKTreeClassifier, TopKTreeClassifierCV
-from topktree.experiments import choosing, choosing_page, choosing_summary
-from topktree.experiments.choosing import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
-from topktree.experiments.experiment import FINISHED, TIMEOUT, Row, Settings
-from topktree.experiments.splits import RAW, split
-from topktree.experiments.store import Store, as_text, as_value
-from topktree.experiments.tables import where
 
 DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
 SETTINGS = Settings(data_home=str(DATA), time_limit=60.0, splits=2)

@@ -1,13 +1,14 @@
 """Verdicts: each rule on invented tables where it holds, holds in part, and does not."""
 
 import pytest
+from topktree_evidence import text as tables
+from topktree_evidence.laboratory import EXPERIMENTS
+from topktree_evidence.studies.paper import accuracy_claims, fig4, fits, other_claims, page_tables
+from topktree_evidence.studies.paper.claims import all_claims
+from topktree_evidence.studies.paper.page import write_page
+from topktree_evidence.studies.paper.verdicts import DOES_NOT, HOLDS, IN_PART, NOT_RUN, NoCases
 
 from topktree import datasets
-from topktree.experiments import accuracy_claims, fig4, fits, other_claims, page_tables, tables
-from topktree.experiments.claims import all_claims
-from topktree.experiments.page import write_page
-from topktree.experiments.reproduce import EXPERIMENTS
-from topktree.experiments.verdicts import DOES_NOT, HOLDS, IN_PART, NOT_RUN, NoCases
 
 
 def cell(dataset="nursery", k=1, depth=3, test=0.8, train=0.9, gain=0.0, sd=0.01, columns="paper", **more):

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.stats import ttest_1samp, wilcoxon
-
-from topktree import TopKBoostingClassifier, TopKForestClassifier, datasets
-from topktree._cli.main import main
-from topktree.experiments import ensembles, ensembles_models, ensembles_page, ensembles_tuned
-from topktree.experiments.ensembles import ALL_SIZES, DEPTHS, KS, SIZES
-from topktree.experiments.ensembles_models import (
+from topktree_evidence.paired import compared, over_datasets, paired_test, signed_rank_test
+from topktree_evidence.store import Store, as_text, as_value
+from topktree_evidence.studies.ensembles import equal as ensembles
+from topktree_evidence.studies.ensembles import models as ensembles_models
+from topktree_evidence.studies.ensembles import page as ensembles_page
+from topktree_evidence.studies.ensembles import tuned as ensembles_tuned
+from topktree_evidence.studies.ensembles.equal import ALL_SIZES, DEPTHS, KS, SIZES
+from topktree_evidence.studies.ensembles.models import (
     ADABOOST,
     BOOSTING,
     FOREST,
@@ -38,14 +40,15 @@ from topktree.experiments.ensembles_models import (
     make,
     stages,
 )
-from topktree.experiments.ensembles_pictures import draw, draw_tuned, line_cells
-from topktree.experiments.ensembles_summary import summary, tuned_summary
-from topktree.experiments.ensembles_tuned import FREE, GREEDY, LEAGUES, READABLE, candidates, inner_split, methods
-from topktree.experiments.ensembles_words import answer, in_a_cell, said, with_two_classes
-from topktree.experiments.experiment import FAILED, FINISHED, TIMEOUT, Row, Settings
-from topktree.experiments.paired import compared, over_datasets, paired_test, signed_rank_test
-from topktree.experiments.store import Store, as_text, as_value
-from topktree.experiments.tables import only
+from topktree_evidence.studies.ensembles.pictures import draw, draw_tuned, line_cells
+from topktree_evidence.studies.ensembles.summary import summary, tuned_summary
+from topktree_evidence.studies.ensembles.tuned import FREE, GREEDY, LEAGUES, READABLE, candidates, inner_split, methods
+from topktree_evidence.studies.ensembles.words import answer, in_a_cell, said, with_two_classes
+from topktree_evidence.study import FAILED, FINISHED, TIMEOUT, Row, Settings
+from topktree_evidence.text import only
+
+from topktree import TopKBoostingClassifier, TopKForestClassifier, datasets
+from topktree._cli.main import main
 
 DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
 SETTINGS = Settings(data_home=str(DATA), time_limit=60.0, splits=2)

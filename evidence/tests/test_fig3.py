@@ -6,10 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
+from topktree_evidence import peers
+from topktree_evidence.stopwatch import Outcome, Stopwatch
+from topktree_evidence.studies.paper import fig3
 
 from topktree.datasets import PAPER
-from topktree.experiments import fig3, peers
-from topktree.experiments.stopwatch import Outcome, Stopwatch
 
 LIMIT = 20.0
 

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from sklearn.model_selection import train_test_split
+from topktree_evidence import splits
+from topktree_evidence.laboratory import EXPERIMENTS
+from topktree_evidence.store import locked, read_table
+from topktree_evidence.studies.paper import beyond, fits
+from topktree_evidence.study import Settings
 
 from topktree import Binarizer, TopKTreeClassifier, datasets
 from topktree._cli.main import main
-from topktree.experiments import beyond, fits, splits
-from topktree.experiments.experiment import Settings
-from topktree.experiments.reproduce import EXPERIMENTS
-from topktree.experiments.store import locked, read_table
 
 DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
 SMALL = ["--datasets", "hayes-roth", "--splits", "2", "--data", str(DATA)]

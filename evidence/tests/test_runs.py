@@ -11,10 +11,9 @@ from dataclasses import replace
 
 import pytest
 from joblib import parallel_config
-
-from topktree.experiments.experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Settings
-from topktree.experiments.runner import make_runs
-from topktree.experiments.store import Damaged, Store, as_text, as_value, read_table, unpack, write_table
+from topktree_evidence.runner import make_runs
+from topktree_evidence.store import Damaged, Store, as_text, as_value, read_table, unpack, write_table
+from topktree_evidence.study import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Settings
 
 KEYS = ("name", "k")
 COLUMNS = (*KEYS, "value", "status", "limit", "message")
@@ -211,9 +210,9 @@ def test_a_run_that_fails_is_a_row_and_is_tried_again(path):
 SLOW = """
     import sys, time
     from pathlib import Path
-    from topktree.experiments.experiment import Experiment, Settings
-    from topktree.experiments.runner import make_runs
-    from topktree.experiments.store import Store
+    from topktree_evidence.study import Experiment, Settings
+    from topktree_evidence.runner import make_runs
+    from topktree_evidence.store import Store
 
     class Quiet:
         def start(self, *_): pass

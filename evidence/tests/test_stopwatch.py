@@ -15,8 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from topktree.experiments.stopwatch import Outcome, Stopwatch, _ctrl_c_ignored
+from topktree_evidence.stopwatch import Outcome, Stopwatch, _ctrl_c_ignored
 
 pytestmark = pytest.mark.serial
 
@@ -24,7 +23,7 @@ LIMIT = 20.0
 # A user's program: its worker's process id, then a call that does not end.
 ENDLESS = """
 import os, threading, time
-from topktree.experiments.stopwatch import Stopwatch
+from topktree_evidence.stopwatch import Stopwatch
 with Stopwatch() as stopwatch:
     print(stopwatch.run(os.getpid, limit=20).value, flush=True)
     threading.Timer(0.2, print, ("asleep",), {"flush": True}).start()

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from topktree_evidence.studies.paper import frontier as theorem3_frontier
+from topktree_evidence.studies.paper import lemma, running_time, theorem2, theorem3
 
 from topktree._search import reference
-from topktree.experiments import lemma, running_time, theorem2, theorem3, theorem3_frontier
 from topktree.hard import parity, tribes_function, tribes_majority, tribes_size
 
 MODULES = [theorem2, theorem3, theorem3_frontier, lemma, running_time]

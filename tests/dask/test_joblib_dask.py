@@ -18,16 +18,16 @@ from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
+from topktree_evidence.laboratory import EXPERIMENTS
+from topktree_evidence.runner import make_runs
+from topktree_evidence.store import Store, read_table
+from topktree_evidence.study import Experiment, Settings
 
 from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
 from topktree._cli.main import main
 from topktree._runtime.dask_tasks import WorkerLost
 from topktree._runtime.parallel import count_threads, results_of
 from topktree._selection.grid import Limits
-from topktree.experiments.experiment import Experiment, Settings
-from topktree.experiments.reproduce import EXPERIMENTS
-from topktree.experiments.runner import make_runs
-from topktree.experiments.store import Store, read_table
 
 distributed = pytest.importorskip("distributed")
 dask_config = pytest.importorskip("dask.config")
@@ -314,7 +314,7 @@ def assert_same_rows(*paths):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "smoke://signals:1"])
 def test_an_address_without_a_scheduler_is_said_in_a_line(tmp_path, monkeypatch, address):
-    monkeypatch.setattr("topktree._cli.dask.PATIENCE", 0.5)
+    monkeypatch.setattr("topktree_evidence.commands.cluster.PATIENCE", 0.5)
     result = reproduce(tmp_path, "--dask", address)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"Error: --dask {address}: must be the address of a Dask scheduler")

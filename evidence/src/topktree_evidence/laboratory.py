@@ -14,13 +14,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from .. import datasets
-from . import beyond, choosing_page, ensembles_page, fig2, fig3, fig4, fig6, pictures, theory
-from .experiment import Experiment, Row, Settings, Task
-from .page import write_page
-from .runner import Progress, Tally, is_settled, make_runs
-from .splits import VARIANTS, file_name
-from .store import Damaged, Store, locked, read_table, unpack, write_table
+from topktree import datasets
+from topktree_evidence import pictures
+from topktree_evidence.runner import Progress, Tally, is_settled, make_runs
+from topktree_evidence.splits import VARIANTS, file_name
+from topktree_evidence.store import Damaged, Store, locked, read_table, unpack, write_table
+from topktree_evidence.studies.choosing import page as choosing_page
+from topktree_evidence.studies.ensembles import page as ensembles_page
+from topktree_evidence.studies.paper import beyond, fig2, fig3, fig4, fig6, theory
+from topktree_evidence.studies.paper.page import write_page
+from topktree_evidence.study import Experiment, Row, Settings, Task
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment

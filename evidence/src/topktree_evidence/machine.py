@@ -12,7 +12,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ("CMakeLists.txt", "cpp/**/*.[ch]pp", "src/topktree/*.py")
 
 

@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 import numpy as np
 from scipy.stats import rankdata, t
 
-from .experiment import Row
+from topktree_evidence.study import Row
 
 LEVEL = 0.05  # p-values below are called clear
 ROUNDING = 1e-9  # differences of accuracies smaller than this are none

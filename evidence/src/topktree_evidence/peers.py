@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from .._classifier import TopKTreeClassifier
+from topktree._classifier import TopKTreeClassifier
 
 OURS = "topktree"
 PEERS = ("gosdt", "pystreed")  # that find optimal trees

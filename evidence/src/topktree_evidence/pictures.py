@@ -11,8 +11,8 @@ from math import ceil, nan, sqrt
 from pathlib import Path
 from typing import Any
 
-from .experiment import Row, Value
-from .fits import ALL
+from topktree_evidence.studies.paper.fits import ALL
+from topktree_evidence.study import Row, Value
 
 WIDTH, HEIGHT = 3.4, 2.5  # inches of a panel
 ENTRY = 1.6  # inches of an entry of the legend

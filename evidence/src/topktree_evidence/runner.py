@@ -14,10 +14,10 @@ from typing import Protocol
 
 from joblib import delayed
 
-from .._runtime.parallel import results_of
-from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Row, Settings, Task
-from .stopwatch import Stopwatch
-from .store import Store
+from topktree._runtime.parallel import results_of
+from topktree_evidence.stopwatch import Stopwatch
+from topktree_evidence.store import Store
+from topktree_evidence.study import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Row, Settings, Task
 
 GRACE = 1.0  # seconds beyond the limit, before a run that is alone is killed
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from .. import datasets
-from .._data.binarizer import Binarizer
-from .experiment import Settings
+from topktree import datasets
+from topktree._data.binarizer import Binarizer
+from topktree_evidence.study import Settings
 
 PAPER_COLUMNS, DEFAULT_COLUMNS, RAW = "paper", "default", "raw"
 FICO = "fico-1000"

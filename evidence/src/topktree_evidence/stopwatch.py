@@ -22,7 +22,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Self
 
-from .experiment import FAILED, FINISHED, TIMEOUT
+from topktree_evidence.study import FAILED, FINISHED, TIMEOUT
 
 GRACE = 5.0  # seconds beyond the limit, for what a call does beside the fit
 START = 120.0  # seconds for a new worker to import what the call needs; the clock of the limit starts after that

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from .experiment import BOOKKEEPING, FAILED, FINISHED, SKIPPED, TIMEOUT, Row, Task, Value
+from topktree_evidence.study import BOOKKEEPING, FAILED, FINISHED, SKIPPED, TIMEOUT, Row, Task, Value
 
 Key = tuple[str, ...]
 

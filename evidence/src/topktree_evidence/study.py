@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .stopwatch import Stopwatch
+    from topktree_evidence.stopwatch import Stopwatch
 
 Value = Any  # str, int, float or None: a field of a CSV file
 Task = Mapping[str, Value]  # the key columns of one run

@@ -12,7 +12,7 @@ from typing import Any
 
 from scipy.stats import t
 
-from .experiment import Row, Value
+from topktree_evidence.study import Row, Value
 
 
 def where(rows: Iterable[Row], **wanted: Any) -> list[Row]:

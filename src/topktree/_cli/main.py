@@ -6,16 +6,16 @@ stderr; 1 for Ctrl-C, for runs that failed, and where nobody reads on.
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 import click
 
 from .. import __version__
-from .bench import bench_command
 from .choose import choose_command
 from .common import Commands
 from .completion import completion_command
 from .fit import fit_command
 from .predict import predict_command
-from .reproduce import reproduce_command
 from .show import show_command
 
 
@@ -30,8 +30,7 @@ for command in (
     predict_command,
     show_command,
     choose_command,
-    reproduce_command,
-    bench_command,
+    *(entry.load() for entry in entry_points(group="topktree.commands")),
     completion_command,
 ):
     main.add_command(command)

@@ -17,11 +17,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from .. import __version__
-from ..datasets.paper import VARIABLE
-from ..experiments import peers
-from ..experiments.experiment import FINISHED, TIMEOUT
-from ..experiments.quick import (
+from topktree import __version__
+from topktree._cli.common import FiniteRange, Mistake, json_option, make_console
+from topktree.datasets.paper import VARIABLE
+from topktree_evidence import peers
+from topktree_evidence.stopwatch import Stopwatch
+from topktree_evidence.studies.speed.quick import (
     DEPTH,
     FROM_FILES,
     GREEDY,
@@ -34,8 +35,7 @@ from ..experiments.quick import (
     measure,
     paper_problems,
 )
-from ..experiments.stopwatch import Stopwatch
-from .common import FiniteRange, Mistake, json_option, make_console
+from topktree_evidence.study import FINISHED, TIMEOUT
 
 HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
 

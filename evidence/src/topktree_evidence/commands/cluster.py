@@ -15,7 +15,7 @@ from typing import Any
 import click
 import joblib
 
-from .common import Decorator, Mistake
+from topktree._cli.common import Decorator, Mistake
 
 PATIENCE = 10.0  # seconds for the scheduler to answer
 

@@ -16,12 +16,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from .._runtime.dask_tasks import WorkerLost
-from ..experiments.experiment import FINISHED, Row, Settings
-from ..experiments.reproduce import EXPERIMENTS, Report, known_datasets, reproduce
-from ..experiments.store import Busy
-from .common import FiniteRange
-from .dask import cluster, dask_option
+from topktree._cli.common import FiniteRange
+from topktree._runtime.dask_tasks import WorkerLost
+from topktree_evidence.commands.cluster import cluster, dask_option
+from topktree_evidence.laboratory import EXPERIMENTS, Report, known_datasets, reproduce
+from topktree_evidence.store import Busy
+from topktree_evidence.study import FINISHED, Row, Settings
 
 ALL, PAGE = "all", "page"
 WIDE = 80  # columns of a terminal that has room for all of the bar

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import processor
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
-from tables import table
 
 from topktree import Binarizer, TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
 from topktree._search import engine
 from topktree.ensemble import rounds
 from topktree.ensemble.rounds import few_digits
-from topktree.experiments.splits import RAW, split
+from topktree_evidence.machine import processor
+from topktree_evidence.splits import RAW, split
+from topktree_evidence.studies.speed.tables import table
 
 N_TREES = 100
 TIMED = ("telescope", "spambase", "dry-bean")
@@ -42,7 +42,7 @@ DIGITS = (1, 2, 3, 4)
 MEMORY = """
 import sys
 from ensembles import ours
-from topktree.experiments.splits import RAW, split
+from topktree_evidence.splits import RAW, split
 name, kind, n, data = sys.argv[1:]
 X, _, y, _ = split(name, RAW, 42, data)
 ours(kind, int(n), 4, 4).fit(X, y)

@@ -10,7 +10,9 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from .choosing import (
+from topktree_evidence.splits import WITHOUT_ANSWER
+from topktree_evidence.studies.choosing.pictures import GAINS, SIZES, draw
+from topktree_evidence.studies.choosing.runs import (
     ALPHAS,
     DEPTHS,
     DISTINCT,
@@ -29,11 +31,21 @@ from .choosing import (
     run,
     tasks,
 )
-from .choosing_pictures import GAINS, SIZES, draw
-from .choosing_summary import FIXED, SUMMARY, comparable, summary
-from .experiment import Experiment, Row, its_dataset
-from .splits import WITHOUT_ANSWER
-from .tables import is_clear, limits, listed, markdown, mean, numbers, only, points, seconds, values, where
+from topktree_evidence.studies.choosing.summary import FIXED, SUMMARY, comparable, summary
+from topktree_evidence.study import Experiment, Row, its_dataset
+from topktree_evidence.text import (
+    is_clear,
+    limits,
+    listed,
+    markdown,
+    mean,
+    numbers,
+    only,
+    points,
+    seconds,
+    values,
+    where,
+)
 
 OVERFITTING = ("taiwanese-bankruptcy", "credit-card", "electrical-grid-stability", WITHOUT_ANSWER)
 

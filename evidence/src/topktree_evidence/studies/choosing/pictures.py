@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._tree.charts import LINE_COLOURS, MARKERS
-from .choosing import DEPTHS, KS, SKLEARN, TOPK
-from .choosing_summary import FIXED, comparable
-from .experiment import Row
-from .tables import half_interval, mean, numbers, where
+from topktree._tree.charts import LINE_COLOURS, MARKERS
+from topktree_evidence.studies.choosing.runs import DEPTHS, KS, SKLEARN, TOPK
+from topktree_evidence.studies.choosing.summary import FIXED, comparable
+from topktree_evidence.study import Row
+from topktree_evidence.text import half_interval, mean, numbers, where
 
 GAINS, SIZES = "gains", "sizes"
 

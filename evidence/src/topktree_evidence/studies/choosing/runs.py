@@ -24,13 +24,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from .._classifier import TopKTreeClassifier
-from .._data.training import prepare
-from .._selection.classifier_cv import TopKTreeClassifierCV
-from .._selection.grid import COMPLETE
-from .experiment import LIMIT, TIMEOUT, Row, Settings, Task
-from .splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
-from .stopwatch import Stopwatch
+from topktree._classifier import TopKTreeClassifier
+from topktree._data.training import prepare
+from topktree._selection.classifier_cv import TopKTreeClassifierCV
+from topktree._selection.grid import COMPLETE
+from topktree_evidence.splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
+from topktree_evidence.stopwatch import Stopwatch
+from topktree_evidence.study import LIMIT, TIMEOUT, Row, Settings, Task
 
 KEYS = ("dataset", "seed", "method")
 RESULTS = ("train_rows", "test_rows", "test_errors", "leaves", "depth", "k", "penalty", "cells", "seconds", "grid")

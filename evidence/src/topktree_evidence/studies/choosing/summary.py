@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .._selection.rule import BEST, RULES, Candidate, choose, summarise
-from .choosing import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
-from .experiment import FINISHED, Row
-from .fits import spread
+from topktree._selection.rule import BEST, RULES, Candidate, choose, summarise
+from topktree_evidence.studies.choosing.runs import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
+from topktree_evidence.studies.paper.fits import spread
+from topktree_evidence.study import FINISHED, Row
 
 FIXED = "fixed"
 CELL = ("dataset", "method", "rule", "k", "depth")

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import dask.array as da
-import dask_page
-import machine
 import numpy as np
 from distributed import Client, LocalCluster, wait
 
 from topktree import TopKTreeClassifier
 from topktree.dask import DaskTopKTreeClassifier
+from topktree_evidence import machine
+from topktree_evidence.studies.dask import page as dask_page
 
 FOLDER = machine.ROOT / "docs" / "dask"
 PARAMETERS: dict[str, Any] = {"k": 8, "max_depth": 4}

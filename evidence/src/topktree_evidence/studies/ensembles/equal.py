@@ -12,9 +12,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .. import datasets
-from .._selection.grid import TIME_LIMIT
-from .ensembles_models import (
+from topktree import datasets
+from topktree._selection.grid import TIME_LIMIT
+from topktree_evidence.splits import chosen, seeds
+from topktree_evidence.studies.ensembles.models import (
     OURS,
     PEERS,
     Data,
@@ -28,8 +29,7 @@ from .ensembles_models import (
     make,
     timed_fit,
 )
-from .experiment import TIMEOUT, Row, Settings, Task
-from .splits import chosen, seeds
+from topktree_evidence.study import TIMEOUT, Row, Settings, Task
 
 KEYS = ("dataset", "seed", "method", "k", "depth", "trees")
 LISTS = ("test_errors", "train_errors", "leaves", "cpu")  # a number for each of the sizes

@@ -25,9 +25,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from .._classifier import TopKTreeClassifier
-from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
-from .splits import RAW, Array, is_categorical, split
+from topktree._classifier import TopKTreeClassifier
+from topktree.ensemble import TopKBoostingClassifier, TopKForestClassifier
+from topktree_evidence.splits import RAW, Array, is_categorical, split
 
 FOREST, SQRT, BOOSTING = "forest", "forest-sqrt", "boosting"
 OURS = (FOREST, SQRT, BOOSTING)

@@ -9,17 +9,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import ensembles, ensembles_tuned
-from .ensembles import ALL_SIZES, DEPTHS, KS, SIZES
-from .ensembles_models import ADABOOST, BOOSTING, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SQRT
-from .ensembles_pictures import DATASETS, GAINS, LEAVES, NAMES, SMALL, TIMES, draw, draw_tuned, geometric_mean
-from .ensembles_setting import what_was_run
-from .ensembles_summary import SUMMARY, TUNED_SUMMARY, summary, tuned_summary
-from .ensembles_tuned_page import FREE_TITLE, READABLE_TITLE, free, in_short_tuned, readable, what_was_tuned
-from .ensembles_words import answer, clearly, in_a_cell, said, verdict, with_two_classes
-from .experiment import Experiment, Row, its_dataset
-from .paired import LEVEL, Comparison, over_datasets
-from .tables import markdown, mean, numbers, only, points, values, where
+from topktree_evidence.paired import LEVEL, Comparison, over_datasets
+from topktree_evidence.studies.ensembles import equal as ensembles
+from topktree_evidence.studies.ensembles import tuned as ensembles_tuned
+from topktree_evidence.studies.ensembles.equal import ALL_SIZES, DEPTHS, KS, SIZES
+from topktree_evidence.studies.ensembles.models import (
+    ADABOOST,
+    BOOSTING,
+    FOREST,
+    HIST,
+    OURS,
+    PEERS,
+    RANDOM_FOREST,
+    SQRT,
+)
+from topktree_evidence.studies.ensembles.pictures import (
+    DATASETS,
+    GAINS,
+    LEAVES,
+    NAMES,
+    SMALL,
+    TIMES,
+    draw,
+    draw_tuned,
+    geometric_mean,
+)
+from topktree_evidence.studies.ensembles.setting import what_was_run
+from topktree_evidence.studies.ensembles.summary import SUMMARY, TUNED_SUMMARY, summary, tuned_summary
+from topktree_evidence.studies.ensembles.tuned_page import (
+    FREE_TITLE,
+    READABLE_TITLE,
+    free,
+    in_short_tuned,
+    readable,
+    what_was_tuned,
+)
+from topktree_evidence.studies.ensembles.words import answer, clearly, in_a_cell, said, verdict, with_two_classes
+from topktree_evidence.study import Experiment, Row, its_dataset
+from topktree_evidence.text import markdown, mean, numbers, only, points, values, where
 
 FOLDER = "ensembles"
 WIDE = max(KS)

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from math import ceil, exp, log
 from typing import Any
 
-from .._tree.charts import LINE_COLOURS, MARKERS
-from .ensembles import ALL_SIZES, DEPTHS, KS
-from .ensembles_models import (
+from topktree._tree.charts import LINE_COLOURS, MARKERS
+from topktree_evidence.paired import LEVEL
+from topktree_evidence.pictures import name_of, style
+from topktree_evidence.studies.ensembles.equal import ALL_SIZES, DEPTHS, KS
+from topktree_evidence.studies.ensembles.models import (
     ADABOOST,
     BOOSTING,
     EXTRA_TREES,
@@ -25,11 +27,9 @@ from .ensembles_models import (
     SQRT,
     TREE,
 )
-from .ensembles_tuned import GREEDY, READABLE
-from .experiment import Row
-from .paired import LEVEL
-from .pictures import name_of, style
-from .tables import mean, numbers, only, values, where
+from topktree_evidence.studies.ensembles.tuned import GREEDY, READABLE
+from topktree_evidence.study import Row
+from topktree_evidence.text import mean, numbers, only, values, where
 
 GAINS, DATASETS, TIMES, LEAVES = "gains", "datasets", "times", "leaves"
 SMALL = (5, 4)  # trees and depth that a person can still read

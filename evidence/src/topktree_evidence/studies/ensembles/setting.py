@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .ensembles import ALL_SIZES, DEPTHS, KS, PROBES, SIZES
-from .ensembles_models import OURS, PEERS
-from .ensembles_pictures import NAMES
-from .experiment import Row, Settings
-from .tables import limits, listed, markdown, numbers, values, where
+from topktree_evidence.studies.ensembles.equal import ALL_SIZES, DEPTHS, KS, PROBES, SIZES
+from topktree_evidence.studies.ensembles.models import OURS, PEERS
+from topktree_evidence.studies.ensembles.pictures import NAMES
+from topktree_evidence.study import Row, Settings
+from topktree_evidence.text import limits, listed, markdown, numbers, values, where
 
 
 def what_was_run(rows: Sequence[Row]) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from .ensembles import KS, LISTS, SIZES
-from .ensembles_models import OURS, PEERS, TREE
-from .ensembles_tuned import GREEDY
-from .experiment import FAILED, FINISHED, Row
-from .paired import compared
+from topktree_evidence.paired import compared
+from topktree_evidence.studies.ensembles.equal import KS, LISTS, SIZES
+from topktree_evidence.studies.ensembles.models import OURS, PEERS, TREE
+from topktree_evidence.studies.ensembles.tuned import GREEDY
+from topktree_evidence.study import FAILED, FINISHED, Row
 
 ENDS = (min(KS), max(KS))  # the k that are compared to scikit-learn's
 CELL = ("dataset", "method", "k", "depth", "trees")

@@ -15,8 +15,9 @@ from itertools import product
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from .. import datasets
-from .ensembles_models import (
+from topktree import datasets
+from topktree_evidence.splits import Array, chosen, seeds
+from topktree_evidence.studies.ensembles.models import (
     ADABOOST,
     BOOSTING,
     EXTRA_TREES,
@@ -39,8 +40,7 @@ from .ensembles_models import (
     make,
     timed_fit,
 )
-from .experiment import LIMIT, Row, Settings, Task
-from .splits import Array, chosen, seeds
+from topktree_evidence.study import LIMIT, Row, Settings, Task
 
 KEYS = ("dataset", "seed", "league", "method")
 RESULTS = (

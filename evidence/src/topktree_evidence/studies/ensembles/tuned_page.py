@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .ensembles_models import BOOSTING, HIST, OURS, PEERS, SKLEARN_TREE, TREE
-from .ensembles_pictures import NAMES, complete, geometric_mean
-from .ensembles_tuned import CANDIDATE, FREE, GREEDY, KS, LEAGUES, READABLE, VALIDATION, methods
-from .ensembles_words import in_a_cell, said, verdict, with_two_classes
-from .experiment import Row
-from .paired import over_datasets
-from .tables import listed, markdown, mean, numbers, points, seconds, where
+from topktree_evidence.paired import over_datasets
+from topktree_evidence.studies.ensembles.models import BOOSTING, HIST, OURS, PEERS, SKLEARN_TREE, TREE
+from topktree_evidence.studies.ensembles.pictures import NAMES, complete, geometric_mean
+from topktree_evidence.studies.ensembles.tuned import (
+    CANDIDATE,
+    FREE,
+    GREEDY,
+    KS,
+    LEAGUES,
+    READABLE,
+    VALIDATION,
+    methods,
+)
+from topktree_evidence.studies.ensembles.words import in_a_cell, said, verdict, with_two_classes
+from topktree_evidence.study import Row
+from topktree_evidence.text import listed, markdown, mean, numbers, points, seconds, where
 
 READABLE_TITLE = "Tuned, and small enough to read"
 FREE_TITLE = "Tuned, and as large as it takes"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .. import datasets
-from .ensembles_models import BOOSTING, HIST
-from .ensembles_pictures import NAMES
-from .experiment import Row
-from .paired import Comparison, over_datasets
-from .tables import listed, points
+from topktree import datasets
+from topktree_evidence.paired import Comparison, over_datasets
+from topktree_evidence.studies.ensembles.models import BOOSTING, HIST
+from topktree_evidence.studies.ensembles.pictures import NAMES
+from topktree_evidence.study import Row
+from topktree_evidence.text import listed, points
 
 
 def answer(directions: Sequence[int]) -> str:

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .. import datasets
-from .experiment import Row
-from .fig2 import APPENDIX
-from .fits import ALL, RANDOM, TOP
-from .splits import DEFAULT_COLUMNS, PAPER_COLUMNS
-from .tables import is_clear, listed, mean, numbers, points, values, where
-from .verdicts import (
+from topktree import datasets
+from topktree_evidence.splits import DEFAULT_COLUMNS, PAPER_COLUMNS
+from topktree_evidence.studies.paper.fig2 import APPENDIX
+from topktree_evidence.studies.paper.fits import ALL, RANDOM, TOP
+from topktree_evidence.studies.paper.verdicts import (
     DOES_NOT,
     HOLDS,
     IN_PART,
@@ -28,6 +26,8 @@ from .verdicts import (
     paper_cells,
     some,
 )
+from topktree_evidence.study import Row
+from topktree_evidence.text import is_clear, listed, mean, numbers, points, values, where
 
 OVERFITTING = ("taiwanese-bankruptcy", "credit-card", "electrical-grid-stability")
 SPLICE = "molecular-biology-splice"

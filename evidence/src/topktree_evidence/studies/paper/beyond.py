@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import fits, pictures
-from .experiment import Row, Settings, Task
-from .splits import FICO, chosen
+from topktree_evidence import pictures
+from topktree_evidence.splits import FICO, chosen
+from topktree_evidence.studies.paper import fits
+from topktree_evidence.study import Row, Settings, Task
 
 NOISES = (0.0, 0.1, 0.2, 0.3, 0.4)
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import accuracy_claims, other_claims
-from .verdicts import NOT_RUN, Answer, NoCases, Tables
+from topktree_evidence.studies.paper import accuracy_claims, other_claims
+from topktree_evidence.studies.paper.verdicts import NOT_RUN, Answer, NoCases, Tables
 
 
 @dataclass(frozen=True)

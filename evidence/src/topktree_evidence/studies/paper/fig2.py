@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import fits, pictures
-from .experiment import Row, Settings, Task
-from .splits import DEFAULT_COLUMNS, PAPER_COLUMNS, REPAIRED, WITHOUT_ANSWER, chosen
+from topktree_evidence import pictures
+from topktree_evidence.splits import DEFAULT_COLUMNS, PAPER_COLUMNS, REPAIRED, WITHOUT_ANSWER, chosen
+from topktree_evidence.studies.paper import fits
+from topktree_evidence.study import Row, Settings, Task
 
 KS = (1, 2, 3, 4, 8, 12, 16, fits.ALL)
 DEPTHS = range(1, 9)

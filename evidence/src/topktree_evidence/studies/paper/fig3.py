@@ -17,11 +17,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import datasets
-from .._data.binarizer import Binarizer
-from . import peers
-from .experiment import FAILED, FINISHED, SKIPPED, TIMEOUT, TIMING_LIMIT, Experiment, Row, Settings, Task, Value
-from .stopwatch import NO_MEMORY, Stopwatch
+from topktree import datasets
+from topktree._data.binarizer import Binarizer
+from topktree_evidence import peers
+from topktree_evidence.stopwatch import NO_MEMORY, Stopwatch
+from topktree_evidence.study import (
+    FAILED,
+    FINISHED,
+    SKIPPED,
+    TIMEOUT,
+    TIMING_LIMIT,
+    Experiment,
+    Row,
+    Settings,
+    Task,
+    Value,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

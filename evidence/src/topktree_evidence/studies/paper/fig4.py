@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import datasets
-from . import fits, pictures
-from .experiment import Row, Settings, Task
-from .splits import chosen
+from topktree import datasets
+from topktree_evidence import pictures
+from topktree_evidence.splits import chosen
+from topktree_evidence.studies.paper import fits
+from topktree_evidence.study import Row, Settings, Task
 
 DATASETS = ["car", "hayes-roth", "tic-tac-toe"]
 DEPTH = 3

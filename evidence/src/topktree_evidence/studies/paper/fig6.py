@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from .._classifier import TopKTreeClassifier
-from . import fits, pictures
-from .experiment import FINISHED, TIMEOUT, TIMING_LIMIT, Experiment, Row, Settings, Task, Value, its_dataset
-from .fig2 import DEPTHS, KS
-from .splits import FIRST_SEED, PAPER_COLUMNS, chosen, split
-from .stopwatch import Stopwatch
+from topktree._classifier import TopKTreeClassifier
+from topktree_evidence import pictures
+from topktree_evidence.splits import FIRST_SEED, PAPER_COLUMNS, chosen, split
+from topktree_evidence.stopwatch import Stopwatch
+from topktree_evidence.studies.paper import fits
+from topktree_evidence.studies.paper.fig2 import DEPTHS, KS
+from topktree_evidence.study import FINISHED, TIMEOUT, TIMING_LIMIT, Experiment, Row, Settings, Task, Value, its_dataset
 
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("rows", "columns", "seconds", "errors", "leaves", "nodes")

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._classifier import TopKTreeClassifier
-from .experiment import FINISHED, TIMEOUT, Experiment, Row, Settings, Task, Value, its_dataset
-from .splits import FIRST_SEED, PAPER_COLUMNS, Array, seeds, split
+from topktree._classifier import TopKTreeClassifier
+from topktree_evidence.splits import FIRST_SEED, PAPER_COLUMNS, Array, seeds, split
+from topktree_evidence.study import FINISHED, TIMEOUT, Experiment, Row, Settings, Task, Value, its_dataset
 
 KEYS = ("dataset", "columns", "seed", "k", "depth", "criterion", "noise", "candidates")
 RESULTS = ("train_rows", "train_errors", "test_rows", "test_errors", "leaves", "nodes", "seconds")

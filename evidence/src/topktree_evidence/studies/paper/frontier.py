@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._search.objective import FloatArray, IntArray
-from ..hard import tribes_size
-from .experiment import Row
+from topktree._search.objective import FloatArray, IntArray
+from topktree.hard import tribes_size
+from topktree_evidence.study import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,13 +16,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import datasets
-from .._data.binarizer import Binarizer
-from .._data.labels import number_labels
-from .._search import engine, reference
-from .._search.objective import IntArray, Objective, make_objective
-from ..hard import parity
-from .experiment import Row
+from topktree import datasets
+from topktree._data.binarizer import Binarizer
+from topktree._data.labels import number_labels
+from topktree._search import engine, reference
+from topktree._search.objective import IntArray, Objective, make_objective
+from topktree.hard import parity
+from topktree_evidence.study import Row
 
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("weight", "trees", "best", "median", "worst", "engine", "equal")

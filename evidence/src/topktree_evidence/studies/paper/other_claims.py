@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from .. import datasets
-from .experiment import FINISHED, TIMING_LIMIT, Row
-from .running_time import is_within_bounds
-from .splits import VARIANTS
-from .tables import listed, numbers, seconds, values, where
-from .verdicts import DOES_NOT, HOLDS, IN_PART, Answer, NoCases, Tables, graded, some
+from topktree import datasets
+from topktree_evidence.splits import VARIANTS
+from topktree_evidence.studies.paper.running_time import is_within_bounds
+from topktree_evidence.studies.paper.verdicts import DOES_NOT, HOLDS, IN_PART, Answer, NoCases, Tables, graded, some
+from topktree_evidence.study import FINISHED, TIMING_LIMIT, Row
+from topktree_evidence.text import listed, numbers, seconds, values, where
 
 SMALLEST_EPS = 1e-4
 OUTSIDE_THEOREM_3 = "h + 1"  # a K below the theorem's

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import lemma, running_time, theorem2, theorem3, theorem3_frontier
-from .claims import Claim, all_claims
-from .page_tables import (
+from topktree_evidence.studies.paper import frontier as theorem3_frontier
+from topktree_evidence.studies.paper import lemma, running_time, theorem2, theorem3
+from topktree_evidence.studies.paper.claims import Claim, all_claims
+from topktree_evidence.studies.paper.page_tables import (
     basis,
     criteria,
     data,
@@ -24,8 +25,8 @@ from .page_tables import (
     training_time,
     what_was_run,
 )
-from .tables import markdown
-from .verdicts import NOT_RUN, Tables
+from topktree_evidence.studies.paper.verdicts import NOT_RUN, Tables
+from topktree_evidence.text import markdown
 
 TITLE = "The paper, reproduced"
 INTRODUCTION = """\

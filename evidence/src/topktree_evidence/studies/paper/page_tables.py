@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .. import datasets
-from . import fig3, tables
-from .experiment import FINISHED, LIMIT, TIMEOUT, TIMING_LIMIT, Row
-from .fits import ALL, RANDOM, TOP
-from .pictures import name_of
-from .splits import DEFAULT_COLUMNS, FICO, PAPER_COLUMNS, VARIANTS
-from .tables import listed, markdown, mean, numbers, points, seconds, values, where
-from .verdicts import Tables
+from topktree import datasets
+from topktree_evidence import text as tables
+from topktree_evidence.pictures import name_of
+from topktree_evidence.splits import DEFAULT_COLUMNS, FICO, PAPER_COLUMNS, VARIANTS
+from topktree_evidence.studies.paper import fig3
+from topktree_evidence.studies.paper.fits import ALL, RANDOM, TOP
+from topktree_evidence.studies.paper.verdicts import Tables
+from topktree_evidence.study import FINISHED, LIMIT, TIMEOUT, TIMING_LIMIT, Row
+from topktree_evidence.text import listed, markdown, mean, numbers, points, seconds, values, where
 
 TIMED = ("fig3", "fig6")
 

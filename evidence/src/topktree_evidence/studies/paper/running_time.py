@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .._search import engine, reference
-from .._search.objective import IntArray, Objective
-from . import lemma
-from .experiment import Row
-from .lemma import Problem
+from topktree._search import engine, reference
+from topktree._search.objective import IntArray, Objective
+from topktree_evidence.studies.paper import lemma
+from topktree_evidence.studies.paper.lemma import Problem
+from topktree_evidence.study import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._classifier import TopKTreeClassifier
-from ..hard import HardDistribution, parity
-from .experiment import Row
+from topktree._classifier import TopKTreeClassifier
+from topktree.hard import HardDistribution, parity
+from topktree_evidence.study import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

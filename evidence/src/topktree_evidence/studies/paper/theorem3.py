@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._classifier import TopKTreeClassifier
-from ..hard import tribes_majority
-from .experiment import Row
-from .tables import markdown
-from .theorem2 import CRITERIA, exact_accuracy
-from .theorem3_frontier import majority_covariance, tribes_covariance
+from topktree._classifier import TopKTreeClassifier
+from topktree.hard import tribes_majority
+from topktree_evidence.studies.paper.frontier import majority_covariance, tribes_covariance
+from topktree_evidence.studies.paper.theorem2 import CRITERIA, exact_accuracy
+from topktree_evidence.study import Row
+from topktree_evidence.text import markdown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

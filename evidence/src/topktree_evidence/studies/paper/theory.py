@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from types import ModuleType
 
-from . import lemma, running_time, theorem2, theorem3, theorem3_frontier
-from .experiment import FINISHED, Experiment, Row, Settings, Task
+from topktree_evidence.studies.paper import frontier as theorem3_frontier
+from topktree_evidence.studies.paper import lemma, running_time, theorem2, theorem3
+from topktree_evidence.study import FINISHED, Experiment, Row, Settings, Task
 
 
 def _experiment(name: str, module: ModuleType) -> Experiment:

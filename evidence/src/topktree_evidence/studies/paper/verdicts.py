@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from .experiment import Row
-from .splits import PAPER_COLUMNS, VARIANTS
-from .tables import is_clear, where
+from topktree_evidence.splits import PAPER_COLUMNS, VARIANTS
+from topktree_evidence.study import Row
+from topktree_evidence.text import is_clear, where
 
 HOLDS, IN_PART, DOES_NOT, NOT_RUN = "holds", "holds in part", "does not hold", "not run"
 

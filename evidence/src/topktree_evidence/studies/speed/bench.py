@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from importlib import util
 from pathlib import Path
 
-import kernels
-import machine
-from files import PROFILES, kernels_file, preferred, runs_file
-from plans import FULL, QUICK, SECTIONS, Cell, Profile, plan
-from runs import is_current, recall, remember
-from suite import Data, origin, progress, run
+from topktree_evidence import machine
+from topktree_evidence.studies.speed import kernels
+from topktree_evidence.studies.speed.files import PROFILES, kernels_file, preferred, runs_file
+from topktree_evidence.studies.speed.plans import FULL, QUICK, SECTIONS, Cell, Profile, plan
+from topktree_evidence.studies.speed.runs import is_current, recall, remember
+from topktree_evidence.studies.speed.suite import Data, origin, progress, run
 
 MODULES = ("topktree", "sklearn", "pytrees", "pystreed", "gosdt", "pycontree", "matplotlib")
 KERNEL = "kernel"  # a section that is a program of its own
@@ -105,7 +105,9 @@ def main() -> int:
         except FileNotFoundError as missing:
             progress(f"bench.py: {missing}")
             return 2
-    from report import write  # here: the processes that measure load this file, and need no matplotlib
+    from topktree_evidence.studies.speed.report import (
+        write,  # here: the processes that measure load this file, and need no matplotlib
+    )
 
     return write(profile.name)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matrices import Labels, Matrix
-from ranks import last_rank
-from runs import EXACT, OURS, Job
+
+from topktree_evidence.studies.speed.matrices import Labels, Matrix
+from topktree_evidence.studies.speed.ranks import last_rank
+from topktree_evidence.studies.speed.runs import EXACT, OURS, Job
 
 # A peer stops itself at the cap, where it can, to hand over the best tree it has.
 

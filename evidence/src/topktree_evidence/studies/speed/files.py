@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from machine import ROOT
-from plans import FULL, QUICK
+from topktree_evidence.machine import ROOT
+from topktree_evidence.studies.speed.plans import FULL, QUICK
 
 DOCS = ROOT / "docs"
 FOLDER = DOCS / "benchmarks"

@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import machine
+from topktree_evidence import machine
 
 PROGRAM = machine.ROOT / "build" / "benchmarks" / "kernel_throughput"
 LEVELS = ("L1", "L2", "L3", "DRAM")

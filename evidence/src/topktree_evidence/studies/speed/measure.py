@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from matrices import Source
-from runs import FAILED, FINISHED, NO_MEMORY, TIMEOUT, Job, Outcome
-from worker import memory, work
+from topktree_evidence.studies.speed.matrices import Source
+from topktree_evidence.studies.speed.runs import FAILED, FINISHED, NO_MEMORY, TIMEOUT, Job, Outcome
+from topktree_evidence.studies.speed.worker import memory, work
 
 ASIDE = 120.0  # seconds a process may need before the clock starts, for imports and data, and after it, to predict
 GRACE = 5.0  # seconds beyond the cap, to come to an end

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from matrices import DATASETS, FICO, NUMERICAL
-from runs import BOOLEAN, EXACT, GENERATED, OURS, RAW, Job
+from topktree_evidence.studies.speed.matrices import DATASETS, FICO, NUMERICAL
+from topktree_evidence.studies.speed.runs import BOOLEAN, EXACT, GENERATED, OURS, RAW, Job
 
 GREEDY_DEPTH = 5
 GREEDY_KS = ("1", "8", "16")

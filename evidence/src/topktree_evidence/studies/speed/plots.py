@@ -15,14 +15,15 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from files import FOLDER, kernels_file, profile_argument, runs_file
-from kernels import LEVELS, Throughput, best, read
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from results import AT_LEAST, AT_MOST, EXACTLY, Ratio, duels, results
-from runs import recall
-from sections import Found, by_rows, packed_bytes
-from tables import MIB, binary_size
+
+from topktree_evidence.studies.speed.files import FOLDER, kernels_file, profile_argument, runs_file
+from topktree_evidence.studies.speed.kernels import LEVELS, Throughput, best, read
+from topktree_evidence.studies.speed.results import AT_LEAST, AT_MOST, EXACTLY, Ratio, duels, results
+from topktree_evidence.studies.speed.runs import recall
+from topktree_evidence.studies.speed.sections import Found, by_rows, packed_bytes
+from topktree_evidence.studies.speed.tables import MIB, binary_size
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; shapes differ as well.
 BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#777777"

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import datasets, hard
-from .._data.binarizer import Binarizer
-from . import peers, splits
-from .experiment import FINISHED, TIMEOUT
-from .stopwatch import Outcome, Stopwatch
+from topktree import datasets, hard
+from topktree._data.binarizer import Binarizer
+from topktree_evidence import peers, splits
+from topktree_evidence.stopwatch import Outcome, Stopwatch
+from topktree_evidence.study import FINISHED, TIMEOUT
 
 DEPTH = 4
 FROM_FILES = ("spambase", "telescope", "letter-recognition", "credit-card")

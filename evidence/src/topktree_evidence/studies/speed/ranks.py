@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matrices import Labels, Matrix
 from numpy.typing import NDArray
+
+from topktree_evidence.studies.speed.matrices import Labels, Matrix
 
 EQUAL = 2.0**-32  # bits per row of the data: gains that differ by less tie
 

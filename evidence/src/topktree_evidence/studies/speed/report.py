@@ -12,15 +12,21 @@ import os
 import sys
 from collections.abc import Iterable
 
-import kernels
-import plots
-from files import FOLDER, PROFILES, kernels_file, profile_argument, report_file, runs_file
-from plans import Profile, plan
-from results import results
-from runs import OURS, Job, Row, Rows, recall
-from sections import Section, sections
-from tables import listed, table
-from targets import Target, targets
+from topktree_evidence.studies.speed import kernels, plots
+from topktree_evidence.studies.speed.files import (
+    FOLDER,
+    PROFILES,
+    kernels_file,
+    profile_argument,
+    report_file,
+    runs_file,
+)
+from topktree_evidence.studies.speed.plans import Profile, plan
+from topktree_evidence.studies.speed.results import results
+from topktree_evidence.studies.speed.runs import OURS, Job, Row, Rows, recall
+from topktree_evidence.studies.speed.sections import Section, sections
+from topktree_evidence.studies.speed.tables import listed, table
+from topktree_evidence.studies.speed.targets import Target, targets
 
 BUSY = 0.9  # of a core: a run on one thread that got less was disturbed
 

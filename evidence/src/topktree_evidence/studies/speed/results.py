@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 
-from runs import FAILED, FINISHED, NO_MEMORY, OURS, TIMEOUT, Job, Outcome, Rows
+from topktree_evidence.studies.speed.runs import FAILED, FINISHED, NO_MEMORY, OURS, TIMEOUT, Job, Outcome, Rows
 
 EXACTLY, AT_LEAST, AT_MOST, ABOUT = "", ">", "<", "~"  # ABOUT: both kinds of bounds went into it
 

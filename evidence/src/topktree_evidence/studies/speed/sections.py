@@ -9,13 +9,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-import kernels
-from kernels import Throughput
-from plans import GREEDY_KS, WIDE
-from results import Duel, Ratio, Result, duels
-from runs import OURS, Job
-from tables import MIB, binary_size, duration, errors, megabytes, seconds, summary, table, times
-from verdicts import Findings
+from topktree_evidence.studies.speed import kernels
+from topktree_evidence.studies.speed.kernels import Throughput
+from topktree_evidence.studies.speed.plans import GREEDY_KS, WIDE
+from topktree_evidence.studies.speed.results import Duel, Ratio, Result, duels
+from topktree_evidence.studies.speed.runs import OURS, Job
+from topktree_evidence.studies.speed.tables import (
+    MIB,
+    binary_size,
+    duration,
+    errors,
+    megabytes,
+    seconds,
+    summary,
+    table,
+    times,
+)
+from topktree_evidence.studies.speed.verdicts import Findings
 
 Found = dict[Job, Result]
 ERRORS_AND_MEMORY = ["errors", "peer's errors", "MiB", "peer's MiB"]

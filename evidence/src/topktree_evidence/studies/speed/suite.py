@@ -11,13 +11,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import machine
-import matrices
-from contestants import CONTESTANTS
-from matrices import Source
-from measure import measure, prepare
-from plans import Cell
-from runs import BOOLEAN, FINISHED, GENERATED, TIMEOUT, Job, Origin, Outcome, Rows, append, recall
+from topktree_evidence import machine
+from topktree_evidence.studies.speed import matrices
+from topktree_evidence.studies.speed.contestants import CONTESTANTS
+from topktree_evidence.studies.speed.matrices import Source
+from topktree_evidence.studies.speed.measure import measure, prepare
+from topktree_evidence.studies.speed.plans import Cell
+from topktree_evidence.studies.speed.runs import (
+    BOOLEAN,
+    FINISHED,
+    GENERATED,
+    TIMEOUT,
+    Job,
+    Origin,
+    Outcome,
+    Rows,
+    append,
+    recall,
+)
 
 ENOUGH = 5.0  # seconds from which a measurement is not repeated: noise is small against it, repeating expensive
 HARDER = ("topk", "optimal", "penalty", "contree")  # sections in which a larger k or depth only takes longer

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from results import Ratio, Result, mean
+from topktree_evidence.studies.speed.results import Ratio, Result, mean
 
 MIB = 1 << 20
 

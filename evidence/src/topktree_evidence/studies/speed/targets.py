@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import kernels
-from kernels import Throughput
-from plans import FULL, SECTIONS, WIDE
-from results import ABOUT, AT_LEAST, AT_MOST, Duel, Ratio, duels, mean
-from sections import Found, by_rows, greedy_ratios, growth, ratios_of, thread_duels
-from tables import duration
+from topktree_evidence.studies.speed import kernels
+from topktree_evidence.studies.speed.kernels import Throughput
+from topktree_evidence.studies.speed.plans import FULL, SECTIONS, WIDE
+from topktree_evidence.studies.speed.results import ABOUT, AT_LEAST, AT_MOST, Duel, Ratio, duels, mean
+from topktree_evidence.studies.speed.sections import Found, by_rows, greedy_ratios, growth, ratios_of, thread_duels
+from topktree_evidence.studies.speed.tables import duration
 
 MET, MISSED, UNDECIDED = "met", "**missed**", "undecided"
 LONG = 1.0  # seconds from which two threads must be faster

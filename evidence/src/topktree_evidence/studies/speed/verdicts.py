@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from results import Duel, Result
-from runs import FAILED, FINISHED, OURS
-from tables import errors
+from topktree_evidence.studies.speed.results import Duel, Result
+from topktree_evidence.studies.speed.runs import FAILED, FINISHED, OURS
+from topktree_evidence.studies.speed.tables import errors
 
 COST_TOLERANCE = 1e-3  # rows: gosdt adds up in float32, topktree rounds a penalty to 2^-20 of a row
 

@@ -17,9 +17,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from contestants import CONTESTANTS, Contestant, count_errors
-from matrices import Labels, Matrix, Source
-from runs import FAILED, FINISHED, NO_MEMORY, TIMEOUT, Job, Outcome
+
+from topktree_evidence.studies.speed.contestants import CONTESTANTS, Contestant, count_errors
+from topktree_evidence.studies.speed.matrices import Labels, Matrix, Source
+from topktree_evidence.studies.speed.runs import FAILED, FINISHED, NO_MEMORY, TIMEOUT, Job, Outcome
 
 READY, FITTED = "ready", "fitted"
 ENOUGH_SECONDS = 0.3  # of fits; what is shorter is repeated, its first fit not counted

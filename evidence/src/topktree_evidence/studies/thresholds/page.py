@@ -16,10 +16,12 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
 
-from machine import processor, version
-from tables import listed, table
 from threadpoolctl import threadpool_limits
-from thresholds_runs import (
+
+from topktree import Binarizer
+from topktree_evidence.machine import processor, version
+from topktree_evidence.studies.speed.tables import listed, table
+from topktree_evidence.studies.thresholds.runs import (
     CLOSE,
     DATASETS,
     DEFAULT,
@@ -43,8 +45,6 @@ from thresholds_runs import (
     measure,
     progress,
 )
-
-from topktree import Binarizer
 
 
 def runs(results: Results, dataset: str, rule: str, k: int) -> Iterator[tuple[Job, Outcome]]:

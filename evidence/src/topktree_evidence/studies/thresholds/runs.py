@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matrices import FICO, NUMERICAL, numbers
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from topktree import Binarizer, TopKTreeClassifier
+from topktree_evidence.studies.speed.matrices import FICO, NUMERICAL, numbers
 
 # The numerical ones of the paper: a damaged column of dry-bean put right, and all rows of FICO.
 DATASETS = tuple({"dry-bean": "dry-bean-repaired", FICO: "fico"}.get(name, name) for name in NUMERICAL)
