@@ -96,7 +96,7 @@ def test_what_is_stopped_or_fails_is_said(few, monkeypatch):
             {
                 "scikit-learn": finished(0.5),
                 "topktree": Outcome(TIMEOUT, "stopped"),
-                "pytrees": Outcome(FAILED, "exit code 3"),
+                "pytrees-rs": Outcome(FAILED, "exit code 3"),
                 "pystreed": finished(9.0, done=False),
             }
         )
@@ -112,10 +112,11 @@ def test_what_is_stopped_or_fails_is_said(few, monkeypatch):
 
 @pytest.mark.parametrize("peer", quick.PEERS)
 def test_peers_find_what_we_find(peer):
-    pytest.importorskip(peer.solver)
+    if not peers.is_installed(peer.solver):
+        pytest.skip(f"{peer.solver} is not installed")
     problem = FEW[0]
     ours = TopKTreeClassifier(k=peer.k or "all", max_depth=3).fit(problem.X, problem.y)
-    theirs = peers.fit(peer.solver, problem.X, problem.y, 3, 0.0, 60.0, peer.k or "all")
+    theirs = peers.fit(peer.solver, problem.X, problem.y, peers.Problem(3, k=peer.k or "all"))
     assert (theirs.finished, theirs.errors) == (True, ours.train_errors_)
 
 

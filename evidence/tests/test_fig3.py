@@ -5,8 +5,10 @@ import gzip
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from topktree_evidence import peers
+from topktree_evidence.peers import Problem
 from topktree_evidence.stopwatch import Outcome, Stopwatch
 from topktree_evidence.studies.paper import fig3
 
@@ -70,13 +72,13 @@ class Inline:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-@pytest.mark.parametrize("name", peers.PEERS)
+@pytest.mark.parametrize("name", peers.OPTIMAL)
 def test_optimal_trees_of_peers_cost_what_ours_do(name, depth):
     pytest.importorskip(name)
     X, y = noise(200, 12)
     penalty = 0.004  # 0.8 of a row, so that no two trees of other errors or leaves cost the same up to 4 leaves
-    ours = peers.fit("topktree", X, y, depth, penalty, LIMIT, k="all")
-    theirs = peers.fit(name, X, y, depth, penalty, LIMIT)
+    ours = peers.fit("topktree", X, y, Problem(depth, penalty, LIMIT))
+    theirs = peers.fit(name, X, y, Problem(depth, penalty, LIMIT))
     assert ours.finished
     assert theirs.finished
     assert theirs.errors + 0.8 * theirs.leaves == pytest.approx(ours.errors + 0.8 * ours.leaves)
@@ -84,14 +86,15 @@ def test_optimal_trees_of_peers_cost_what_ours_do(name, depth):
         assert (theirs.errors, theirs.leaves) == (ours.errors, ours.leaves)
 
 
-@pytest.mark.parametrize("name", peers.PEERS)
+@pytest.mark.parametrize("name", peers.OPTIMAL)
 def test_depth_counts_the_same_for_all(name):
     """Parity of three columns needs depth 3: at depth 2 there are errors, at depth 3 none, in 8 leaves."""
     pytest.importorskip(name)
     X = np.array(list(itertools.product([False, True], repeat=3)) * 10)
     y = X.sum(axis=1) % 2
-    assert peers.fit(name, X, y, 2, 0.001, LIMIT).errors == 40
-    assert (peers.fit(name, X, y, 3, 0.001, LIMIT).errors, peers.fit(name, X, y, 3, 0.001, LIMIT).leaves) == (0, 8)
+    assert peers.fit(name, X, y, Problem(2, 0.001, LIMIT)).errors == 40
+    deep = peers.fit(name, X, y, Problem(3, 0.001, LIMIT))
+    assert (deep.errors, deep.leaves) == (0, 8)
 
 
 def test_topktree_minimises_errors_and_leaves_together():
@@ -101,13 +104,13 @@ def test_topktree_minimises_errors_and_leaves_together():
     X[:2, 1] = True
     y = np.where(X[:, 0] & ~X[:, 1], 1, 0)
     for penalty, errors, leaves in [(0.019, 0, 3), (0.021, 2, 2), (0.49, 48, 1)]:
-        fit = peers.fit("topktree", X, y, 4, penalty, LIMIT, k="all")
+        fit = peers.fit("topktree", X, y, Problem(4, penalty, LIMIT))
         assert (fit.errors, fit.leaves, fit.finished) == (errors, leaves, True)
 
 
 def test_a_larger_k_costs_no_more():
     X, y = noise(300, 20, seed=3)
-    fits = [peers.fit("topktree", X, y, 4, 0.001, LIMIT, k=k) for k in (1, 2, 4, 8, "all")]
+    fits = [peers.fit("topktree", X, y, Problem(4, 0.001, LIMIT, k)) for k in (1, 2, 4, 8, "all")]
     costs = [fit.errors + 0.3 * fit.leaves for fit in fits]
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < costs[0]
@@ -116,13 +119,13 @@ def test_a_larger_k_costs_no_more():
 def test_a_peer_that_stops_itself_has_not_finished():
     pytest.importorskip("pystreed")
     X, y = noise(400, 300)
-    fit = peers.fit("pystreed", X, y, 5, 0.001, 0.3)
+    fit = peers.fit("pystreed", X, y, Problem(5, 0.001, 0.3))
     assert not fit.finished
     assert 0.2 < fit.seconds < 5
 
 
 def test_only_what_can_be_imported_is_installed(monkeypatch):
-    assert set(peers.installed()) <= set(peers.PEERS)
+    assert set(peers.installed()) <= set(peers.OPTIMAL)
     monkeypatch.setattr(peers, "PEERS", ("json", "no_such_solver"))
     assert peers.installed() == ["json"]
 
@@ -146,7 +149,7 @@ def test_tasks_grow():
 
 
 def test_tasks_are_of_solvers_that_are_installed(monkeypatch):
-    monkeypatch.setattr(peers, "PEERS", ())
+    monkeypatch.setattr(peers, "is_installed", lambda name: False)
     assert {task["solver"] for task in fig3.tasks()} == {"topktree"}
     assert len(fig3.tasks()) == 2 * 30 * 3 * 5
 
@@ -194,7 +197,7 @@ def test_the_matrix_has_the_papers_columns(folder):
 def test_a_run_is_the_fit_of_the_first_columns_or_rows(folder, stopwatch, sweep):
     X, y = fig3.matrix(str(folder))
     part = (X[:, :60], y) if sweep == "features" else (X[:60], y[:60])
-    fit = peers.fit("topktree", *part, 4, 0.001, LIMIT, k=2)
+    fit = peers.fit("topktree", *part, Problem(4, 0.001, LIMIT, 2))
     result = fig3.run(task(sweep=sweep), folder, LIMIT, stopwatch)
     assert tuple(result) == fig3.RESULTS
     assert 0 < result["seconds"] < LIMIT
@@ -202,7 +205,7 @@ def test_a_run_is_the_fit_of_the_first_columns_or_rows(folder, stopwatch, sweep)
     assert result == expected | {"seconds": result["seconds"]}
 
 
-@pytest.mark.parametrize("name", peers.PEERS)
+@pytest.mark.parametrize("name", peers.OPTIMAL)
 def test_a_run_of_a_peer(folder, stopwatch, name):
     pytest.importorskip(name)
     warm = fig3.run(task(solver=name, k="", size=10), folder, LIMIT, stopwatch)  # its import may take seconds
@@ -281,16 +284,19 @@ ROWS = [
 ]
 
 
+FRAME = pd.DataFrame(ROWS)
+
+
 def test_table():
-    lines = fig3.table(ROWS).splitlines()
-    assert lines == [
-        "| solver | features, depth 4 | features, depth 6 | samples, depth 4 |",
-        "| --- | ---: | ---: | ---: |",
-        "| Top-2 | 1407 in 0.9 s | none | 10 in 0.25 s |",
-        "| Top-16 | 10 in 1 s | none | none |",
-        "| GOSDT | 10 in 0.01 s | none | none |",
-        "",
-        "The largest size finished within 5 s, one thread.",
+    assert fig3.table(FRAME) == (
+        ["solver", "features, depth 4", "features, depth 6", "samples, depth 4"],
+        [
+            ["Top-2", "1407 in 0.9 s", "none", "10 in 0.25 s"],
+            ["Top-16", "10 in 1 s", "none", "none"],
+            ["GOSDT", "10 in 0.01 s", "none", "none"],
+        ],
+    )
+    assert fig3.notes(FRAME) == [
         "Failed: Top-2, 44 samples, depth 4: out of memory.",
         "Not installed, so not run: pystreed.",
     ]
@@ -302,7 +308,7 @@ def points(line):
 
 def test_picture():
     pytest.importorskip("matplotlib")
-    figure = fig3.draw(ROWS)
+    figure = fig3.draw(FRAME)
     panels = figure.axes
     assert [panel.get_title() for panel in panels] == [
         f"depth {depth}, growing {sweep}" for sweep in ("features", "samples") for depth in (4, 6)
@@ -320,9 +326,9 @@ def test_picture():
     assert labels == ["Top-2", "Top-16", "GOSDT", "not finished within the limit", "failed"]
 
 
-@pytest.mark.parametrize("rows", [ROWS, ROWS[:1], []])
+@pytest.mark.parametrize("rows", [FRAME, FRAME[:1], FRAME[:0]], ids=["all", "one", "none"])
 def test_picture_and_table_of_whatever_there_is(rows, tmp_path):
     pytest.importorskip("matplotlib")
     fig3.draw(rows).savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 0
-    assert fig3.table(rows).startswith("| solver |")
+    assert fig3.table(rows)[0][0] == "solver"

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from sklearn.model_selection import train_test_split
 from topktree_evidence import splits
-from topktree_evidence.laboratory import EXPERIMENTS
+from topktree_evidence.laboratory import STUDIES
 from topktree_evidence.store import locked, read_table
-from topktree_evidence.studies.paper import beyond, fits
+from topktree_evidence.studies.paper import accuracy, fits
 from topktree_evidence.study import Settings
 
 from topktree import Binarizer, TopKTreeClassifier, datasets
@@ -40,10 +40,16 @@ def paper_split(seed, name="hayes-roth"):
     return train_test_split(X[order], bunch.target[order], train_size=0.8, shuffle=True, random_state=seed)
 
 
+def table(path):
+    """The rows of a file; what is missing is None."""
+    frame = read_table(path)
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
 def rows(out, name, **wanted):
     found = [
         row
-        for row in read_table(out / "runs" / f"{name}.csv")
+        for row in table(out / "runs" / f"{name}.csv")
         if all(row[column] == value for column, value in wanted.items())
     ]
     assert found
@@ -72,7 +78,7 @@ def test_fig2(tmp_path):
     accuracy = [1 - row["test_errors"] / 32 for row in rows(tmp_path, "fig2", columns="paper", k=3, depth=3)]
     (cell,) = [
         cell
-        for cell in read_table(tmp_path / "paper" / "fig2.csv")
+        for cell in table(tmp_path / "paper" / "fig2.csv")
         if (cell["columns"], cell["k"], cell["depth"]) == ("paper", 3, 3)
     ]
     assert cell["test_mean"] == pytest.approx(np.mean(accuracy), abs=1e-6)
@@ -82,7 +88,7 @@ def test_fig2(tmp_path):
     page = (tmp_path / "paper.md").read_text()
     assert "| hayes-roth |" in page
     assert "(paper/fig2-appendix.png)" in page
-    assert "Not in this run, for want of data or not asked for: connect-4" in page
+    assert "Not in this run, because the data are missing or were not asked for: connect-4" in page
 
 
 @needs_data
@@ -174,7 +180,7 @@ def test_beyond_the_paper(tmp_path):
     (row,) = rows(tmp_path, "noise", seed=43, noise=0.3, k=4, depth=3)
     assert row["train_errors"] == tree.train_errors_  # of the labels it was given
     assert row["test_errors"] == np.count_nonzero(tree.predict(X_test) != y_test)  # of the true ones
-    for criterion in beyond.CRITERIA:
+    for criterion in accuracy.CRITERIA:
         tree = TopKTreeClassifier(k=4, max_depth=3, criterion=criterion).fit(X_train, y_train)
         (row,) = rows(tmp_path, "criteria", seed=43, criterion=criterion, k=4, depth=3)
         assert row["train_errors"] == tree.train_errors_
@@ -239,7 +245,7 @@ def test_no_resume_sets_the_old_runs_aside(tmp_path):
 @needs_data
 def test_a_damaged_file_of_runs(tmp_path):
     reproduce(tmp_path, "fig4", *SMALL)
-    table = read_table(tmp_path / "paper" / "fig4.csv")
+    before_table = table(tmp_path / "paper" / "fig4.csv")
     path = tmp_path / "runs" / "fig4.csv"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:5], b"gar\xffbage\n", *lines[6:-1], lines[-1][:20]]))
@@ -317,9 +323,7 @@ def test_a_run_stopped_at_the_limit_is_a_gap(tmp_path):
     arguments = ["--datasets", name, *SMALL[2:], "--max-depth", "6", "--time-limit", "0.05"]
     result = reproduce(tmp_path, "fig2", *arguments)
     assert "stopped at the limit" in result.output
-    cells = [
-        row for row in read_table(tmp_path / "paper" / "fig2.csv") if row["columns"] == "paper" and row["depth"] == 6
-    ]
+    cells = [row for row in table(tmp_path / "paper" / "fig2.csv") if row["columns"] == "paper" and row["depth"] == 6]
     assert {cell["test_mean"] is None for cell in cells} == {True, False}
     assert next(cell for cell in cells if cell["k"] == "all")["test_mean"] is None
     assert all((cell["test_mean"] is None) == (cell["finished"] < cell["splits"]) for cell in cells)
@@ -370,21 +374,21 @@ def test_two_commands_do_not_write_to_one_folder(tmp_path):
 def test_every_run_of_the_paper_is_planned():
     settings = Settings()
     assert len(splits.names()) == 24
-    assert len(EXPERIMENTS["fig2"].tasks(settings)) == 2 * 8 * 8 * (22 * 10 + 2)
-    assert len(EXPERIMENTS["fig4"].tasks(settings)) == 10 * (21 + 15 + 27)
-    assert len(EXPERIMENTS["fig6"].tasks(settings)) == 24 * 8 * 8
-    seeds = {task["seed"] for task in EXPERIMENTS["fig2"].tasks(settings) if task["dataset"] == "car"}
+    assert len(STUDIES["fig2"].tasks(settings)) == 2 * 8 * 8 * (22 * 10 + 2)
+    assert len(STUDIES["fig4"].tasks(settings)) == 10 * (21 + 15 + 27)
+    assert len(STUDIES["fig6"].tasks(settings)) == 24 * 8 * 8
+    seeds = {task["seed"] for task in STUDIES["fig2"].tasks(settings) if task["dataset"] == "car"}
     assert seeds == set(range(42, 52))
-    assert {
-        task["seed"] for task in EXPERIMENTS["fig2"].tasks(settings) if task["dataset"] in ("avila", "ml-prove")
-    } == {42}
+    assert {task["seed"] for task in STUDIES["fig2"].tasks(settings) if task["dataset"] in ("avila", "ml-prove")} == {
+        42
+    }
 
 
 @needs_data
 def test_a_command_for_one_dataset_keeps_the_others(tmp_path):
     reproduce(tmp_path, "fig2", *SMALL, "--max-depth", "2")
     reproduce(tmp_path, "fig2", "--datasets", "monks-1", *SMALL[2:], "--max-depth", "1")
-    found = {(row["dataset"], row["depth"]) for row in read_table(tmp_path / "paper" / "fig2.csv")}
+    found = {(row["dataset"], row["depth"]) for row in table(tmp_path / "paper" / "fig2.csv")}
     assert found == {("hayes-roth", 1), ("hayes-roth", 2), ("monks-1", 1)}
     page = (tmp_path / "paper.md").read_text()
     assert "| hayes-roth |" in page
@@ -430,7 +434,7 @@ def test_everything_stopped(tmp_path):
     result = reproduce(tmp_path, "fig4", "fig2", *arguments)
     assert result.exit_code == 0, result.output
     assert result.output.count("stopped at the limit") == 2
-    assert any(row["test_mean"] is None for row in read_table(tmp_path / "paper" / "fig4.csv"))
+    assert any(row["test_mean"] is None for row in table(tmp_path / "paper" / "fig4.csv"))
 
 
 @needs_data
@@ -465,18 +469,18 @@ def test_values_that_are_no_numbers_are_damage(tmp_path):
 
 
 def test_a_theory_run_that_fails_is_left_out_of_the_page(tmp_path, monkeypatch):
-    lemma = EXPERIMENTS["lemma"]
+    lemma = STUDIES["lemma"]
 
     def run(task, settings):
         if task["dataset"] == "monks-1":
             raise ArithmeticError("no")
         return lemma.run(task, settings)
 
-    monkeypatch.setitem(EXPERIMENTS, "lemma", replace(lemma, run=run))
+    monkeypatch.setitem(STUDIES, "lemma", replace(lemma, run=run))
     result = reproduce(tmp_path, "lemma", "--max-depth", "2")
     assert result.exit_code == 1
     assert "1 failed (see runs/lemma.csv)" in result.output
-    assert {row["dataset"] for row in read_table(tmp_path / "paper" / "lemma.csv")} == {
+    assert {row["dataset"] for row in table(tmp_path / "paper" / "lemma.csv")} == {
         "tic-tac-toe",
         "monks-2",
         "monks-3",

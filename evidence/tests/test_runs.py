@@ -12,11 +12,12 @@ from dataclasses import replace
 import pytest
 from joblib import parallel_config
 from topktree_evidence.runner import make_runs
-from topktree_evidence.store import Damaged, Store, as_text, as_value, read_table, unpack, write_table
-from topktree_evidence.study import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Settings
+from topktree_evidence.store import Damaged, Store, as_text, as_value, read_table, start_from, write_table
+from topktree_evidence.study import FAILED, FINISHED, SKIPPED, TIMEOUT, Settings, Study
 
 KEYS = ("name", "k")
-COLUMNS = (*KEYS, "value", "status", "limit", "message")
+TOY = Study("toy", KEYS, ("value",), lambda settings: [])
+COLUMNS = TOY.run_columns
 
 
 class Quiet:
@@ -42,7 +43,7 @@ def path(tmp_path):
 
 
 def filled(path, *rows):
-    store = Store(path, KEYS, COLUMNS)
+    store = Store(path, TOY)
     for item in rows:
         store.add(item)
     store.close()
@@ -56,7 +57,7 @@ def test_a_value_comes_back_from_text(value):
 
 def test_rows_come_back(path):
     rows = [row(), row("b, c", "all", None, TIMEOUT), row(message='say "hi",\nthen go')]
-    store = Store(filled(path, *rows), KEYS, COLUMNS)
+    store = Store(filled(path, *rows), TOY)
     assert not store.damage
     assert store.find({"name": "b, c", "k": "all"}) == rows[1]
     # the third row has the key of the first: the last one counts, line breaks become blanks
@@ -81,53 +82,56 @@ def test_damaged_lines_are_lost_alone(path, spoil, lost):
     filled(path, row(), row("b", 2), row("c", 3))
     path.write_bytes(spoil(path.read_bytes()))
     damaged = path.read_bytes()
-    store = Store(path, KEYS, COLUMNS)
+    store = Store(path, TOY)
     assert f"{lost} line" in store.damage
     assert path.name in store.damage
     assert path.with_name("toy.csv.1").read_bytes() == damaged  # nothing is thrown away
     survivors = set(store.rows)
-    assert survivors == set(Store(path, KEYS, COLUMNS).rows)
-    assert not Store(path, KEYS, COLUMNS).damage
+    assert survivors == set(Store(path, TOY).rows)
+    assert not Store(path, TOY).damage
     assert len({("a", "1"), ("b", "2"), ("c", "3")} & survivors) >= 2
     store.add(row("d", 4))
     store.close()
-    assert set(Store(path, KEYS, COLUMNS).rows) == survivors | {("d", "4")}
+    assert set(Store(path, TOY).rows) == survivors | {("d", "4")}
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"other,columns\n1,2\n", b"\x89PNG\r\n\x1a\n", b"name,k,value"])
 def test_a_file_of_something_else_is_set_aside(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
-    store = Store(path, KEYS, COLUMNS)
+    store = Store(path, TOY)
     assert "toy.csv.1" in store.damage
     assert path.with_name("toy.csv.1").read_bytes() == content
     store.add(row())
     store.close()
-    assert set(Store(path, KEYS, COLUMNS).rows) == {("a", "1")}
+    assert set(Store(path, TOY).rows) == {("a", "1")}
 
 
 def test_packed_runs_come_back(path):
     packed = path.with_name("runs.csv.xz")
-    unpack(packed, path)
+    start_from(packed, path)
     assert not path.exists()
     rows = [row(k=k) for k in range(3)]
     write_table(packed, COLUMNS, rows)
-    unpack(packed, path)
-    assert list(Store(path, KEYS, COLUMNS).rows.values()) == rows
+    start_from(packed, path)
+    assert list(Store(path, TOY).rows.values()) == rows
     write_table(packed, COLUMNS, rows[:1])
-    unpack(packed, path)  # runs that are there are not replaced
-    assert len(Store(path, KEYS, COLUMNS).rows) == 3
+    start_from(packed, path)  # runs that are there are not replaced
+    assert len(Store(path, TOY).rows) == 3
     path.unlink()
     packed.write_bytes(packed.read_bytes()[:50])
     with pytest.raises(Damaged, match=r"runs\.csv\.xz is damaged"):
-        unpack(packed, path)
+        start_from(packed, path)
 
 
 def test_tables_come_back(tmp_path):
     rows = [row(), row("b", "all", None)]
     write_table(tmp_path / "deep" / "table.csv", COLUMNS, rows)
-    assert read_table(tmp_path / "deep" / "table.csv") == rows
-    assert read_table(tmp_path / "none.csv") == []
+    found = read_table(tmp_path / "deep" / "table.csv")
+    assert found["k"].tolist() == [1, "all"]
+    assert found["value"].fillna(-1).tolist() == [0.5, -1]
+    assert found["limit"].tolist() == [60.0, 60.0]
+    assert len(read_table(tmp_path / "none.csv")) == 0
 
 
 def search(task, settings):
@@ -139,7 +143,7 @@ def search(task, settings):
 
 
 def toy(run=search):
-    return Experiment(
+    return Study(
         "toy",
         ("k", "depth"),
         ("cost",),
@@ -154,7 +158,7 @@ def toy(run=search):
 def made(experiment, path, settings=None, jobs=1, tasks=None):
     settings = settings or Settings()
     progress = Quiet()
-    store = Store(path, experiment.keys, experiment.run_columns)
+    store = Store(path, experiment)
     tally = make_runs(experiment, tasks or experiment.tasks(settings), settings, store, jobs, progress)
     return store, tally, progress
 
@@ -199,10 +203,7 @@ def test_a_run_that_fails_is_a_row_and_is_tried_again(path):
     store, tally, _ = made(toy(), path, tasks=tasks)
     assert (tally.finished, tally.failed) == (2, 1)
     assert store.rows[("13", "1")]["status"] == FAILED
-    assert (
-        Store(path, ("k", "depth"), toy().run_columns).rows[("13", "1")]["message"]
-        == "ArithmeticError: thirteen is unlucky"
-    )
+    assert Store(path, toy()).rows[("13", "1")]["message"] == "ArithmeticError: thirteen is unlucky"
     _, tally, _ = made(toy(run=lambda task, settings: {"cost": 0}), path, tasks=tasks)
     assert (tally.made, tally.finished, tally.failed) == (1, 3, 0)
 
@@ -210,7 +211,7 @@ def test_a_run_that_fails_is_a_row_and_is_tried_again(path):
 SLOW = """
     import sys, time
     from pathlib import Path
-    from topktree_evidence.study import Experiment, Settings
+    from topktree_evidence.study import Settings, Study
     from topktree_evidence.runner import make_runs
     from topktree_evidence.store import Store
 
@@ -223,8 +224,8 @@ SLOW = """
         time.sleep(0.05)
         return {"square": task["n"] ** 2}
 
-    slow = Experiment("slow", ("n",), ("square",), lambda settings: [{"n": n} for n in range(200)], run=run)
-    store = Store(Path(sys.argv[1]), slow.keys, slow.run_columns)
+    slow = Study("slow", ("n",), ("square",), lambda settings: [{"n": n} for n in range(200)], run=run)
+    store = Store(Path(sys.argv[1]), slow)
     make_runs(slow, slow.tasks(Settings()), Settings(), store, 1, Quiet())
 """
 
@@ -239,15 +240,13 @@ def test_a_killed_command_goes_on_where_it_was(path):
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    slow = Experiment("slow", ("n",), ("square",), lambda settings: [], run=lambda task, settings: {"square": -1})
-    store = Store(path, slow.keys, slow.run_columns)
+    slow = Study("slow", ("n",), ("square",), lambda settings: [], run=lambda task, settings: {"square": -1})
+    store = Store(path, slow)
     kept = len(store.rows)
     assert 5 <= kept < 200
     tally = make_runs(slow, [{"n": n} for n in range(20)], Settings(), store, 1, Quiet())
     assert tally.made == max(0, 20 - kept)
-    assert [row["square"] for row in Store(path, slow.keys, slow.run_columns).rows.values()][:kept] == [
-        n**2 for n in range(kept)
-    ]
+    assert [row["square"] for row in Store(path, slow).rows.values()][:kept] == [n**2 for n in range(kept)]
 
 
 def test_runs_go_to_the_backend_that_joblib_is_told(path):

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from topktree_evidence.stopwatch import Outcome, Stopwatch, _ctrl_c_ignored
+from topktree_evidence.stopwatch import Outcome, Stopwatch, ctrl_c_ignored
 
 pytestmark = pytest.mark.serial
 
@@ -107,7 +107,8 @@ def test_after_a_crash_there_is_a_new_process(stopwatch, function, arguments, me
 def test_after_a_timeout_there_is_a_new_process(stopwatch):
     pid = stopwatch.run(os.getpid, limit=LIMIT).value
     start = time.perf_counter()
-    assert stopwatch.run(time.sleep, 60, limit=0.1) == Outcome("timeout", "stopped at the limit of 0.1 s")
+    outcome = stopwatch.run(time.sleep, 60, limit=0.1)
+    assert (outcome.status, outcome.message) == ("timeout", "stopped at the limit of 0.1 s")
     assert 0.3 <= time.perf_counter() - start < 5
     assert ends(pid)
     assert stopwatch.run(divmod, 17, 5, limit=LIMIT).value == (3, 2)
@@ -202,7 +203,7 @@ def test_ctrl_c_while_a_worker_starts_is_heard_afterwards():
     started = []
 
     def start():
-        with _ctrl_c_ignored():
+        with ctrl_c_ignored():
             signal.raise_signal(signal.SIGINT)
             started.append(True)
 

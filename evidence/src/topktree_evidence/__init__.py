@@ -1,1 +1,1 @@
-"""The figures and theorems of the paper, remade."""
+"""The evidence behind topktree: experiments and benchmarks, and the pages of its documentation that they write."""

@@ -1,7 +1,7 @@
-"""Two ways compared on the same splits, and on the same datasets: differences with a test.
+"""Two methods compared on the same splits, and on the same datasets: differences with a test.
 
-In: accuracies by seed, or rows of a summary that have a difference and its p-value. Out: means, p-values, counts.
-The one idea: the training rows of the splits overlap, so that their differences vary less than those of new data would;
+In: accuracies by seed, or a table with differences and their p-values. Out: means, p-values, counts.
+The one idea: the training rows of the splits overlap, so their differences vary less than those of new data would;
 the corrected resampled t-test (Nadeau and Bengio, 2003) widens the variance by test rows over training rows.
 """
 
@@ -13,29 +13,30 @@ from math import sqrt
 from statistics import fmean, stdev
 
 import numpy as np
+import pandas as pd
 from scipy.stats import rankdata, t
 
-from topktree_evidence.study import Row
+from .text import mean
 
 LEVEL = 0.05  # p-values below are called clear
 ROUNDING = 1e-9  # differences of accuracies smaller than this are none
 
 
 def paired_test(differences: Sequence[float], test_share: float) -> float | None:
-    """Two-sided p-value of a mean over splits; `test_share` is test rows over training rows. None of one split."""
+    """Return the two-sided p-value of a mean over splits; `test_share`: test over training rows. None for one."""
     n = len(differences)
     if n < 2:
         return None
-    mean, spread = fmean(differences), stdev(differences)
+    center, spread = fmean(differences), stdev(differences)
     if spread <= ROUNDING:
-        return 1.0 if abs(mean) <= ROUNDING else 0.0
-    return float(2 * t.sf(abs(mean) / (spread * sqrt(1 / n + test_share)), n - 1))
+        return 1.0 if abs(center) <= ROUNDING else 0.0
+    return float(2 * t.sf(abs(center) / (spread * sqrt(1 / n + test_share)), n - 1))
 
 
 def compared(
     mine: Mapping[int, float], others: Mapping[int, float], test_share: float
 ) -> tuple[float | None, float | None]:
-    """The mean difference on the splits that both have, and its p-value, both rounded for a table."""
+    """Return the mean difference on the splits that both have, and its p-value, both rounded for a table."""
     differences = [value - others[seed] for seed, value in mine.items() if seed in others]
     if not differences:
         return None, None
@@ -58,39 +59,32 @@ class Comparison:
 
     @property
     def direction(self) -> int:
-        """1 and -1 where the datasets together are clear about it, 0 where they are not."""
+        """Return 1 or -1 where the datasets together are clear about it, 0 where they are not."""
         if self.p is None or self.p >= LEVEL:
             return 0
         return 1 if self.mean > 0 else -1
 
 
-def over_datasets(rows: Sequence[Row], name: str) -> Comparison:
-    """The columns `name` and `name`_p of rows of different datasets; those without a difference do not count."""
-    found = sorted((row for row in rows if row[name] is not None), key=lambda row: -row[name])
-    up, down = ([row for row in found if sign * row[name] > ROUNDING] for sign in (1, -1))
+def over_datasets(rows: pd.DataFrame, name: str) -> Comparison:
+    """Compare by the columns `name` and `name`_p of rows of different datasets; rows without one do not count."""
+    found = rows.dropna(subset=name).sort_values(name, ascending=False, kind="stable")
+    up, down = found[found[name] > ROUNDING], found[found[name] < -ROUNDING]
+    p = f"{name}_p"
+    other = [*up[name], *down[name]]
     return Comparison(
         n=len(found),
-        tested=sum(row[f"{name}_p"] is not None for row in found),
-        mean=fmean(row[name] for row in found) if found else 0.0,
+        tested=int(found[p].notna().sum()),
+        mean=mean(found[name]),
         ahead=len(up),
         behind=len(down),
-        clearly_ahead=tuple(row["dataset"] for row in up if _is_clear(row, name)),
-        clearly_behind=tuple(row["dataset"] for row in reversed(down) if _is_clear(row, name)),
-        p=_signed_rank(up + down, name),
+        clearly_ahead=tuple(up["dataset"][up[p] < LEVEL]),
+        clearly_behind=tuple(down["dataset"][down[p] < LEVEL][::-1]),
+        p=signed_rank_test(other) if len(other) >= 6 else None,  # six are the fewest that can be clear
     )
 
 
-def _is_clear(row: Row, name: str) -> bool:
-    return row[f"{name}_p"] is not None and row[f"{name}_p"] < LEVEL
-
-
-def _signed_rank(rows: Sequence[Row], name: str) -> float | None:
-    """Of the differences that are not 0. Six are the fewest that can be clear."""
-    return signed_rank_test([row[name] for row in rows]) if len(rows) >= 6 else None
-
-
 def signed_rank_test(differences: Sequence[float]) -> float:
-    """Wilcoxon's two-sided p-value, exact with ties as well: ranks count in halves, all signs are gone through."""
+    """Return Wilcoxon's two-sided p-value, exact with ties as well: ranks count in halves, over all signs."""
     halves = np.rint(2 * rankdata(np.abs(differences).round(9))).astype(int)
     ways = np.ones(1)  # that sums of positive ranks come about, over 2**n
     for rank in halves:

@@ -1,59 +1,72 @@
-"""What the pictures of the figures have in common: a panel per dataset, a colour per k, gaps where a run was stopped.
+"""What the pictures have in common: a panel per dataset, a colour per k, gaps where a run was stopped.
 
-In: rows of a summary. Out: matplotlib Figures, and their PNG and SVG files.
+In: tables. Out: matplotlib Figures, and their PNG and SVG files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
-from math import ceil, nan, sqrt
+from math import ceil
 from pathlib import Path
 from typing import Any
 
-from topktree_evidence.studies.paper.fits import ALL
-from topktree_evidence.study import Row, Value
+import numpy as np
+import pandas as pd
 
+from .text import where
+
+ALL = "all"  # of k: every column
 WIDTH, HEIGHT = 3.4, 2.5  # inches of a panel
 ENTRY = 1.6  # inches of an entry of the legend
 KINDS = (".png", ".svg")
 MARKERS = "osD^vP*Xph"
+# Okabe and Ito's colours, which most people can tell apart, without the yellow that is too pale for a line.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#999999", "#000000")
 GREEDY = {"color": "#d55e00", "marker": "o", "markersize": 4, "linewidth": 1.8, "zorder": 3}
 OPTIMAL = {"color": "black", "linestyle": "--", "marker": "*", "markersize": 5}
 SHIFT = 0.03  # of lines that would hide each other
 
-Draw = Callable[[Any, str], None]  # onto the axes of a dataset
+Draw = Callable[[Any, Any], None]  # onto the axes of a panel
 
 
-def panels(titles: Sequence[str], draw: Draw, x_label: str, y_label: str, n_columns: int = 4) -> Any:
-    """A figure with a panel for every title, one legend above them all."""
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
+    """Return a figure and the array of its axes."""
     from matplotlib.figure import Figure
 
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def panels(titles: Sequence[Any], draw: Draw, x_label: str, y_label: str, n_columns: int = 4) -> Any:
+    """Return a figure with a panel for every title, one legend above them all."""
     n_columns = 3 if len(titles) in (5, 6) else max(1, min(n_columns, len(titles)))
     n_rows = ceil(len(titles) / n_columns)
-    figure = Figure(figsize=(max(WIDTH * n_columns, 6.5), HEIGHT * n_rows + 0.8), layout="constrained")
-    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for place, title in zip(axes, titles, strict=False):
+    figure, axes = new_figure(max(WIDTH * n_columns, 6.5), HEIGHT * n_rows + 0.8, n_rows, n_columns)
+    for place, title in zip(axes.ravel(), titles, strict=False):
         draw(place, title)
         place.set_title(title, fontsize=10)
         place.grid(alpha=0.3)
         place.tick_params(labelsize=8)
         place.set_xlabel(x_label, fontsize=9)
-    for place in axes[len(titles) :]:
+    for place in axes.ravel()[len(titles) :]:
         place.set_axis_off()
     figure.supylabel(y_label, fontsize=10)
-    shown = {label: line for place in axes for line, label in zip(*place.get_legend_handles_labels(), strict=True)}
-    if not shown:
-        return figure
-    n_entries = int(figure.get_figwidth() / ENTRY)
-    figure.legend(
-        shown.values(), shown.keys(), loc="outside upper center", ncols=min(len(shown), n_entries), fontsize=9
-    )
+    add_legend(figure, axes, int(figure.get_figwidth() / ENTRY))
     return figure
 
 
-def style(k: Value, ks: Sequence[Value]) -> dict[str, Any]:
-    """How the line of a k looks: orange for greedy, from blue to yellow as k grows, black for all columns."""
+def add_legend(figure: Any, axes: Any, most: int) -> None:
+    """Add one legend for all axes, with at most so many entries in a row."""
+    places = axes.ravel()
+    shown = {label: line for place in places for line, label in zip(*place.get_legend_handles_labels(), strict=True)}
+    if shown:
+        columns = min(len(shown), most)
+        figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=columns, fontsize=9)
+
+
+def style(k: Any, ks: Sequence[Any]) -> dict[str, Any]:
+    """Return the look of the line of a k: orange for greedy, from blue to yellow as k grows, black for all columns."""
     if k in (1, ALL):
         return GREEDY if k == 1 else OPTIMAL
     from matplotlib import colormaps
@@ -64,47 +77,39 @@ def style(k: Value, ks: Sequence[Value]) -> dict[str, Any]:
     return {"color": colour, "marker": MARKERS[(place + 1) % len(MARKERS)], "markersize": 4, "linewidth": 1.2}
 
 
-def name_of(k: Value) -> str:
-    """Of a line, in a legend."""
+def name_of(k: Any) -> str:
+    """Return the name of a line in a legend."""
     return "optimal (k = all)" if k == ALL else f"Top-{k}"
 
 
-def in_order(ks: set[Value]) -> list[Value]:
-    """Numbers first, then "all"."""
-    return sorted(ks, key=lambda k: (not isinstance(k, int), k if isinstance(k, int) else 0))
+def in_order(ks: Iterable[Any]) -> list[Any]:
+    """Return the different values of k: numbers first, then "all"."""
+    return sorted(set(ks), key=lambda k: (k == ALL, 0 if k == ALL else k))
 
 
-def line(rows: Sequence[Row], x: str, y: str) -> tuple[list[float], list[float]]:
-    """Points of a line, NaN where there is no value."""
-    ordered = sorted(rows, key=lambda row: number(row[x]))
-    return [number(row[x]) for row in ordered], [number(row[y]) for row in ordered]
+def error_bars(rows: pd.DataFrame, part: str) -> Any:
+    """Return two standard deviations of the mean over the splits."""
+    return 2 * rows[f"{part}_sd"].to_numpy(float) / np.sqrt(rows["splits"].to_numpy(float))
 
 
-def error_bars(rows: Sequence[Row], x: str, part: str) -> list[float]:
-    """Two standard deviations of the mean over the splits."""
-    ordered = sorted(rows, key=lambda row: number(row[x]))
-    return [2 * number(row[f"{part}_sd"]) / sqrt(number(row["splits"])) for row in ordered]
-
-
-def number(value: Value) -> float:
-    """A value to draw."""
-    return nan if value is None or isinstance(value, str) else float(value)
-
-
-def accuracy_lines(place: Any, rows: Sequence[Row], ks: Sequence[Value]) -> None:
-    """Test accuracy against depth, a line for every k."""
+def accuracy_lines(place: Any, rows: pd.DataFrame, ks: Sequence[Any]) -> None:
+    """Draw test accuracy against depth, a line for every k."""
     for i, k in enumerate(ks):
-        of_k = [row for row in rows if row["k"] == k]
-        depths, accuracy = line(of_k, "depth", "test_mean")
-        if any(value == value for value in accuracy):
-            shifted = [depth + SHIFT * (i - (len(ks) - 1) / 2) for depth in depths]
-            bars = error_bars(of_k, "depth", "test")
+        of_k = where(rows, k=k).sort_values("depth")
+        if of_k["test_mean"].notna().any():
+            shifted = of_k["depth"].to_numpy(float) + SHIFT * (i - (len(ks) - 1) / 2)
+            accuracy, bars = of_k["test_mean"].to_numpy(float), error_bars(of_k, "test")
             place.errorbar(shifted, accuracy, yerr=bars, label=name_of(k), elinewidth=0.6, **style(k, ks))
+    integers_only(place)
+
+
+def integers_only(place: Any) -> None:
+    """Let the x axis have ticks at whole numbers only."""
     place.xaxis.get_major_locator().set_params(integer=True)
 
 
 def save(figure: Any, path: Path) -> None:
-    """As PNG and SVG; the same figure gives the same files."""
+    """Save a figure as PNG and SVG; the same figure gives the same files."""
     from matplotlib import rc_context
     from PIL import Image  # matplotlib brings it
 

@@ -1,7 +1,7 @@
-"""Runs of an experiment that are not in its file yet are made, easy ones first.
+"""The runner: runs of a study that are not in its file yet are made, easy ones first.
 
-In: an Experiment, Settings, its Store. Out: rows in the store, one as soon as each run ends.
-The one idea: runs go in waves of growing effort, so that one that was stopped at the limit spares the harder ones.
+In: a Study, Settings, its Store. Out: rows in the store, one as soon as each run ends.
+The one idea: runs go in waves of growing effort, so that a run stopped at the limit spares the harder ones.
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ from typing import Protocol
 from joblib import delayed
 
 from topktree._runtime.parallel import results_of
-from topktree_evidence.stopwatch import Stopwatch
-from topktree_evidence.store import Store
-from topktree_evidence.study import FAILED, FINISHED, SKIPPED, TIMEOUT, Experiment, Row, Settings, Task
 
-GRACE = 1.0  # seconds beyond the limit, before a run that is alone is killed
+from .stopwatch import Stopwatch
+from .store import Store
+from .study import FAILED, FINISHED, SKIPPED, TIMEOUT, Row, Settings, Study, Task
+
+GRACE = 1.0  # seconds beyond the limit, before a run in a process of its own is killed
 
 
 class Progress(Protocol):
-    """What shows the user how far it is."""
+    """The display of how far the runs are."""
 
     def start(self, name: str, total: int, done: int) -> None:
-        """Runs of an experiment, and how many of them are in its file already."""
+        """Show a new study, `done` of whose runs are in its file already."""
 
     def advance(self, row: Row) -> None:
-        """One more is done."""
+        """Count one more run."""
 
     def stop(self) -> None:
-        """That is all."""
+        """Remove the display."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many runs of an experiment there are, and what became of them."""
+    """The number of runs of a study by how they ended."""
 
     total: int
     made: int  # now; the others were in the file
@@ -47,104 +48,89 @@ class Tally:
 
 
 def make_runs(
-    experiment: Experiment,
-    tasks: Sequence[Task],
-    settings: Settings,
-    store: Store,
-    jobs: int | None,
-    progress: Progress,
+    study: Study, tasks: Sequence[Task], settings: Settings, store: Store, jobs: int | None, progress: Progress
 ) -> Tally:
     """Make the runs that are missing, and again those that failed or were stopped at a shorter limit than today's."""
-    limit = experiment.time_limit(settings)
-    settings = replace(settings, time_limit=limit)
-    pending = [task for task in tasks if not is_settled(store.find(task), limit)]
-    progress.start(experiment.name, len(tasks), len(tasks) - len(pending))
-    settled = [row for task in tasks if is_settled(row := store.find(task), limit) and row]
-    stopped = [row for row in settled if row["status"] == TIMEOUT]
+    settled = [is_settled(study, store, task, settings) for task in tasks]
+    pending = [task for task, done in zip(tasks, settled, strict=True) if not done]
+    known = [row for task, done in zip(tasks, settled, strict=True) if done and (row := store.find(task))]
+    stopped = [row for row in known if row["status"] == TIMEOUT]
+    progress.start(study.name, len(tasks), len(tasks) - len(pending))
+    made = 0
     with Stopwatch(GRACE, memory_cap()) as stopwatch:
         try:
-            for _, group in groupby(sorted(pending, key=experiment.effort), key=experiment.effort):
-                wave = list(group)
-                if experiment.alone:
-                    rows = _alone(experiment, wave, settings, stopped, stopwatch)
-                else:
-                    rows = _in_parallel(experiment, wave, settings, stopped, jobs)
-                for row in rows:
+            for _, group in groupby(sorted(pending, key=study.effort), key=study.effort):
+                for row in _wave(study, list(group), settings, store, stopped, jobs, stopwatch):
                     store.add(row)
                     progress.advance(row)
+                    made += 1
                     if row["status"] == TIMEOUT:
                         stopped.append(row)
         finally:
             progress.stop()
             store.close()
-    return tally(store, tasks, len(pending))
+    return tally(store, tasks, made)
 
 
 def memory_cap() -> int | None:
-    """Three quarters of the machine's memory, so that a solver without measure does not take the machine with it."""
+    """Return three quarters of the machine's memory, so that no solver takes the whole machine down."""
     if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
         return None
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
 
 
 def tally(store: Store, tasks: Sequence[Task], made: int) -> Tally:
-    """Count what the store has of the tasks."""
+    """Count the tasks by the status that the store has of them."""
     statuses = [row["status"] for task in tasks if (row := store.find(task))]
-    return Tally(
-        total=len(tasks),
-        made=made,
-        finished=statuses.count(FINISHED),
-        stopped=statuses.count(TIMEOUT) + statuses.count(SKIPPED),
-        failed=statuses.count(FAILED),
-    )
+    stopped = statuses.count(TIMEOUT) + statuses.count(SKIPPED)
+    finished = statuses.count(FINISHED)
+    return Tally(len(tasks), made, finished, stopped, len(statuses) - stopped - finished)
 
 
-def is_settled(row: Row | None, limit: float) -> bool:
-    """Whether a run need not be made again."""
-    if row is None or row["status"] == FAILED:
+def is_settled(study: Study, store: Store, task: Task, settings: Settings) -> bool:
+    """Return True for a run that need not be made again."""
+    row = store.find(task)
+    if row is None or not study.is_current(row):
         return False
-    if row["status"] == FINISHED:
-        return True
-    return isinstance(row["limit"], int | float) and row["limit"] >= limit
+    if row["status"] in (TIMEOUT, SKIPPED):
+        return isinstance(row["limit"], int | float) and row["limit"] >= study.time_limit(task, settings)
+    return bool(row["status"] != FAILED)
 
 
-def _in_parallel(
-    experiment: Experiment, tasks: Sequence[Task], settings: Settings, stopped: Sequence[Row], jobs: int | None
+def _wave(
+    study: Study,
+    tasks: Sequence[Task],
+    settings: Settings,
+    store: Store,
+    stopped: Sequence[Row],
+    jobs: int | None,
+    stopwatch: Stopwatch,
 ) -> Iterator[Row]:
-    """The rows of tasks of equal effort, as they come."""
-    assert experiment.run is not None
-    worth_it: list[Task] = []
+    """Yield the rows of tasks of equal effort as they end; `stopped` grows meanwhile."""
+    calls = []
     for task in tasks:
-        if any(experiment.is_hopeless(task, row) for row in stopped):
-            yield _complete(experiment, task, {"status": SKIPPED}, settings)
+        own = replace(settings, time_limit=study.time_limit(task, settings))
+        if study.is_repeated(task, store.find):
+            continue
+        if any(study.is_hopeless(task, row) for row in stopped):
+            yield _complete(study, task, {"status": SKIPPED}, own)
+        elif study.alone is not None:
+            yield _complete(study, task, study.alone(task, own, stopwatch), own)
         else:
-            worth_it.append(task)
-    calls = (delayed(_caught)(experiment.run, task, settings) for task in worth_it)
-    for task, result in results_of(calls, jobs):
-        yield _complete(experiment, task, result, settings)
+            calls.append(delayed(_caught)(study.run, task, own))
+    for task, own, result in results_of(calls, jobs):
+        yield _complete(study, task, result, own)
 
 
-def _alone(
-    experiment: Experiment, tasks: Sequence[Task], settings: Settings, stopped: Sequence[Row], stopwatch: Stopwatch
-) -> Iterator[Row]:
-    """The rows of tasks of equal effort, one after the other; `stopped` grows meanwhile."""
-    assert experiment.alone is not None
-    for task in tasks:
-        if any(experiment.is_hopeless(task, row) for row in stopped):
-            yield _complete(experiment, task, {"status": SKIPPED}, settings)
-        else:
-            yield _complete(experiment, task, experiment.alone(task, settings, stopwatch), settings)
-
-
-def _caught(run: Callable[[Task, Settings], Row], task: Task, settings: Settings) -> tuple[Task, Row]:
-    """A run whose exception is its result."""
+def _caught(run: Callable[[Task, Settings], Row], task: Task, settings: Settings) -> tuple[Task, Settings, Row]:
+    """Make a run; an exception is a result like any other."""
     try:
-        return task, run(task, settings)
+        return task, settings, run(task, settings)
     except Exception as error:
-        return task, {"status": FAILED, "message": f"{type(error).__name__}: {error}"}
+        return task, settings, {"status": FAILED, "message": f"{type(error).__name__}: {error}"}
 
 
-def _complete(experiment: Experiment, task: Task, result: Row, settings: Settings) -> Row:
-    """All columns of a row; what a run does not say is empty."""
+def _complete(study: Study, task: Task, result: Row, settings: Settings) -> Row:
+    """Return all columns of a row; results that a run does not have are empty."""
     known = {**task, "status": FINISHED, "limit": settings.time_limit, **result}
-    return {name: known.get(name) for name in experiment.run_columns}
+    return {name: known.get(name) for name in study.run_columns}

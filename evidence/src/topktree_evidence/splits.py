@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from topktree import datasets
-from topktree._data.binarizer import Binarizer
-from topktree_evidence.study import Settings
+from topktree import Binarizer, datasets
+
+from .study import Settings
 
 PAPER_COLUMNS, DEFAULT_COLUMNS, RAW = "paper", "default", "raw"
 FICO = "fico-1000"
@@ -47,7 +47,7 @@ class Problem:
 
 
 def names() -> list[str]:
-    """The paper's datasets and our variants of two of them, FICO apart: it has figures of its own."""
+    """Return the paper's datasets and our variants of two of them, without FICO, which has figures of its own."""
     found: list[str] = []
     for name in datasets.PAPER:
         if name != FICO:
@@ -56,31 +56,31 @@ def names() -> list[str]:
 
 
 def chosen(settings: Settings, allowed: list[str] | None = None) -> list[str]:
-    """The datasets that the user asks for, out of those that an experiment has."""
+    """Return the datasets that the user asks for, out of those that a study has."""
     allowed = names() if allowed is None else allowed
     return [name for name in allowed if settings.datasets is None or name in settings.datasets]
 
 
 def seeds(name: str, settings: Settings) -> list[int]:
-    """The splits of a dataset: one where it is fixed."""
+    """Return the seeds of a dataset's splits: one where the split is fixed."""
     record = datasets.PAPER.get(VARIANTS.get(name, name))
     n_splits = 1 if record is not None and len(record.files) > 1 else settings.splits
     return list(range(FIRST_SEED, FIRST_SEED + n_splits))
 
 
 def file_name(name: str) -> str:
-    """What `datasets.load` calls the file of a dataset."""
+    """Return the name by which `datasets.load` knows a dataset."""
     return VARIANTS[name] if name == WITHOUT_ANSWER else name
 
 
 def is_categorical(name: str, data_home: str | None) -> bool:
-    """Whether all features of a dataset are categories; they are numbers otherwise."""
+    """Return True if all features of a dataset are categories; otherwise they are numbers."""
     return problem(name, RAW, data_home).categorical
 
 
 @cache
 def problem(name: str, columns: str, data_home: str | None) -> Problem:
-    """The whole of a dataset; kept, since many runs of a process need it."""
+    """Return a whole dataset; kept in memory, since many runs of a process need it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of another content: said once, when data was looked for
         bunch = datasets.load(file_name(name), data_home)
@@ -103,7 +103,7 @@ def problem(name: str, columns: str, data_home: str | None) -> Problem:
 
 @lru_cache(maxsize=4)  # runs of the same split follow each other
 def split(name: str, columns: str, seed: int, data_home: str | None) -> tuple[Array, Array, Array, Array]:
-    """X of training and test rows, then y of both."""
+    """Return X of training and test rows, then y of both."""
     whole = problem(name, columns, data_home)
     if whole.n_train is not None:
         n = whole.n_train

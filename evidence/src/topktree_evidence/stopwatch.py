@@ -1,4 +1,4 @@
-"""Calls that may hang or crash, each stopped at its limit.
+"""The stopwatch: calls that may hang or crash, each stopped at its limit.
 
 In: a picklable function, its arguments and a limit in seconds. Out: an Outcome.
 The one idea: one worker process serves call after call, so that imports are paid once; only a call that is stopped or
@@ -16,32 +16,33 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Self
 
-from topktree_evidence.study import FAILED, FINISHED, TIMEOUT
+from .study import FAILED, FINISHED, NO_MEMORY, TIMEOUT
 
 GRACE = 5.0  # seconds beyond the limit, for what a call does beside the fit
 START = 120.0  # seconds for a new worker to import what the call needs; the clock of the limit starts after that
-NO_MEMORY = "out of memory"  # how the message of such a failure begins
 OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "memory allocation of", "Cannot allocate memory")
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
 _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a call."""
+    """The end of a call."""
 
     status: str  # FINISHED, TIMEOUT or FAILED
-    message: str = ""  # why it failed or was stopped
+    message: str = ""  # why it failed or was stopped; of a failure for lack of memory it starts with NO_MEMORY
     value: Any = None  # what the function returned
+    peak: int | None = None  # most bytes resident, of a call that was stopped
 
 
 class Stopwatch:
-    """Runs calls in a process of its own; to be used in a `with` block.
+    """A process that runs calls, one thread each; to be used in a `with` block.
 
     Parameters
     ----------
@@ -65,9 +66,18 @@ class Stopwatch:
         self.close()
 
     def close(self) -> None:
-        """End the worker; it does not matter what it is doing."""
-        self._stop()
+        """End the worker, whatever it is doing."""
+        self.renew()
         self._folder.cleanup()
+
+    def renew(self) -> None:
+        """End the worker, so that the next call gets a new one."""
+        if self._worker is not None:
+            (process, pipe), self._worker = self._worker, None
+            process.kill()
+            process.join()
+            process.close()
+            pipe.close()
 
     def run(self, function: Callable[..., Any], *arguments: Any, limit: float) -> Outcome:
         """Call the function in the worker."""
@@ -79,8 +89,9 @@ class Stopwatch:
             pipe.send_bytes(request)
             for seconds, too_late in ((START, not_started), (limit + self.grace, at_the_limit)):
                 if not pipe.poll(seconds):
-                    self._stop()
-                    return too_late
+                    peak = resident_bytes("VmHWM", process.pid)
+                    self.renew()
+                    return replace(too_late, peak=peak)
                 answer: Outcome | None = pipe.recv()
                 if answer is not None:
                     return answer
@@ -88,37 +99,29 @@ class Stopwatch:
         except (EOFError, OSError):
             process.join(self.grace)
             exit_code = process.exitcode
-            self._stop()
+            self.renew()
             return Outcome(FAILED, self._last_words(exit_code))
         except BaseException:  # Ctrl-C: the answer to this call must not be taken for that to the next
-            self._stop()
+            self.renew()
             raise
 
     def _living_worker(self) -> tuple[BaseProcess, Connection[Any, Any]]:
         if self._worker is not None and not self._worker[0].is_alive():
-            self._stop()
+            self.renew()
         if self._worker is None:
             context = multiprocessing.get_context(_METHOD)
-            context.set_forkserver_preload([__name__])  # a new worker then starts in milliseconds
+            context.set_forkserver_preload([__name__, "sklearn.tree"])  # a new worker then starts in milliseconds
             ours, theirs = context.Pipe()
             arguments = (theirs, str(self._output), self.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)  # type: ignore[attr-defined]
-            with _ctrl_c_ignored():  # by the fork server too, which is started with the first process
+            with ctrl_c_ignored(), _one_thread():  # by the fork server too, which is started with the first process
                 process.start()
             theirs.close()
             self._worker = process, ours
         return self._worker
 
-    def _stop(self) -> None:
-        if self._worker is not None:
-            (process, pipe), self._worker = self._worker, None
-            process.kill()
-            process.join()
-            process.close()
-            pipe.close()
-
     def _last_words(self, exit_code: int | None) -> str:
-        """Why the worker died, by its exit code and the last line it printed."""
+        """Tell why the worker died, by its exit code and the last line it printed."""
         output = self._output.read_text(errors="replace") if self._output.exists() else ""
         end = f"exit code {exit_code}"
         if exit_code is not None and exit_code < 0:
@@ -130,8 +133,8 @@ class Stopwatch:
 
 
 @contextmanager
-def _ctrl_c_ignored() -> Iterator[None]:
-    """What is started here inherits that Ctrl-C is blocked; we hear of one as soon as it is started."""
+def ctrl_c_ignored() -> Iterator[None]:
+    """Block Ctrl-C for the processes that are started here; ours arrives as soon as they are started."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -142,8 +145,31 @@ def _ctrl_c_ignored() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let what is started here use one thread per library."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def resident_bytes(field: str, pid: int | None = None) -> int | None:
+    """Return a count of Linux about a process, VmRSS (resident now) or VmHWM (most so far), if there is one."""
+    status = Path(f"/proc/{pid or 'self'}/status")
+    lines = status.read_text().splitlines() if status.is_file() else []
+    found = [line.split()[1] for line in lines if line.startswith(f"{field}:")]
+    return int(found[0]) * 1024 if found else None
+
+
 def _serve(pipe: Connection[Any, Any], output: str, memory: int | None) -> None:
-    """The life of a worker: call after call, until the pipe is closed."""
+    """Answer call after call, until the pipe is closed."""
     _settle(output, memory)
     while True:
         try:
@@ -162,7 +188,7 @@ def _serve(pipe: Connection[Any, Any], output: str, memory: int | None) -> None:
 
 
 def _settle(output: str, memory: int | None) -> None:
-    """Ctrl-C is the parent's, what solvers print goes to a file, memory is limited, and nobody outlives the parent."""
+    """Leave Ctrl-C to the parent, send what solvers print to a file, limit memory, and do not outlive the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     os.dup2(file, 1)

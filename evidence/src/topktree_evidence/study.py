@@ -1,7 +1,7 @@
-"""What an experiment is: its runs, how one of them is made, and what is written about them.
+"""A study: which runs it has, how one of them is made, and what is written about them.
 
-In: nothing; these are the records that every file of this folder fills in and that `runner.py` reads.
-The one idea: a run is a row of a CSV file, known by its key columns, so that what is done need not be done again.
+In: nothing; these are the records that every study fills in and that `runner.py` and `laboratory.py` read.
+The one idea: a run is a row of a CSV file, identified by its key columns, so that finished work is never repeated.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
-    from topktree_evidence.stopwatch import Stopwatch
+    from .stopwatch import Stopwatch
 
 Value = Any  # str, int, float or None: a field of a CSV file
 Task = Mapping[str, Value]  # the key columns of one run
 Row = dict[str, Value]  # key and result columns
 
-# What became of a run: the column `status`.
+# The values of the column `status`.
 FINISHED = "finished"
-TIMEOUT = "timeout"  # the limit came first
-SKIPPED = "skipped"  # an easier run did not finish within the limit
+TIMEOUT = "timeout"  # stopped at the limit
+SKIPPED = "skipped"  # not tried, because an easier run did not finish within the limit
 FAILED = "failed"
+NO_MEMORY = "out of memory"
 
 BOOKKEEPING = ("status", "limit", "message")  # columns that every file of runs has
 
@@ -33,7 +35,7 @@ LIMIT, TIMING_LIMIT = 60.0, 600.0  # seconds for one run, unless the user says o
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asks for; what is None is up to each experiment."""
+    """What the user asks for; None leaves the choice to each study."""
 
     data_home: str | None = None
     datasets: tuple[str, ...] | None = None
@@ -42,28 +44,17 @@ class Settings:
     max_depth: int | None = None
     time_limit: float | None = None  # seconds for one run
 
-
-def never(task: Task, stopped: Task) -> bool:
-    """No run is hopeless because of another."""
-    return False
-
-
-def no_data(task: Task) -> str | None:
-    """A run that needs no dataset."""
-    return None
-
-
-def its_dataset(task: Task) -> str | None:
-    """The dataset that the run names."""
-    return str(task["dataset"])
+    def up_to(self, depths: Sequence[int]) -> list[int]:
+        """Return the depths that the user allows."""
+        return [depth for depth in depths if self.max_depth is None or depth <= self.max_depth]
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """A figure or a table: runs, pictures, summary.
+class Study:
+    """A figure, a table or a page: its runs, its summary and its pictures.
 
-    `run(task, settings)` gives the result columns of a run. An experiment that measures time has `alone` instead: one
-    run after the other, each in a process that is stopped at the limit.
+    `run(task, settings)` returns the result columns of a run. A study that measures time or memory has `alone` instead:
+    one run after the other, each in a process that is stopped at the limit.
     """
 
     name: str
@@ -72,35 +63,46 @@ class Experiment:
     tasks: Callable[[Settings], Sequence[Task]]
     run: Callable[[Task, Settings], Row] | None = None
     alone: Callable[[Task, Settings, Stopwatch], Row] | None = None
-    limit: float = LIMIT
+    limit: float | Callable[[Task], float] = LIMIT
+    optional: tuple[str, ...] = ()  # results that a finished run may lack
+    origin: tuple[str, ...] = ()  # columns that say which code and machine made a run
     effort: Callable[[Task], tuple[int, ...]] = field(default=lambda task: ())  # runs of less effort come first
-    is_hopeless: Callable[[Task, Task], bool] = never  # would a run be stopped, given that this other one was?
-    needs: Callable[[Task], str | None] = no_data  # the dataset of a run, by its name in the paper's folder
-    summarise: Callable[[Sequence[Row]], list[Row]] | None = None  # None: the runs themselves are few enough
-    summary: tuple[str, ...] = ()  # its columns; none: those of the runs
-    pictures: Callable[[Sequence[Row]], dict[str, Figure]] | None = None  # of the summary, by file name
+    is_hopeless: Callable[[Task, Task], bool] = lambda task, stopped: False  # would it be stopped, since that one was?
+    is_current: Callable[[Row], bool] = lambda row: True  # is a kept run still valid for today's code?
+    is_repeated: Callable[[Task, Callable[[Task], Row | None]], bool] = lambda task, find: False  # not worth a repeat?
+    needs: Callable[[Task], str | None] = lambda task: task.get("dataset")  # the dataset of a run
+    summarise: Callable[[pd.DataFrame], pd.DataFrame] | None = None  # None: the runs themselves are the table
+    summary: tuple[str, ...] = ()  # columns of the summary
+    pictures: Callable[[pd.DataFrame], dict[str, Figure]] | None = None  # from the table, by file name
     drawn: tuple[str, ...] = ()  # all file names that there can be
-    folder: str = "paper"  # of tables and pictures
-    is_long: bool = False  # its runs take hours: they are kept beside the table, packed, and a new folder starts there
+    folder: str = "paper"  # of the table and the pictures
+    file: str = ""  # name of the table, if it is not the study's
+    keeps_runs: bool = False  # the runs take hours: they are committed with the table, and a new folder starts there
 
     @property
     def run_columns(self) -> tuple[str, ...]:
-        """Of the file of runs."""
-        return *self.keys, *self.results, *(name for name in BOOKKEEPING if name not in self.results)
+        """Columns of the file of runs."""
+        return *self.keys, *self.results, *(name for name in BOOKKEEPING if name not in self.results), *self.origin
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """Of the table that the page is written from."""
+        """Columns of the table that the page is written from."""
         return self.summary or self.run_columns
 
     def file_of_runs(self, out: Path) -> Path:
-        """Where rows are added, run by run."""
+        """Return the path to which rows are added, run by run."""
         return out / "runs" / f"{self.name}.csv"
 
-    def packed_runs(self, out: Path) -> Path:
-        """Where they are kept, if they take long."""
-        return out / self.folder / f"{self.name}-runs.csv.xz"
+    def table(self, out: Path) -> Path:
+        """Return the path of the table."""
+        return out / self.folder / f"{self.file or self.name}.csv"
 
-    def time_limit(self, settings: Settings) -> float:
-        """Seconds for one run."""
-        return self.limit if settings.time_limit is None else settings.time_limit
+    def kept_runs(self, out: Path) -> Path:
+        """Return the path of the committed runs: the table itself, or a compressed file beside a summary."""
+        return out / self.folder / f"{self.name}-runs.csv.xz" if self.summary else self.table(out)
+
+    def time_limit(self, task: Task, settings: Settings) -> float:
+        """Return the seconds that one run may take."""
+        if settings.time_limit is not None:
+            return settings.time_limit
+        return self.limit(task) if callable(self.limit) else self.limit

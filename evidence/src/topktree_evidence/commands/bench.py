@@ -1,4 +1,4 @@
-"""`topktree bench`: how fast and how accurate Top-k is on this machine, in about a minute.
+"""The command `topktree bench`: how fast and how accurate Top-k is on this machine, in about a minute.
 
 In: a folder of datasets, and whether to measure other solvers too. Out: on stdout a table, or JSON; on stderr progress.
 """
@@ -20,9 +20,10 @@ from rich.table import Table
 from topktree import __version__
 from topktree._cli.common import FiniteRange, Mistake, json_option, make_console
 from topktree.datasets.paper import VARIABLE
-from topktree_evidence import peers
-from topktree_evidence.stopwatch import Stopwatch
-from topktree_evidence.studies.speed.quick import (
+
+from .. import peers
+from ..stopwatch import Stopwatch
+from ..studies.speed.quick import (
     DEPTH,
     FROM_FILES,
     GREEDY,
@@ -35,7 +36,7 @@ from topktree_evidence.studies.speed.quick import (
     measure,
     paper_problems,
 )
-from topktree_evidence.study import FINISHED, TIMEOUT
+from ..study import FINISHED, TIMEOUT
 
 HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
 
@@ -114,7 +115,7 @@ def _as_json(cells: list[Cell], absent: list[Contestant], repeat: int, limit: fl
         "depth": DEPTH,
         "repeat": repeat,
         "time_limit": limit,
-        "not_installed": [peer.package for peer in absent],
+        "not_installed": [peer.solver for peer in absent],
         "results": [asdict(cell) for cell in cells],
     }
 
@@ -132,7 +133,7 @@ def _print(cells: list[Cell], absent: list[Contestant], repeat: int, limit: floa
         names = [cell.dataset for cell in failed if (cell.contestant, cell.message) == (contestant, message)]
         console.print(f"\n{contestant} failed on {', '.join(names)}: {message}")
     if absent:
-        packages = " ".join(peer.package for peer in absent)
+        packages = " ".join(peer.solver for peer in absent)
         console.print(f"\nNot installed, so not measured: {packages}. To measure them: pip install {packages}")
 
 
@@ -153,7 +154,7 @@ def _table(cells: list[Cell]) -> Table:
 
 
 def _numbers(cell: Cell) -> list[str]:
-    """Errors, leaves, seconds and ratio."""
+    """Return errors, leaves, seconds and ratio."""
     if cell.status not in (FINISHED, TIMEOUT):
         return ["failed", "", "", ""]
     counts = ["-" if number is None else f"{number:,}" for number in (cell.errors, cell.leaves)]

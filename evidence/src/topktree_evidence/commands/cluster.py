@@ -1,4 +1,4 @@
-"""`--dask`: the cluster whose workers make a command's runs.
+"""The option --dask: the cluster whose workers make a command's runs.
 
 In: the address of a scheduler. Out: a `with` block in which joblib's calls go there; or a `Mistake`.
 """
@@ -21,7 +21,7 @@ PATIENCE = 10.0  # seconds for the scheduler to answer
 
 
 def dask_option() -> Decorator:
-    """--dask."""
+    """Return the option --dask."""
     return click.option(
         "--dask",
         metavar="ADDRESS",
@@ -31,7 +31,7 @@ def dask_option() -> Decorator:
 
 @contextmanager
 def cluster(address: str | None) -> Iterator[None]:
-    """Within it calls go to the workers of the scheduler at that address; without an address nothing changes."""
+    """Send calls to the workers of the scheduler at that address; without an address nothing changes."""
     if address is None:
         yield
         return

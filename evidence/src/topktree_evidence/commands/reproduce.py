@@ -1,4 +1,4 @@
-"""`topktree reproduce`: figures and theorems of the paper.
+"""The command `topktree reproduce`: figures and theorems of the paper, and the other studies.
 
 In: names of experiments, as arguments. Out: files, words on the terminal, and an exit code: 0; 2 for what the user can
 put right; 1 for Ctrl-C and for runs that failed.
@@ -18,10 +18,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from topktree._cli.common import FiniteRange
 from topktree._runtime.dask_tasks import WorkerLost
-from topktree_evidence.commands.cluster import cluster, dask_option
-from topktree_evidence.laboratory import EXPERIMENTS, Report, known_datasets, reproduce
-from topktree_evidence.store import Busy
-from topktree_evidence.study import FINISHED, Row, Settings
+
+from ..laboratory import NOT_IN_ALL, STUDIES, Report, known_datasets, reproduce
+from ..store import Busy
+from ..study import FINISHED, Row, Settings
+from .cluster import cluster, dask_option
 
 ALL, PAGE = "all", "page"
 WIDE = 80  # columns of a terminal that has room for all of the bar
@@ -29,7 +30,7 @@ ALIASES = {"fico": "fico-1000"}  # the paper's FICO
 
 
 def _dataset_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Names separated by commas, each of them checked."""
+    """Split names at commas, and check each of them."""
     if value is None:
         return None
     asked = [name for part in value.split(",") if (name := part.strip().lower())]
@@ -42,7 +43,7 @@ def _dataset_names(context: click.Context, parameter: click.Parameter, value: st
 
 
 @click.command("reproduce", short_help="Figures and theorems of the paper, from data to page.")
-@click.argument("what", nargs=-1, required=True, metavar="WHAT...", type=click.Choice([*EXPERIMENTS, PAGE, ALL]))
+@click.argument("what", nargs=-1, required=True, metavar="WHAT...", type=click.Choice([*STUDIES, PAGE, ALL]))
 @click.option("--datasets", metavar="A,B", callback=_dataset_names, help="Only these datasets, separated by commas.")
 @click.option(
     "--data",
@@ -94,7 +95,7 @@ def reproduce_command(
     max_depth: int | None,
     time_limit: float | None,
 ) -> None:
-    """Figures and tables of the paper: every run (CSV), pictures (PNG, SVG) and a page of its claims.
+    """Reproduce the paper and the other studies: every run (CSV), pictures (PNG, SVG) and pages.
 
     \b
     fig2 fig3 fig4 fig6                    the figures
@@ -102,16 +103,19 @@ def reproduce_command(
     wider noise random-k criteria          beyond the paper
     choosing                               k and depth by cross-validation, against fixed k and other trees
     ensembles                              forests and boosting of Top-k trees, against k = 1 and others
-    page                                   only the page, from the tables that are there
-    all                                    everything
+    thresholds                             how many thresholds a numeric feature needs
+    dask                                   fits on a Dask cluster on this machine, which take all of it
+    page                                   only the pages, from the tables that are there
+    all                                    everything but dask
 
-    What is done already is not done again: after an interruption the same command goes on.
+    Finished runs are not repeated: after an interruption the same command continues.
     """  # noqa: D301  click knows the paragraphs to leave as they are by this character
     if jobs == 0:
         raise click.BadParameter("0 is not allowed; -1 is one per core", param_hint="--jobs")
     if find_spec("matplotlib") is None and set(what) != {PAGE}:
         raise click.UsageError("pictures need matplotlib: pip install 'topktree[cli,plot]'")
-    names = list(EXPERIMENTS) if ALL in what else [name for name in what if name != PAGE]
+    every = [name for name in STUDIES if name not in NOT_IN_ALL]
+    names = every if ALL in what else [name for name in what if name != PAGE]
     settings = Settings(os.path.abspath(data) if data else None, datasets, splits, sizes, max_depth, time_limit)
     screen = Screen()
     try:
@@ -139,7 +143,7 @@ def reproduce_command(
 
 
 def _conclude(report: Report, out: Path, screen: Screen) -> int:
-    """The last words, and the exit code."""
+    """Say what was done, and return the exit code."""
     for name, tally in report.tallies.items():
         notes = [f"{tally.made} made now"]
         notes += [f"{tally.stopped} stopped at the limit"] if tally.stopped else []
@@ -147,18 +151,17 @@ def _conclude(report: Report, out: Path, screen: Screen) -> int:
         screen.say(f"{name}: {tally.finished} of {tally.total} runs finished; {', '.join(notes)}.")
     if report.missing:
         screen.say(f"Without data: {', '.join(report.missing)}.")
-    screen.say(f"The page is {out / 'paper.md'}.")
-    if "choosing" in report.tallies:
-        screen.say(f"The page on choosing k is {out / 'choosing-k.md'}.")
-    if "ensembles" in report.tallies:
-        screen.say(f"The page on ensembles is {out / 'ensembles.md'}.")
+    for path in report.pages:
+        screen.say(f"The page is {path}.")
+    for problem in report.wrong:
+        screen.say(f"Wrong: {problem}")
     if report.excluded:
         screen.say(f"Not made, since --datasets or --max-depth leave nothing of them: {', '.join(report.excluded)}.")
     if report.empty:
         screen.say(f"Not made for want of data: {', '.join(report.empty)}. Name a folder: --data or $TOPKTREE_DATA.")
     if report.empty or (report.excluded and not report.tallies):
         return 2
-    return 1 if any(tally.failed for tally in report.tallies.values()) else 0
+    return 1 if report.wrong or any(tally.failed for tally in report.tallies.values()) else 0
 
 
 class Screen:
@@ -170,11 +173,11 @@ class Screen:
         self._name, self._total, self._done = "", 0, 0
 
     def say(self, text: str) -> None:
-        """A line."""
+        """Show a line."""
         self._console.print(text, markup=False)
 
     def start(self, name: str, total: int, done: int) -> None:
-        """A new bar."""
+        """Show a new bar."""
         self._name, self._total, self._done = name, total, done
         if self._console.is_terminal:
             columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
@@ -187,7 +190,7 @@ class Screen:
             self.say(f"{name}: {total} runs, {done} of them done before")
 
     def advance(self, row: Row) -> None:
-        """One more run."""
+        """Count one more run."""
         self._done += 1
         if self._progress is not None:
             status = "" if row["status"] == FINISHED else str(row["status"])
@@ -197,7 +200,7 @@ class Screen:
             self.say(f"{self._name}: {self._done} of {self._total}")
 
     def stop(self) -> None:
-        """No bar any more."""
+        """Remove the bar."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None

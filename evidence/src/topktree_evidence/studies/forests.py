@@ -25,10 +25,10 @@ from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from topktree import Binarizer, TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
 from topktree._search import engine
 from topktree.ensemble import rounds
-from topktree.ensemble.rounds import few_digits
-from topktree_evidence.machine import processor
-from topktree_evidence.splits import RAW, split
-from topktree_evidence.studies.speed.tables import table
+
+from ..machine import REPOSITORY, processor
+from ..splits import RAW, split
+from ..text import aligned as table
 
 N_TREES = 100
 TIMED = ("telescope", "spambase", "dry-bean")
@@ -41,14 +41,17 @@ SEEDS = (42, 43, 44)
 DIGITS = (1, 2, 3, 4)
 MEMORY = """
 import sys
-from ensembles import ours
 from topktree_evidence.splits import RAW, split
+from topktree_evidence.studies.forests import ours
 name, kind, n, data = sys.argv[1:]
 X, _, y, _ = split(name, RAW, 42, data)
 ours(kind, int(n), 4, 4).fit(X, y)
 status = dict(line.split(":") for line in open("/proc/self/status"))
 print(int(status["VmHWM"].split()[0]) / 1024)  # what getrusage says may be the parent's
 """
+
+
+few_digits = rounds.few_digits
 
 
 def ours(kind: str, n_trees: int, k: int, depth: int) -> Any:
@@ -104,7 +107,7 @@ def fits_table(data: str) -> str:
                 cells = (f"{per_tree:.1f}", f"{1000 * sum(seconds) / len(seconds):.1f}", f"{of_theirs:.1f}")
                 rows.append((name, kind, str(k), str(depth), *cells))
     head = ("dataset", "ensemble", "k", "depth", "fit, ms a tree", "of that searches", "scikit-learn's, ms a tree")
-    return "\n".join(table(head, rows))
+    return table(head, rows)
 
 
 def draws_table(data: str) -> str:
@@ -124,7 +127,7 @@ def draws_table(data: str) -> str:
         cells = (str(n_columns), f"{1000 * first:.0f}", f"{1000 * last:.0f}", f"{last / first:.1f}")
         rows.append((name, str(X.shape[1]), *cells))
     head = ("dataset", "features", "columns", "before counting, ms a tree", "after counting", "ratio")
-    return "\n".join(table(head, rows))
+    return table(head, rows)
 
 
 def memory_table(data: str) -> str:
@@ -134,11 +137,10 @@ def memory_table(data: str) -> str:
             peaks = []
             for n in (2, 100):
                 command = [sys.executable, "-c", MEMORY, name, kind, str(n), data]
-                environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-                done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+                done = subprocess.run(command, capture_output=True, text=True, check=True)
                 peaks.append(f"{float(done.stdout):.0f}")
             rows.append((name, kind, *peaks))
-    return "\n".join(table(("dataset", "ensemble", "2 trees, MiB", "100 trees, MiB"), rows))
+    return table(("dataset", "ensemble", "2 trees, MiB", "100 trees, MiB"), rows)
 
 
 def with_digits(n_digits: int | None) -> Callable[[Any], Any]:
@@ -179,7 +181,7 @@ def digits_table(data: str) -> str:
             cells = ["0"] * 2
         rows.append(("20 bits" if n is None else str(n), *cells, f"{seconds[n] / seconds[None]:.2f}"))
     head = ("digits of a weight", "10 trees, points", "30 trees, points", "CPU time")
-    return "\n".join(table(head, rows))
+    return table(head, rows)
 
 
 def near_optimal_table(data: str) -> str:
@@ -198,17 +200,17 @@ def near_optimal_table(data: str) -> str:
         (name, f"{found[:, i].mean():.2f}", f"{(found[:, i] - found[:, 0]).mean():+.2f} ± {errors[i]:.2f}" if i else "")
         for i, name in enumerate(names)
     ]
-    return "\n".join(table(("model", "test accuracy", "against one tree"), rows))
+    return table(("model", "test accuracy", "against one tree"), rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("TOPKTREE_DATA"), help="folder of the paper's datasets")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "docs" / "forests")
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "forests")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     sections = [
-        "<!-- Written by benchmarks/ensembles.py -->",
+        "<!-- Written by python -m topktree_evidence.studies.forests -->",
         f"CPU time of one thread, {processor()}. {N_TREES} trees; `BaggingClassifier` and `AdaBoostClassifier` around "
         "`TopKTreeClassifier` have 5, and binarize the table for each of them.",
         fits_table(arguments.data),

@@ -13,24 +13,22 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from copy import copy
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from topktree._classifier import TopKTreeClassifier
-from topktree._data.training import prepare
-from topktree._selection.classifier_cv import TopKTreeClassifierCV
-from topktree._selection.grid import COMPLETE
-from topktree_evidence.splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
-from topktree_evidence.stopwatch import Stopwatch
-from topktree_evidence.study import LIMIT, TIMEOUT, Row, Settings, Task
+from topktree import TopKTreeClassifierCV
+
+from ... import peers
+from ...splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
+from ...stopwatch import Stopwatch
+from ...study import LIMIT, TIMEOUT, Row, Settings, Task
 
 KEYS = ("dataset", "seed", "method")
 RESULTS = ("train_rows", "test_rows", "test_errors", "leaves", "depth", "k", "penalty", "cells", "seconds", "grid")
@@ -48,13 +46,13 @@ Parts = tuple[Array, Array, Array, Array]
 
 
 def tasks(settings: Settings) -> list[Task]:
-    """Every method on every split of every dataset."""
+    """Plan every method on every split of every dataset."""
     return [
         {"dataset": name, "seed": seed, "method": method}
         for name in chosen(settings, [*names(), FICO])
         for seed in seeds(name, settings)
         for method in ROUNDS
-        if method != STREED or find_spec("pystreed")
+        if method != STREED or peers.is_installed(peers.STREED)
     ]
 
 
@@ -95,36 +93,32 @@ def _topk(parts: Parts, categorical: bool, limit: float | None, **parameters: An
 
 
 def n_wrong(model: Any, X: Array, y: Array) -> int:
-    """Rows that are misclassified."""
+    """Return the number of misclassified rows."""
     return int(np.count_nonzero(np.asarray(model.predict(X)) != y))
 
 
 def _cells(cv: TopKTreeClassifierCV, parts: Parts) -> Iterator[dict[str, Any]]:
-    """Every candidate that was finished: its scores in the folds, and what it does on the test rows."""
+    """Yield every candidate that was finished: its scores in the folds, and its errors on the test rows."""
     X_train, X_test, y_train, y_test = parts
     results = cv.cv_results_
-    tree = copy(cv.best_estimator_)
-    data = prepare(tree, X_train, y_train, None)
     for i, params in enumerate(results["params"]):
-        if results["status"][i] != COMPLETE:
+        if results["status"][i] != "complete":
             continue
-        fitted: TopKTreeClassifier = copy(tree).set_params(**params)
-        start = time.perf_counter()
-        fitted._grow(data, fitted._objective(data), fitted._search_options(start))
+        tree = clone(cv.best_estimator_).set_params(**params).fit(X_train, y_train)
         yield {
             **params,
             "scores": [round(float(results[f"split{f}_test_score"][i]), 6) for f in range(cv.n_splits_)],
             "fold_leaves": float(results["mean_n_leaves"][i]),
             "fold_seconds": round(float(results["seconds"][i]), 4),
-            "seconds": round(time.perf_counter() - start, 4),
-            "train_errors": fitted.train_errors_,
-            "test_errors": n_wrong(fitted, X_test, y_test),
-            "leaves": fitted.get_n_leaves(),
+            "seconds": round(tree.search_["seconds"], 4),
+            "train_errors": tree.train_errors_,
+            "test_errors": n_wrong(tree, X_test, y_test),
+            "leaves": tree.get_n_leaves(),
         }
 
 
 def _sklearn(parts: Parts, categorical: bool, limit: float | None) -> Row:
-    """Scikit-learn's tree: depth and ccp_alpha by the same folds."""
+    """Tune depth and ccp_alpha of scikit-learn's tree by the same folds."""
     X_train, X_test, y_train, y_test = parts
     tree = DecisionTreeClassifier(random_state=0)
     steps = [OneHotEncoder(handle_unknown="ignore", sparse_output=False), tree] if categorical else [tree]
@@ -148,7 +142,7 @@ def _sklearn(parts: Parts, categorical: bool, limit: float | None) -> Row:
 
 
 def _streed(parts: Parts, categorical: bool, limit: float | None) -> Row:
-    """Pystreed's optimal trees, its columns, its tuning; in a process of its own, which it may end."""
+    """Fit pystreed's optimal trees with its columns and its tuning, in a process of its own, which it may end."""
     if categorical:
         encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=bool).fit(parts[0])
         parts = (encoder.transform(parts[0]), encoder.transform(parts[1]), *parts[2:])
@@ -162,7 +156,7 @@ def _streed(parts: Parts, categorical: bool, limit: float | None) -> Row:
 
 
 def fit_streed(parts: Parts, depth: int) -> Row:
-    """Without a limit of its own."""
+    """Fit pystreed without a limit of its own."""
     X_train, X_test, y_train, y_test = parts
     solver = importlib.import_module("pystreed").STreeDClassifier(
         "accuracy", max_depth=depth, hyper_tune=True, time_limit=1e6
@@ -184,10 +178,10 @@ _RUN: dict[str, Callable[..., Row]] = {
 
 
 def effort(task: Task) -> tuple[int, ...]:
-    """Split by split, so that there is something of every dataset early."""
+    """Order the runs: split by split, so that every dataset has some results early."""
     return ROUNDS[task["method"]], task["seed"]
 
 
 def is_hopeless(task: Task, stopped: Task) -> bool:
-    """The same method on another split of a dataset."""
+    """Return True for the same method on another split of a dataset."""
     return all(task[name] == stopped[name] for name in ("method", "dataset"))

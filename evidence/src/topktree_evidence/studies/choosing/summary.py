@@ -1,143 +1,132 @@
-"""What the runs of `choosing` come to: means over the splits, and differences on the same splits.
+"""The summary of `choosing`: means over the splits, and differences on the same splits.
 
-In: the rows of choosing.py. Out: a row per dataset and way to get a tree: chosen by a rule, fixed, another program's.
+In: the runs of runs.py. Out: a row per dataset and way to get a tree: chosen by a rule, fixed, another program's.
 The one idea: a choice is made again here, by the package's own rule, from the scores that the run wrote down; the tree
-of every candidate was judged on the test rows already.
+of every candidate was evaluated on the test rows already.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from topktree._selection.rule import BEST, RULES, Candidate, choose, summarise
-from topktree_evidence.studies.choosing.runs import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
-from topktree_evidence.studies.paper.fits import spread
-from topktree_evidence.study import FINISHED, Row
+from topktree._selection.rule import BEST, RULES, Candidate, choose
+from topktree._selection.rule import summarise as summarise_scores
+
+from ...study import FINISHED, Row
+from ...text import where
+from ..paper.fits import spread
+from .runs import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
 
 FIXED = "fixed"
 CELL = ("dataset", "method", "rule", "k", "depth")
+METHODS, FROM = (SKLEARN, STREED, TOPK, DISTINCT, PENALTY), (BEST, "1se", FIXED)  # the order of the table
 # Gains are over scikit-learn's tuned tree, "plain" over the same way without distinct splits or penalties.
 MEASURES = ("test_mean", "test_sd", "gain_mean", "gain_sd", "plain_mean", "plain_sd")
 SUMMARY = (*CELL, "splits", *MEASURES, "leaves", "peer_leaves", "plain_leaves", "seconds", "cells", "limit")
 
-Entry = dict[str, Any]  # accuracy, leaves, seconds, cells of one split
-Entries = dict[tuple[Any, ...], dict[int, Entry]]  # by CELL, then by seed
+Tree = dict[str, Any]  # a candidate of a grid, or a run
+Key = tuple[Any, ...]
 
 
-def summary(rows: Sequence[Row]) -> list[Row]:
-    """Ways with a result in at least one split."""
-    entries: Entries = {}
-    for row in rows:
-        if row["status"] == FINISHED:
-            for cell, entry in _ways(row, rows):
-                entries.setdefault(cell, {})[row["seed"]] = entry
-    return [dict(zip(CELL, cell, strict=True)) | _means(cell, entries) for cell in sorted(entries, key=_order)]
+def summarise(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the ways with a result in at least one split."""
+    done = runs[runs["status"] == FINISHED]
+    plain = {(row["dataset"], row["seed"]): row for row in where(done, method=TOPK).to_dict("records")}
+    entries = pd.DataFrame([entry for row in done.to_dict("records") for entry in _ways(row, plain)])
+    if not len(entries):
+        return pd.DataFrame(columns=SUMMARY)
+    cells = {key: own.set_index("seed") for key, own in entries.groupby(list(CELL), sort=False)}
+    rows = [dict(zip(CELL, key, strict=True)) | _means(key, cells) for key in sorted(cells, key=_order)]
+    return pd.DataFrame(rows, columns=SUMMARY).replace({"k": {0: None}, "depth": {0: None}})
 
 
-def _ways(row: Row, rows: Sequence[Row]) -> Iterable[tuple[tuple[Any, ...], Entry]]:
-    dataset, method = row["dataset"], row["method"]
+def _ways(row: Row, plain: dict[Key, Row]) -> Iterator[Row]:
+    """Yield the trees that a run gives: those chosen by each rule, and fixed ones (k and depth are 0 where chosen)."""
+    method = row["method"]
     if method in (SKLEARN, STREED):
-        yield (dataset, method, BEST, None, None), _entry(row, row)
+        yield _entry(row, row, BEST)
         return
     grid = read_grid(row)
     if method == PENALTY:  # the other candidates of the same choice are in another run
-        plain = _same_split(row, rows, TOPK)
-        if plain is None:
+        other = plain.get((row["dataset"], row["seed"]))
+        if other is None:
             return
-        grid = read_grid(plain) + grid
-        row = row | {"seconds": row["seconds"] + plain["seconds"]}
+        grid = read_grid(other) + grid
+        row = row | {"seconds": row["seconds"] + other["seconds"]}
     for rule in RULES:
-        yield (dataset, method, rule, None, None), _entry(chosen(grid, rule), row) | {"cells": len(grid)}
+        yield _entry(chosen(grid, rule), row, rule) | {"cells": len(grid)}
     if method != PENALTY:
         for cell in grid:
-            yield (
-                (dataset, method, FIXED, cell["k"], cell["max_depth"]),
-                _entry(cell, row) | {"seconds": cell["seconds"]},
-            )
+            fixed = {"k": cell["k"], "depth": cell["max_depth"], "seconds": cell["seconds"]}
+            yield _entry(cell, row, FIXED) | fixed
 
 
-def read_grid(row: Row) -> list[Entry]:
-    """The candidates of a run that were finished."""
-    grid: list[Entry] = json.loads(str(row["grid"]))
+def _entry(tree: Tree, row: Row, rule: str) -> Row:
+    return {
+        **{name: row[name] for name in ("dataset", "seed", "method", "seconds", "limit")},
+        **{"rule": rule, "k": 0, "depth": 0, "cells": float("nan")},
+        "accuracy": 1 - tree["test_errors"] / row["test_rows"],
+        "leaves": tree["leaves"],
+    }
+
+
+def read_grid(row: Row) -> list[Tree]:
+    """Return the candidates of a run that were finished."""
+    grid: list[Tree] = json.loads(str(row["grid"]))
     return grid
 
 
-def chosen(grid: Sequence[Entry], rule: str) -> Entry:
-    """As `TopKTreeClassifierCV` chooses: "1se" never gives more leaves than "best"."""
+def chosen(grid: Sequence[Tree], rule: str) -> Tree:
+    """Choose as `TopKTreeClassifierCV` does: "1se" never gives more leaves than "best"."""
     candidates = [Candidate(cell["k"], cell["max_depth"], cell["leaf_penalty"]) for cell in grid]
     scores = np.array([cell["scores"] for cell in grid])
     leaves = np.array([cell["fold_leaves"] for cell in grid])[:, None] + 0 * scores
-    summarised = summarise(scores, leaves)
+    summarised = summarise_scores(scores, leaves)
     best, choice = (grid[choose(candidates, summarised, name)] for name in (BEST, rule))
     return best if best["leaves"] < choice["leaves"] else choice
 
 
-def _same_split(row: Row, rows: Sequence[Row], method: str) -> Row | None:
-    wanted = {"dataset": row["dataset"], "seed": row["seed"], "method": method, "status": FINISHED}
-    return next((other for other in rows if all(other[name] == value for name, value in wanted.items())), None)
-
-
-def _entry(tree: Entry | Row, row: Row) -> Entry:
+def _means(key: Key, cells: dict[Key, pd.DataFrame]) -> Row:
+    dataset, method, rule, k, depth = key
+    own = cells[key]
+    nothing = own.iloc[:0]
+    peer = cells.get((dataset, SKLEARN, BEST, 0, 0), nothing)
+    plain = cells.get((dataset, TOPK, rule, k, depth), nothing) if method in (DISTINCT, PENALTY) else nothing
+    gains = [(own["accuracy"] - other["accuracy"].reindex(own.index)).dropna() for other in (peer, plain)]
+    n_cells = own["cells"].dropna()
     return {
-        "accuracy": 1 - tree["test_errors"] / row["test_rows"],
-        "leaves": tree["leaves"],
-        "seconds": row["seconds"],
-        "cells": None,
-        "limit": row["limit"],
+        "splits": len(own),
+        **dict(zip(MEASURES, (*spread(own["accuracy"]), *spread(gains[0]), *spread(gains[1])), strict=True)),
+        "leaves": _leaves(own),
+        "peer_leaves": _leaves(peer[peer.index.isin(own.index)]),
+        "plain_leaves": _leaves(plain[plain.index.isin(own.index)]),
+        "seconds": round(median(own["seconds"]), 4),
+        "cells": round(fmean(n_cells), 1) if len(n_cells) else None,
+        "limit": own["limit"].max(),
     }
 
 
-def _means(cell: tuple[Any, ...], entries: Entries) -> Row:
-    dataset, method, rule, k, depth = cell
-    of_splits = entries[cell]
-    peer = entries.get((dataset, SKLEARN, BEST, None, None), {})
-    plain = entries.get((dataset, TOPK, rule, k, depth), {}) if method in (DISTINCT, PENALTY) else {}
-    values = (
-        *spread([entry["accuracy"] for entry in of_splits.values()]),
-        *spread(_differences(of_splits, peer)),
-        *spread(_differences(of_splits, plain)),
-    )
-    n_cells = [entry["cells"] for entry in of_splits.values() if entry["cells"] is not None]
-    return {
-        "splits": len(of_splits),
-        **dict(zip(MEASURES, values, strict=True)),
-        "leaves": _leaves(of_splits.values()),
-        "peer_leaves": _leaves(peer[seed] for seed in of_splits if seed in peer),
-        "plain_leaves": _leaves(plain[seed] for seed in of_splits if seed in plain),
-        "seconds": round(median(entry["seconds"] for entry in of_splits.values()), 4),
-        "cells": round(fmean(n_cells), 1) if n_cells else None,
-        "limit": max((entry["limit"] for entry in of_splits.values() if entry["limit"] is not None), default=None),
-    }
+def _leaves(found: pd.DataFrame) -> float | None:
+    return round(fmean(found["leaves"]), 2) if len(found) else None
 
 
-def _leaves(found: Iterable[Entry]) -> float | None:
-    leaves = [entry["leaves"] for entry in found]
-    return round(fmean(leaves), 2) if leaves else None
+def _order(key: Key) -> Key:
+    dataset, method, rule, k, depth = key
+    return dataset, METHODS.index(method), FROM.index(rule), k, depth
 
 
-def _differences(mine: dict[int, Entry], others: dict[int, Entry]) -> list[float]:
-    return [entry["accuracy"] - others[seed]["accuracy"] for seed, entry in mine.items() if seed in others]
-
-
-def _order(cell: tuple[Any, ...]) -> tuple[Any, ...]:
-    dataset, method, rule, k, depth = cell
-    methods = (SKLEARN, STREED, TOPK, DISTINCT, PENALTY)
-    return dataset, methods.index(method), (BEST, "1se", FIXED).index(rule), k or 0, depth or 0
-
-
-def comparable(rows: Sequence[Row]) -> tuple[list[str], list[tuple[int, int]]]:
-    """Datasets with every k at all but the largest depth, on all their splits; (k, depth) that all of these have."""
-    n_splits = {row["dataset"]: row["splits"] for row in rows if (row["method"], row["rule"]) == (TOPK, BEST)}
-    cells = {
-        (row["dataset"], row["k"], row["depth"])
-        for row in rows
-        if (row["method"], row["rule"]) == (TOPK, FIXED) and row["splits"] == n_splits.get(row["dataset"])
-    }
+def comparable(table: pd.DataFrame) -> tuple[list[str], list[tuple[int, int]]]:
+    """Return datasets with every k at all but the largest depth, on all their splits; (k, depth) that all have."""
+    n_splits = where(table, method=TOPK, rule=BEST).set_index("dataset")["splits"]
+    fixed = where(table, method=TOPK, rule=FIXED)
+    fixed = fixed[fixed["splits"].to_numpy() == n_splits.reindex(fixed["dataset"]).to_numpy()]
+    cells = set(zip(fixed["dataset"], fixed["k"], fixed["depth"], strict=True))
     grid = [(k, depth) for k in KS for depth in DEPTHS]
-    datasets = [name for name in n_splits if all((name, *cell) in cells for cell in grid if cell[1] < DEPTHS[-1])]
-    return datasets, [cell for cell in grid if all((name, *cell) in cells for name in datasets)]
+    names = [name for name in n_splits.index if all((name, *cell) in cells for cell in grid if cell[1] < DEPTHS[-1])]
+    return names, [cell for cell in grid if all((name, *cell) in cells for name in names)]

@@ -2,8 +2,8 @@
 
 In: a dataset, a split, a method, k, depth, trees. Out: errors, leaves and CPU seconds of the ensemble and of smaller
 ones that are part of it, as JSON lists.
-The one idea: a fit of a few trees comes before that of all. It says what these will take, so that a run that cannot
-end within the limit is not begun, and what of the time is there however many trees there are.
+The one idea: a fit of a few trees comes before that of all. It predicts the time of the latter, so that a run that
+cannot end within the limit is not begun, and separates the time per tree from the rest.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from topktree import datasets
-from topktree._selection.grid import TIME_LIMIT
-from topktree_evidence.splits import chosen, seeds
-from topktree_evidence.studies.ensembles.models import (
+
+from ...splits import chosen, seeds
+from ...study import TIMEOUT, Row, Settings, Task
+from .models import (
     OURS,
     PEERS,
     Data,
@@ -29,7 +30,6 @@ from topktree_evidence.studies.ensembles.models import (
     make,
     timed_fit,
 )
-from topktree_evidence.study import TIMEOUT, Row, Settings, Task
 
 KEYS = ("dataset", "seed", "method", "k", "depth", "trees")
 LISTS = ("test_errors", "train_errors", "leaves", "cpu")  # a number for each of the sizes
@@ -44,7 +44,7 @@ GRACE = 4.0  # times the limit, by the clock: a probe may be wrong, and others m
 
 
 def tasks(settings: Settings) -> list[Task]:
-    """Every method on every split of every dataset."""
+    """Plan every method on every split of every dataset."""
     cells = [(method, k) for method in OURS for k in KS] + [(method, 0) for method in PEERS]
     return [
         {"dataset": name, "seed": seed, "method": method, "k": k, "depth": depth, "trees": trees}
@@ -52,8 +52,7 @@ def tasks(settings: Settings) -> list[Task]:
         for name in chosen(settings, list(datasets.PAPER))
         for seed in seeds(name, settings)
         for method, k in cells
-        for depth in DEPTHS
-        if settings.max_depth is None or depth <= settings.max_depth
+        for depth in settings.up_to(DEPTHS)
     ]
 
 
@@ -69,7 +68,7 @@ def run(task: Task, settings: Settings) -> Row:
             return {"status": TIMEOUT, "message": f"{trees} trees would take about {expected:.0f} s"}
         limit = None if settings.time_limit is None else GRACE * settings.time_limit
         model, cpu = _fit(task, data, trees, limit)
-        if getattr(model, "status_", "") == TIME_LIMIT:
+        if getattr(model, "status_", "") == "time_limit":
             return {"status": TIMEOUT, "message": f"{trees} trees took more than {limit:.0f} s"}
         found = _judged(model, data, task["method"], SIZES[trees])
     found["cpu"] = cpu_at(SIZES[trees], (len(leaves_of(probe)), probe_cpu), (len(leaves_of(model)), cpu))
@@ -92,18 +91,18 @@ def _judged(model: Any, data: Data, method: str, sizes: Sequence[int]) -> dict[s
 
 
 def cpu_at(sizes: Sequence[int], probe: tuple[int, float], whole: tuple[int, float]) -> list[float]:
-    """CPU seconds of ensembles of these sizes, on the line through two (trees, seconds) that were measured."""
+    """Return CPU seconds of ensembles of these sizes, on the line through two measured (trees, seconds)."""
     (n_probe, probe_cpu), (n, cpu) = probe, whole
     per_tree = max(0.0, (cpu - probe_cpu) / (n - n_probe)) if n > n_probe else 0.0
     return [round(cpu - per_tree * (n - min(size, n)), 5) for size in sizes]
 
 
 def effort(task: Task) -> tuple[int, ...]:
-    """Few trees first, and those that can be read; then split by split, small k first."""
+    """Order the runs: few trees and readable ones first, then split by split, small k first."""
     return task["trees"], max(task["depth"], READABLE_DEPTH), task["seed"], task["k"]
 
 
 def is_hopeless(task: Task, stopped: Task) -> bool:
-    """The same method on the same dataset, whatever the split, with no fewer choices, levels and trees."""
+    """Return True for the same method on the same dataset, whatever the split, with no smaller k, depth and trees."""
     same = all(task[name] == stopped[name] for name in ("dataset", "method"))
     return same and all(task[name] >= stopped[name] for name in ("k", "depth", "trees"))

@@ -1,4 +1,4 @@
-"""The contestants of the experiments on ensembles: ours and scikit-learn's, made, timed and judged alike.
+"""The models of the studies on ensembles: ours and scikit-learn's, made, timed and judged alike.
 
 In: a dataset, a split, a Recipe. Out: a fitted model, its CPU seconds, its errors and leaves after every tree.
 The one idea: the first trees of an ensemble are the ensemble of so many trees, so that one fit serves all sizes.
@@ -25,9 +25,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from topktree._classifier import TopKTreeClassifier
-from topktree.ensemble import TopKBoostingClassifier, TopKForestClassifier
-from topktree_evidence.splits import RAW, Array, is_categorical, split
+from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
+
+from ...splits import RAW, Array, is_categorical, split
 
 FOREST, SQRT, BOOSTING = "forest", "forest-sqrt", "boosting"
 OURS = (FOREST, SQRT, BOOSTING)
@@ -39,7 +39,7 @@ TREE, SKLEARN_TREE = "tree", "scikit-learn-tree"  # no ensembles: what those are
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a model is made of; a depth of 0 has no limit, a rate of 0 is the model's own."""
+    """The parameters of a model; a depth of 0 has no limit, a rate of 0 is the model's own."""
 
     method: str
     k: int = 0  # of ours
@@ -61,22 +61,22 @@ class Data:
     categories: list[int] | None  # features
 
     def training(self, method: str) -> Array:
-        """X as the method takes it."""
+        """Return X as the method takes it."""
         return self.hot_train if is_one_hot(method) else self.X_train
 
     def testing(self, method: str) -> Array:
-        """X as the method takes it."""
+        """Return X as the method takes it."""
         return self.hot_test if is_one_hot(method) else self.X_test
 
 
 def is_one_hot(method: str) -> bool:
-    """Whether a method knows no categories."""
+    """Return True for a method that needs one column per category."""
     return method in (RANDOM_FOREST, EXTRA_TREES, ADABOOST, SKLEARN_TREE)
 
 
 @lru_cache(maxsize=2)  # runs of the same split follow each other
 def coded(name: str, seed: int, data_home: str | None) -> Data:
-    """A split, made ready for all methods: what that takes is not counted as theirs."""
+    """Return a split, made ready for all methods: the time for that is not counted as theirs."""
     X_train, X_test, y_train, y_test = split(name, RAW, seed, data_home)
     if not is_categorical(name, data_home):
         return Data(X_train, X_test, X_train, X_test, y_train, y_test, None)
@@ -94,7 +94,7 @@ def coded(name: str, seed: int, data_home: str | None) -> Data:
 
 
 def make(recipe: Recipe, categories: list[int] | None, seed: int, time_limit: float | None = None) -> Any:
-    """The model, not fitted; single-threaded. The limit is of ours alone."""
+    """Return the model, not fitted, on one thread. Only our models have a time limit."""
     rate: dict[str, Any] = {"learning_rate": recipe.rate} if recipe.rate else {}
     depth = recipe.depth or None
     if recipe.method in (*OURS, TREE):
@@ -120,36 +120,33 @@ def make(recipe: Recipe, categories: list[int] | None, seed: int, time_limit: fl
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """One thread, and no warnings of rare classes."""
+    """Allow one thread, and silence warnings about rare classes."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def timed_fit(model: Any, X: Array, y: Array) -> float:
-    """Fit, and the CPU seconds that it took: those of the clock would be shared with whoever else is at work."""
+    """Fit, and return the CPU seconds that it took: wall time would depend on what else the machine does."""
     start = time.process_time()
     model.fit(X, y)
     return time.process_time() - start
 
 
 def expected_cpu(trees: int, few: int, of_few: float, of_one: float) -> float:
-    """CPU seconds of a fit of so many trees, on the line through fits of one and of a few."""
+    """Return the CPU seconds of a fit of so many trees, on the line through fits of one and of a few."""
     per_tree = max(0.0, (of_few - of_one) / (few - 1)) if few > 1 else of_one
     return of_few + per_tree * (trees - few)
 
 
 def errors_of(model: Any, X: Array, y: Array) -> list[int]:
-    """Rows that are misclassified by the first tree, by the first two, and so on."""
+    """Return the number of rows misclassified by the first tree, by the first two, and so on."""
     return [int(np.count_nonzero(predicted != y)) for predicted in stages(model, X)]
 
 
 def stages(model: Any, X: Array) -> Iterator[Array]:
-    """Predictions of the first tree, of the first two trees, and so on."""
-    if isinstance(model, TopKForestClassifier):
-        encoded = model._encode(X)
-        yield from _mean_votes((tree.tree_.shares()[tree.tree_.apply(encoded)] for tree in model), model.classes_)
-    elif isinstance(model, RandomForestClassifier | ExtraTreesClassifier):
+    """Yield predictions of the first tree, of the first two trees, and so on."""
+    if isinstance(model, TopKForestClassifier | RandomForestClassifier | ExtraTreesClassifier):
         yield from _mean_votes((tree.predict_proba(X) for tree in model.estimators_), model.classes_)
     elif isinstance(model, TopKTreeClassifier | DecisionTreeClassifier):
         yield model.predict(X)
@@ -165,7 +162,7 @@ def _mean_votes(votes: Iterable[Array], classes: Array) -> Iterator[Array]:
 
 
 def leaves_of(model: Any) -> list[int]:
-    """Leaves of the first tree, of the first two, and so on."""
+    """Return the leaves of the first tree, of the first two, and so on."""
     if isinstance(model, TopKTreeClassifier | DecisionTreeClassifier):
         leaves = [model.get_n_leaves()]
     elif isinstance(model, HistGradientBoostingClassifier):  # a tree per class in every round, nowhere public
@@ -176,5 +173,5 @@ def leaves_of(model: Any) -> list[int]:
 
 
 def at_sizes(values: list[int], sizes: Iterable[int]) -> list[int]:
-    """The values of these sizes; boosting that has ended stays as it is."""
+    """Return the values of these sizes; boosting that has ended stays as it is."""
     return [values[min(size, len(values)) - 1] for size in sizes]

@@ -1,365 +1,412 @@
 """ensembles.md: whether Top-k helps inside forests and boosting, with pictures.
 
-In: the summaries of `ensembles` and `ensembles-tuned`. Out: the page. The one idea: no number on it is typed by hand,
-and whether k helps is decided by a rule that the page states.
+In: the summaries of `ensembles` and `ensembles-tuned`. Out: the page, from templates/ensembles.md. The one idea: no
+number on it is typed by hand, and whether k helps is decided by a rule that the page states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from topktree_evidence.paired import LEVEL, Comparison, over_datasets
-from topktree_evidence.studies.ensembles import equal as ensembles
-from topktree_evidence.studies.ensembles import tuned as ensembles_tuned
-from topktree_evidence.studies.ensembles.equal import ALL_SIZES, DEPTHS, KS, SIZES
-from topktree_evidence.studies.ensembles.models import (
-    ADABOOST,
-    BOOSTING,
-    FOREST,
-    HIST,
-    OURS,
-    PEERS,
-    RANDOM_FOREST,
-    SQRT,
-)
-from topktree_evidence.studies.ensembles.pictures import (
-    DATASETS,
-    GAINS,
-    LEAVES,
-    NAMES,
-    SMALL,
-    TIMES,
-    draw,
-    draw_tuned,
-    geometric_mean,
-)
-from topktree_evidence.studies.ensembles.setting import what_was_run
-from topktree_evidence.studies.ensembles.summary import SUMMARY, TUNED_SUMMARY, summary, tuned_summary
-from topktree_evidence.studies.ensembles.tuned_page import (
-    FREE_TITLE,
-    READABLE_TITLE,
-    free,
-    in_short_tuned,
-    readable,
-    what_was_tuned,
-)
-from topktree_evidence.studies.ensembles.words import answer, clearly, in_a_cell, said, verdict, with_two_classes
-from topktree_evidence.study import Experiment, Row, its_dataset
-from topktree_evidence.text import markdown, mean, numbers, only, points, values, where
+import pandas as pd
 
-FOLDER = "ensembles"
-WIDE = max(KS)
-LARGE = max(ALL_SIZES)
+from topktree import datasets
 
-INTRODUCTION = f"""\
-Top-k finds better trees than a greedy learner of the same depth. Are forests and boosting of such trees better as well?
-The paper leaves that open. This page measures it with `TopKForestClassifier` and `TopKBoostingClassifier`: k = 1 is the
-greedy learner, everything else is the same. Small ensembles matter most here: {SMALL[0]} trees of depth {SMALL[1]} can
-still be read.
+from ... import pages
+from ...paired import LEVEL, Comparison, over_datasets
+from ...study import Settings
+from ...text import Tables, bold, geometric_mean, limits, listed, markdown, mean, only, points, seconds, signed, where
+from .equal import ALL_SIZES, DEPTHS, KS, PROBES, SIZES
+from .models import ADABOOST, BOOSTING, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SKLEARN_TREE, SQRT, TREE
+from .pictures import NAMES, SHORTEST, SMALL, complete
+from .tuned import CANDIDATE, FREE, GREEDY, LEAGUES, READABLE, VALIDATION, methods
+from .tuned import KS as TUNED_KS
 
-How it is judged: *clearly* on a dataset means p < {LEVEL} in a paired test over its splits (the corrected resampled
-t-test of Nadeau and Bengio); datasets with one fixed split have no such test. *Helps* and *does harm* mean p < {LEVEL}
-over the datasets (Wilcoxon's signed-rank test of their means). *Yes* is what helps in two thirds of the cells at least
-and does harm in none, *no* what helps in none or does harm as often. Many cells are compared and no p-value is
-corrected for that, so look at how many agree, not at one.
-
-This page is written by `topktree reproduce ensembles` from [ensembles.csv](ensembles/ensembles.csv) and
-[ensembles-tuned.csv](ensembles/ensembles-tuned.csv), a row per cell. Every run, with its split:
-[ensembles-runs.csv.xz](ensembles/ensembles-runs.csv.xz) and
-[ensembles-tuned-runs.csv.xz](ensembles/ensembles-tuned-runs.csv.xz); pandas reads both as they are.
-"""
+TITLES = {FOREST: "Forests", SQRT: "Forests that draw features at every node", BOOSTING: "Boosting"}
+NARROW, WIDE, LARGE = min(KS), max(KS), max(ALL_SIZES)
 
 
-def write_page(out: Path, rows: Sequence[Row], tuned: Sequence[Row]) -> Path:
+def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     """Write the page from the summaries, with the pictures in the folder's `ensembles`."""
-    parts = ["# Top-k inside ensembles", INTRODUCTION]
-    if any(row["gain"] is not None for row in rows):
-        parts += ["## In short", in_short(rows, tuned)]
-        parts += _section(out, "By trees and depth", (GAINS, "Gain over k = 1 against the number of trees"), grid(rows))
-        parts += _section(out, "By dataset", (DATASETS, "Gain over k = 1 on every dataset"), by_dataset(rows))
-        parts += _section(out, "What it costs", (TIMES, "Accuracy against CPU seconds"), costs(rows))
-        parts += _section(out, "Against scikit-learn, trees and depth being equal", None, peers(rows))
-        if tuned:
-            picture = (LEAVES, "Accuracy against leaves of what was chosen")
-            parts += _section(out, READABLE_TITLE, picture, readable(tuned))
-            parts += _section(out, FREE_TITLE, None, free(tuned))
-        parts += ["## What was run", what_was_run(rows), what_was_tuned(tuned)]
-    else:
-        parts.append("Not run yet: `topktree reproduce ensembles`.")
+    table, tuned = found["ensembles"], found["ensembles-tuned"]
     path = out / "ensembles.md"
-    path.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
-    return path
+    shown: dict[str, Any] = {"is_run": bool(table["gain"].notna().any()), "is_tuned": bool(len(tuned))}
+    shown |= {"small": SMALL, "wide": WIDE, "level": LEVEL, "large": LARGE}
+    if shown["is_run"]:
+        shown |= {
+            "in_short": in_short(table, tuned),
+            "grid": grid(table),
+            "on_training_rows": on_training_rows(table),
+            "by_dataset": by_dataset(table),
+            "costs": costs(table),
+            "instead": instead(table),
+            "peers": peers(table),
+            "peer_times": [times_of_peers(table, trees) for trees in (SMALL[0], LARGE)],
+            "run": what_was_run(table),
+        }
+    if shown["is_run"] and shown["is_tuned"]:
+        shown |= {"leagues": {name: league(tuned, name) for name in LEAGUES}, "tuned": what_was_tuned(tuned)}
+    pages.write(path, "ensembles", **shown)
+    return [path], []
 
 
-def _section(out: Path, title: str, picture: tuple[str, str] | None, text: str) -> list[str]:
-    is_there = picture is not None and (out / FOLDER / f"{picture[0]}.png").is_file()
-    shown = [f"![{picture[1]}]({FOLDER}/{picture[0]}.png)"] if picture is not None and is_there else []
-    return [f"## {title}", *shown, text]
+# Comparisons over datasets in words.
 
 
-def in_short(rows: Sequence[Row], tuned: Sequence[Row]) -> str:
-    """The answer: over all cells, for a small ensemble, for a large one; then against others."""
-    lines = [f"* **{_title(method)}**: {_answer(rows, method)}" for method in OURS if where(rows, method=method)]
+def answer(directions: Sequence[int]) -> str:
+    """Sum up many cells: k helps (1), does harm (-1) or neither (0) in each of them."""
+    helps, harms = directions.count(1), directions.count(-1)
+    if helps <= harms:
+        return "no"
+    return "yes" if not harms and 3 * helps >= 2 * len(directions) else "in part"
+
+
+def verdict(compared: Comparison) -> str:
+    """Say what a larger k does, if the datasets agree."""
+    return {1: "helps", 0: "makes no clear difference", -1: "does harm"}[compared.direction]
+
+
+def said(compared: Comparison) -> str:
+    """Say the numbers of a comparison."""
+    ahead, behind = str(compared.ahead), str(compared.behind)
+    if compared.tested:
+        ahead += f" (clearly on {len(compared.clearly_ahead)})"
+        behind += f" (clearly on {len(compared.clearly_behind)})"
+    text = f"{signed(compared.mean)} points in the mean of {compared.n} datasets, ahead on {ahead}, behind on {behind}"
+    if compared.p is None:
+        return text
+    return f"{text}, p < 0.001" if compared.p < 0.001 else f"{text}, p = {compared.p:.2g}"
+
+
+def in_a_cell(compared: Comparison, most: int = 0) -> str:
+    """Return the mean, bold where the datasets agree, on how many it is clear, and how many these are if not `most`."""
+    if not compared.n:
+        return ""
+    text = bold(signed(compared.mean), bool(compared.direction))
+    if compared.tested:
+        text += f" ({len(compared.clearly_ahead)}, {len(compared.clearly_behind)})"
+    return f"{text} on {compared.n}" if compared.n < most else text
+
+
+def with_two_classes(rows: pd.DataFrame) -> str:
+    """Compare boosting where a round of HistGradientBoosting is one tree; nothing without such data."""
+    binary = [name in datasets.PAPER and datasets.PAPER[name].classes == 2 for name in rows["dataset"]]
+    compared = over_datasets(rows[binary], HIST)
+    if not compared.n:
+        return ""
+    return f"With two classes, where a round is one tree, {NAMES[BOOSTING]} has {said(compared)} over {NAMES[HIST]}."
+
+
+# The parts of the page.
+
+
+def _cell(table: pd.DataFrame, method: str, k: int, trees: int, depth: int) -> pd.DataFrame:
+    return where(table, method=method, k=k, trees=trees, depth=depth)
+
+
+def _gain(table: pd.DataFrame, method: str, trees: int, depth: int) -> Comparison:
+    """Compare the largest k with k = 1."""
+    return over_datasets(_cell(table, method, WIDE, trees, depth), "gain")
+
+
+def in_short(table: pd.DataFrame, tuned: pd.DataFrame) -> list[str]:
+    """Answer the question over all cells, for a small ensemble and for a large one; then against others."""
+    lines = [f"**{TITLES[method]}**: {_answer(table, method)}" for method in OURS if method in set(table["method"])]
     pairs = ((FOREST, RANDOM_FOREST), (BOOSTING, ADABOOST), (BOOSTING, HIST))
-    against = [
-        f"{NAMES[method]} {said(compared)} against {NAMES[peer]}"
-        for method, peer in pairs
-        if (compared := over_datasets(_cell(rows, method, WIDE, *SMALL), peer)).n
-    ]
+    found = {pair: over_datasets(_cell(table, pair[0], WIDE, *SMALL), pair[1]) for pair in pairs}
+    against = [f"{NAMES[m]} {said(compared)} against {NAMES[p]}" for (m, p), compared in found.items() if compared.n]
     if against:
-        lines.append(
-            f"* **Against scikit-learn**, {SMALL[0]} trees of depth {SMALL[1]}, k = {WIDE}: {'; '.join(against)}."
-        )
-    return "\n".join([*lines, *in_short_tuned(tuned)])
+        size = f"{SMALL[0]} trees of depth {SMALL[1]}, k = {WIDE}"
+        lines.append(f"**Against scikit-learn**, {size}: {'; '.join(against)}.")
+    for name, title in ((READABLE, "Tuned, at most 5 trees of depth 4"), (FREE, "Tuned, up to 100 trees")):
+        chosen = {m: over_datasets(where(tuned, league=name, method=m), "gain") for m in OURS}
+        parts = [
+            f"{NAMES[m]}: it {verdict(compared)}, {said(compared)}" for m, compared in chosen.items() if compared.n
+        ]
+        if parts:
+            lines.append(f"**{title}**, with k to choose instead of k = 1: {'; '.join(parts)}.")
+    over_tree = {m: over_datasets(where(tuned, league=READABLE, method=m), TREE) for m in OURS}
+    parts = [f"{NAMES[m]} {said(compared)}" for m, compared in over_tree.items() if compared.n]
+    if parts:
+        title = "**Up to 5 trees instead of one**, all tuned, depth at most 4, k to choose"
+        lines.append(f"{title}: {'; '.join(parts)}.")
+    return lines
 
 
-def _title(method: str) -> str:
-    return {FOREST: "Forests", SQRT: "Forests that draw features at every node", BOOSTING: "Boosting"}[method]
-
-
-def _cell(rows: Sequence[Row], method: str, k: int, trees: int, depth: int) -> list[Row]:
-    return where(rows, method=method, k=k, trees=trees, depth=depth)
-
-
-def _answer(rows: Sequence[Row], method: str) -> str:
-    """How often k helps, and the two sizes that are looked at closely."""
-    directions = [
-        compared.direction
-        for depth in DEPTHS
-        for trees in ALL_SIZES
-        if (compared := over_datasets(_cell(rows, method, WIDE, trees, depth), "gain")).n
-    ]
+def _answer(table: pd.DataFrame, method: str) -> str:
+    """Say how often k helps, and look closely at two sizes."""
+    cells = [_gain(table, method, trees, depth) for depth in DEPTHS for trees in ALL_SIZES]
+    directions = [compared.direction for compared in cells if compared.n]
     helps, harms = directions.count(1), directions.count(-1)
     text = (
         f"{answer(directions)}. Of {len(directions)} cells (depth x trees) k = {WIDE} helps in {helps}, does harm in "
         f"{harms} and makes no clear difference in {len(directions) - helps - harms}."
     )
     for trees in (SMALL[0], LARGE):
-        compared = over_datasets(_cell(rows, method, WIDE, trees, SMALL[1]), "gain")
+        compared = _gain(table, method, trees, SMALL[1])
         if compared.n:
+            ratio = _over_greedy(table, method, WIDE, trees, SMALL[1])
+            times = f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
             text += f" {trees} trees of depth {SMALL[1]}: it {verdict(compared)}, {said(compared)}"
-            text += f", for {_times(_over_greedy(rows, method, WIDE, trees, SMALL[1]))} the CPU time."
+            text += f", for {times} times the CPU time."
     return text
 
 
-def _over_greedy(rows: Sequence[Row], method: str, k: int, trees: int, depth: int) -> float:
-    """CPU time over that of k = 1."""
-    return _ratio(*(_cell(rows, method, value, trees, depth) for value in (k, min(KS))))
+def _over_greedy(table: pd.DataFrame, method: str, k: int, trees: int, depth: int) -> float:
+    """Return CPU time over that of k = 1."""
+    return _ratio(*(_cell(table, method, value, trees, depth) for value in (k, NARROW)))
 
 
-def _ratio(mine: Sequence[Row], others: Sequence[Row]) -> float:
-    """CPU time over that of others, geometric mean over the datasets that have both."""
-    both = tuple({row["dataset"] for row in mine if row["cpu"]} & {row["dataset"] for row in others if row["cpu"]})
-    return geometric_mean(where(mine, dataset=both), "cpu") / geometric_mean(where(others, dataset=both), "cpu")
+def _ratio(mine: pd.DataFrame, others: pd.DataFrame) -> float:
+    """Return CPU time over that of others, geometric mean over the datasets that have both."""
+    both = list(set(mine["dataset"][mine["cpu"] > 0]) & set(others["dataset"][others["cpu"] > 0]))
+    ours, theirs = (geometric_mean(where(rows, dataset=both)["cpu"], SHORTEST) for rows in (mine, others))
+    return ours / theirs
 
 
-def _times(ratio: float) -> str:
-    return f"{ratio:.1f} times" if ratio < 10 else f"{ratio:.0f} times"
-
-
-def grid(rows: Sequence[Row]) -> str:
-    """A table per method: depth by trees, and where k helps."""
-    text = [
-        f"Points of test accuracy of k = {WIDE} over k = 1, in the mean over the datasets; in brackets on how many it "
-        "is clearly ahead and clearly behind (nothing where there is but one split). **Bold** where it helps or does "
-        "harm. The number of datasets follows where some are missing; where fits are slow, some have fewer splits than "
-        "others ([what was run](#what-was-run))."
-    ]
+def grid(table: pd.DataFrame) -> list[str]:
+    """Return a table per method: depth by trees, and where k helps."""
+    found = []
     for method in OURS:
-        cells = {
-            (depth, trees): over_datasets(_cell(rows, method, WIDE, trees, depth), "gain")
-            for depth in DEPTHS
-            for trees in ALL_SIZES
-        }
-        most = max(compared.n for compared in cells.values())
-        header = (f"{NAMES[method]}, {most} datasets", *(f"{_trees(trees)}" for trees in ALL_SIZES))
+        cells = {depth: [_gain(table, method, trees, depth) for trees in ALL_SIZES] for depth in DEPTHS}
+        most = max(compared.n for line in cells.values() for compared in line)
+        header = (f"{NAMES[method]}, {most} datasets", *("1 tree" if n == 1 else f"{n} trees" for n in ALL_SIZES))
         body = [
-            (f"depth {depth}", *(_shown(cells[depth, trees], most) for trees in ALL_SIZES))
-            for depth in DEPTHS
-            if any(cells[depth, trees].n for trees in ALL_SIZES)
+            (f"depth {depth}", *(in_a_cell(compared, most) for compared in line))
+            for depth, line in cells.items()
+            if any(compared.n for compared in line)
         ]
-        text.append(markdown(header, body))
-    return "\n\n".join([*text, _on_training_rows(rows)])
+        found.append(markdown(header, body))
+    return found
 
 
-def _on_training_rows(rows: Sequence[Row]) -> str:
-    """How much of a gain is there before new rows come."""
+def on_training_rows(table: pd.DataFrame) -> str:
+    """Say how much of a gain there is on the training rows."""
     parts = []
     for trees in (SMALL[0], LARGE):
         gains = []
         for method in OURS:
-            mine, greedy = (_cell(rows, method, k, trees, SMALL[1]) for k in (WIDE, min(KS)))
-            found = [row["difference"] for row in _differences(mine, greedy, "train_mean")]
-            gains += [f"{NAMES[method]} {points(mean(found), signed=True)}"] if found else []
+            mine, greedy = (_cell(table, method, k, trees, SMALL[1]) for k in (WIDE, NARROW))
+            found = _differences(mine, greedy, "train_mean")["difference"]
+            gains += [f"{NAMES[method]} {signed(mean(found))}"] if len(found) else []
         parts += [f"with {trees} trees {'; '.join(gains)}"] if gains else []
-    return f"On the training rows, at depth {SMALL[1]}, k = {WIDE} over k = 1, in points: {'. '.join(parts)}."
+    return ". ".join(parts)
 
 
-def _trees(n: int) -> str:
-    return "1 tree" if n == 1 else f"{n} trees"
+def _differences(mine: pd.DataFrame, others: pd.DataFrame, name: str = "test_mean") -> pd.DataFrame:
+    """Return differences of means on the same datasets, which have no test of their own."""
+    base = others.set_index("dataset")[name].rename("base")
+    both = mine.join(base, on="dataset").dropna(subset=[name, "base"])
+    return both.assign(difference=both[name] - both["base"], difference_p=float("nan"))
 
 
-def _shown(compared: Comparison, most: int) -> str:
-    text = in_a_cell(compared)
-    return f"{text} on {compared.n}" if 0 < compared.n < most else text
-
-
-def by_dataset(rows: Sequence[Row]) -> str:
-    """Small ensembles: a line per dataset, and the names where it is clear."""
+def by_dataset(table: pd.DataFrame) -> dict[str, Any]:
+    """Return small ensembles: a line per dataset, and the names where the difference is clear."""
     trees, depth = SMALL
     header = ("dataset", "splits", *(column for method in OURS for column in (NAMES[method], "gain")))
     body = []
-    for name in values(where(rows, trees=trees, depth=depth), "dataset"):
-        found = [only(_cell(rows, method, WIDE, trees, depth), dataset=name) for method in OURS]
-        if any(row is not None and row["gain"] is not None for row in found):
-            splits = max(row["splits"] for row in found if row is not None)
-            body.append([name, splits, *(column for row in found for column in _accuracy_and_gain(row))])
-    text = [
-        f"Test accuracy in percent of {trees} trees of depth {depth} with k = {WIDE}, and points over k = 1; **bold** "
-        "where that is clear.",
-        markdown(header, body),
-    ]
+    for name in where(table, trees=trees, depth=depth)["dataset"].unique():
+        found = [only(_cell(table, method, WIDE, trees, depth), dataset=name) for method in OURS]
+        present = [row for row in found if row is not None]
+        if any(row["gain"] == row["gain"] for row in present):
+            line: list[Any] = [name, str(max(row["splits"] for row in present))]
+            for row in found:
+                line += ["", ""] if row is None else [points(row["test_mean"]), _bold_gain(row)]
+            body.append(line)
+    clear = []
     for method in OURS:
-        compared = over_datasets(_cell(rows, method, WIDE, trees, depth), "gain")
+        compared = _gain(table, method, trees, depth)
         if compared.tested:
-            text.append(f"{_title(method)}: {clearly(compared)}.")
-    return "\n\n".join(text)
+            ahead, behind = (
+                listed(names) or "no dataset" for names in (compared.clearly_ahead, compared.clearly_behind)
+            )
+            clear.append(f"{TITLES[method]}: clearly ahead on {ahead}; clearly behind on {behind}.")
+    return {"table": markdown(header, body), "names": clear}
 
 
-def _accuracy_and_gain(row: Row | None) -> tuple[str, str]:
-    if row is None or row["test_mean"] is None:
-        return "", ""
-    gain = points(row["gain"], signed=True)
-    is_clear = row["gain_p"] is not None and row["gain_p"] < LEVEL
-    return points(row["test_mean"]), f"**{gain}**" if is_clear else gain
+def _bold_gain(row: pd.Series) -> str:
+    return bold(signed(row["gain"]), row["gain_p"] < LEVEL)
 
 
-def costs(rows: Sequence[Row]) -> str:
-    """CPU time of each k, and what else could be had for it."""
+def costs(table: pd.DataFrame) -> str:
+    """Return the CPU time of each k over that of k = 1."""
     trees = max(SIZES[min(SIZES)])
-    header = (f"{trees} trees", *(f"depth {depth}" for depth in DEPTHS))
     body = []
     for method in OURS:
         for k in KS[1:]:
-            cells = [_cell(rows, method, k, trees, depth) for depth in DEPTHS]
             ratios = [
-                f"{_over_greedy(rows, method, k, trees, depth):.1f}" if any(numbers(cell, "gain")) else ""
-                for depth, cell in zip(DEPTHS, cells, strict=True)
+                f"{_over_greedy(table, method, k, trees, depth):.1f}"
+                if _cell(table, method, k, trees, depth)["gain"].fillna(0).any()
+                else ""
+                for depth in DEPTHS
             ]
             body.append((f"{NAMES[method]}, k = {k}", *ratios))
-    text = [
-        "CPU time of a fit over that of k = 1, the geometric mean over the datasets; making the table ready, which all "
-        "have in common, included.",
-        markdown(header, body),
-        _instead(rows),
-    ]
-    return "\n\n".join(text)
+    return markdown((f"{trees} trees", *(f"depth {depth}" for depth in DEPTHS)), body)
 
 
-def _instead(rows: Sequence[Row]) -> str:
-    """A larger k against greedy trees that are more, or deeper."""
+def instead(table: pd.DataFrame) -> list[str]:
+    """Compare a larger k with greedy trees that are more, or deeper."""
     trees, depth = SMALL
-    text = [
-        f"What else could be had: {trees} trees of depth {depth} with k = {WIDE} against greedy ones that are more or "
-        "have another level (means of the datasets; there is no test on each of them):"
-    ]
+    found = []
     for method in OURS:
-        mine = _cell(rows, method, WIDE, trees, depth)
+        mine = _cell(table, method, WIDE, trees, depth)
         for other_trees, other_depth in ((2 * trees, depth), (trees, depth + 1)):
-            greedy = _cell(rows, method, min(KS), other_trees, other_depth)
-            compared = over_datasets(list(_differences(mine, greedy)), "difference")
+            greedy = _cell(table, method, NARROW, other_trees, other_depth)
+            compared = over_datasets(_differences(mine, greedy), "difference")
             if compared.n:
-                text.append(
-                    f"* {NAMES[method]}, {other_trees} greedy trees of depth {other_depth}: k = {WIDE} is "
-                    f"{_direction(compared)}, {points(compared.mean, signed=True)} points, ahead on {compared.ahead} "
-                    f"of {compared.n} datasets."
+                word = {1: "better", 0: "about as good", -1: "worse"}[compared.direction]
+                found.append(
+                    f"{NAMES[method]}, {other_trees} greedy trees of depth {other_depth}: k = {WIDE} is {word}, "
+                    f"{signed(compared.mean)} points, ahead on {compared.ahead} of {compared.n} datasets."
                 )
-    return "\n".join([text[0], "", *text[1:]])
+    return found
 
 
-def _direction(compared: Comparison) -> str:
-    return {1: "better", 0: "about as good", -1: "worse"}[compared.direction]
-
-
-def _differences(mine: Sequence[Row], others: Sequence[Row], name: str = "test_mean") -> Iterator[Row]:
-    """Of means on the same datasets."""
-    for row in mine:
-        other = only(others, dataset=row["dataset"])
-        if other is not None and None not in (row[name], other[name]):
-            yield {"dataset": row["dataset"], "difference": row[name] - other[name], "difference_p": None}
-
-
-def peers(rows: Sequence[Row]) -> str:
-    """Ours, with the smallest and the largest k, against each of scikit-learn's."""
-    text = [
-        "Points of test accuracy over scikit-learn's model of as many trees and the same depth; in brackets on how "
-        "many datasets that is clearly ahead and clearly behind; **bold** where it is so over the datasets. "
-        "HistGradientBoosting has a tree per class in every round, and counts as one tree here.",
-    ]
+def peers(table: pd.DataFrame) -> list[str]:
+    """Return tables of ours, with the smallest and the largest k, against each of scikit-learn's."""
+    found = []
     for trees, depth in (SMALL, (10, 6), (LARGE, SMALL[1]), (LARGE, 6)):
-        found = {
-            (method, k): [over_datasets(_cell(rows, method, k, trees, depth), peer) for peer in PEERS]
+        cells = {
+            f"{NAMES[method]}, k = {k}": [over_datasets(_cell(table, method, k, trees, depth), peer) for peer in PEERS]
             for method in OURS
-            for k in (min(KS), WIDE)
+            for k in (NARROW, WIDE)
         }
-        most = max(compared.n for cells in found.values() for compared in cells)
+        most = max(compared.n for line in cells.values() for compared in line)
         if most:
             header = (f"{trees} trees, depth {depth}, {most} datasets", *(NAMES[peer] for peer in PEERS))
-            body = [
-                (f"{NAMES[method]}, k = {k}", *(_shown(compared, most) for compared in cells))
-                for (method, k), cells in found.items()
-            ]
-            text.append(markdown(header, body))
-            text.append(with_two_classes(_cell(rows, BOOSTING, WIDE, trees, depth)))
-    text += [
-        "CPU time over that of scikit-learn's model, geometric means over the datasets; below 1 ours is faster. "
-        "Columns for categories, which all but HistGradientBoosting need, are made before and not counted.",
-        *(_times_of_peers(rows, trees, SMALL[1]) for trees in (SMALL[0], LARGE)),
-    ]
-    return "\n\n".join(part for part in text if part)
+            body = [(name, *(in_a_cell(compared, most) for compared in line)) for name, line in cells.items()]
+            found += [markdown(header, body), with_two_classes(_cell(table, BOOSTING, WIDE, trees, depth))]
+    return found
 
 
-def _times_of_peers(rows: Sequence[Row], trees: int, depth: int) -> str:
-    others = [_cell(rows, peer, 0, trees, depth) for peer in PEERS]
-    header = (f"{trees} trees, depth {depth}", *(NAMES[peer] for peer in PEERS))
+def times_of_peers(table: pd.DataFrame, trees: int) -> str:
+    """Return CPU time over that of scikit-learn's models."""
+    depth = SMALL[1]
+    others = [_cell(table, peer, 0, trees, depth) for peer in PEERS]
+    cells = {
+        f"{NAMES[method]}, k = {k}": _cell(table, method, k, trees, depth) for method in OURS for k in (NARROW, WIDE)
+    }
     body = [
-        (f"{NAMES[method]}, k = {k}", *(f"{_ratio(mine, other):.2g}" for other in others))
-        for method in OURS
-        for k in (min(KS), WIDE)
-        if any(numbers(mine := _cell(rows, method, k, trees, depth), "cpu"))
+        (name, *(f"{_ratio(mine, other):.2g}" for other in others))
+        for name, mine in cells.items()
+        if mine["cpu"].fillna(0).any()
     ]
-    return markdown(header, body) if body and all(others) else ""
+    header = (f"{trees} trees, depth {depth}", *(NAMES[peer] for peer in PEERS))
+    return markdown(header, body) if body and all(len(other) for other in others) else ""
 
 
-EXPERIMENT = Experiment(
-    "ensembles",
-    ensembles.KEYS,
-    ensembles.RESULTS,
-    ensembles.tasks,
-    run=ensembles.run,
-    effort=ensembles.effort,
-    is_hopeless=ensembles.is_hopeless,
-    needs=its_dataset,
-    summarise=summary,
-    summary=SUMMARY,
-    pictures=draw,
-    drawn=(GAINS, DATASETS, TIMES),
-    folder=FOLDER,
-    is_long=True,
-)
-TUNED = Experiment(
-    "ensembles-tuned",
-    ensembles_tuned.KEYS,
-    ensembles_tuned.RESULTS,
-    ensembles_tuned.tasks,
-    run=ensembles_tuned.run,
-    effort=ensembles_tuned.effort,
-    needs=its_dataset,
-    summarise=tuned_summary,
-    summary=TUNED_SUMMARY,
-    pictures=draw_tuned,
-    drawn=(LEAVES,),
-    folder=FOLDER,
-    is_long=True,
-)
+def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
+    """Return the setting, and what is missing."""
+    splits = table.groupby("dataset", sort=False)["splits"].max()
+    most = splits.max()
+    planned = sum(n if n == 1 else Settings().splits for n in splits) * (len(OURS) * len(KS) + len(PEERS))
+    body = [
+        (f"{n} trees", *(f"{where(table, trees=n, depth=depth)['splits'].sum() / planned:.0%}" for depth in DEPTHS))
+        for n in SIZES
+    ]
+    stopped = table[(table["stopped"] > 0) & table["trees"].isin(SIZES)]
+    none, some = stopped[stopped["splits"] == 0], stopped[stopped["splits"] > 0]
+    fewest = min(some["splits"], default=0)
+    counts = [
+        _counted(none, "have no result"),
+        _counted(some, f"have fewer splits than others, as few as {fewest}"),
+    ]
+    return {
+        "datasets": len(splits),
+        "splits": most,
+        "fixed": listed(splits[(splits == 1) & (most > 1)].index),
+        "ks": KS,
+        "depths": DEPTHS,
+        "fitted": list(SIZES),
+        "sizes": ALL_SIZES,
+        "probes": ", or of ".join(f"{probe} and {trees}" for trees, probe in PROBES.items()),
+        "stopped": len(stopped),
+        "limits": listed(limits(stopped), "or"),
+        "counts": ". ".join(filter(None, counts)),
+        "table": markdown(("finished, of all runs", *(f"depth {depth}" for depth in DEPTHS)), body),
+    }
+
+
+def _counted(cells: pd.DataFrame, what: str) -> str:
+    """Say how many cells, and of which methods and datasets."""
+    parts = [
+        f"{NAMES[method]} {len(own)} ({listed(own['dataset'].unique())})"
+        for method in (*OURS, *PEERS)
+        if len(own := where(cells, method=method))
+    ]
+    return f"{len(cells)} {what}: {'; '.join(parts)}" if len(cells) else ""
+
+
+# The tuned leagues.
+
+
+def league(tuned: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Return a line per method, means over the datasets that all of them have; then ours over scikit-learn's."""
+    mine = where(tuned, league=name)
+    if not len(mine):
+        return {}
+    names = complete(mine, methods(name), "method")
+    common = where(mine, dataset=names)
+    header = [f"{len(names)} datasets", "accuracy", "trees", "leaves", "CPU time", "k to choose over k = 1"]
+    body = []
+    for method in (TREE, SKLEARN_TREE, *OURS, *PEERS):
+        for variant in (method, f"{method}{GREEDY}"):
+            own = where(common, method=variant)
+            if len(own):
+                line = [
+                    NAMES[method] + (", k = 1" if variant != method else ""),
+                    points(mean(own["test_mean"])),
+                    f"{mean(own['trees']):.1f}",
+                    f"{geometric_mean(own['leaves'], SHORTEST):.0f}",
+                    seconds(geometric_mean(own["cpu"], SHORTEST)),
+                    in_a_cell(over_datasets(own, "gain")),
+                ]
+                body.append([*line, in_a_cell(over_datasets(own, TREE))] if name == READABLE else line)
+    header += ["over one tree"] if name == READABLE else []
+    ours = (TREE, *OURS) if name == READABLE else OURS
+    against = [(NAMES[m], *(in_a_cell(over_datasets(where(mine, method=m), p)) for p in PEERS)) for m in ours]
+    return {
+        "table": markdown(header, body),
+        "against": markdown(("over", *(NAMES[peer] for peer in PEERS)), against),
+        "two_classes": with_two_classes(where(mine, method=BOOSTING)),
+    }
+
+
+def what_was_tuned(tuned: pd.DataFrame) -> dict[str, Any]:
+    """Return the grids, and the candidates that were not tried."""
+    return {
+        "fit": f"{1 - VALIDATION:.0%}",
+        "choose": f"{VALIDATION:.0%}",
+        "splits": {name: max(where(tuned, league=name)["splits"], default=0) for name in LEAGUES},
+        "grids": {name: "; ".join(_grid(name, method) for method in rules.depths) for name, rules in LEAGUES.items()},
+        "sizes": {name: rules.sizes for name, rules in LEAGUES.items()},
+        "left_out": [text for name in LEAGUES for text in _left_out(name, where(tuned, league=name))],
+        "hist": NAMES[HIST],
+    }
+
+
+def _grid(name: str, method: str) -> str:
+    rules = LEAGUES[name]
+    depths = ", ".join(str(depth) if depth else "unlimited" for depth in rules.depths[method])
+    text = f"{NAMES[method]} depth {depths}"
+    if method in (TREE, *OURS):
+        text += f", k {', '.join(map(str, TUNED_KS))}"
+    if method in rules.rates:
+        text += f", learning rate {', '.join(f'{rate:g}' for rate in rules.rates[method])}"
+    return text
+
+
+def _left_out(name: str, rows: pd.DataFrame) -> list[str]:
+    """Name the candidates that the limit of a run has left out."""
+    cut = rows[rows["tried"] < rows["planned"]]
+    if not len(cut):
+        return [f"Left out of the {name} league: nothing."] if len(rows) else []
+    allowed = " or ".join(f"{limit / CANDIDATE:.2g}" for limit in sorted(set(rows["limit"])))
+    by_method = cut.groupby(cut["method"].str.removesuffix(GREEDY), sort=False)["dataset"]
+    parts = "; ".join(f"{NAMES[method]} on {listed(sorted(set(own)))}" for method, own in by_method)
+    return [
+        f"Left out of the {name} league: candidates whose trees would take more than {allowed} s of CPU time, by a "
+        f"fit of a few of them, and those with a larger k or depth still: {parts}."
+    ]

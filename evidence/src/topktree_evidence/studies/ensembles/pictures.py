@@ -7,29 +7,17 @@ The one idea: a line or a panel is over datasets that have all of its points, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, exp, log
+from math import ceil
 from typing import Any
 
-from topktree._tree.charts import LINE_COLOURS, MARKERS
-from topktree_evidence.paired import LEVEL
-from topktree_evidence.pictures import name_of, style
-from topktree_evidence.studies.ensembles.equal import ALL_SIZES, DEPTHS, KS
-from topktree_evidence.studies.ensembles.models import (
-    ADABOOST,
-    BOOSTING,
-    EXTRA_TREES,
-    FOREST,
-    HIST,
-    OURS,
-    PEERS,
-    RANDOM_FOREST,
-    SKLEARN_TREE,
-    SQRT,
-    TREE,
-)
-from topktree_evidence.studies.ensembles.tuned import GREEDY, READABLE
-from topktree_evidence.study import Row
-from topktree_evidence.text import mean, numbers, only, values, where
+import pandas as pd
+
+from ...paired import LEVEL
+from ...pictures import COLOURS, MARKERS, name_of, new_figure, style
+from ...text import geometric_mean, mean, where
+from .equal import ALL_SIZES, DEPTHS, KS
+from .models import ADABOOST, BOOSTING, EXTRA_TREES, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SKLEARN_TREE, SQRT, TREE
+from .tuned import GREEDY, READABLE
 
 GAINS, DATASETS, TIMES, LEAVES = "gains", "datasets", "times", "leaves"
 SMALL = (5, 4)  # trees and depth that a person can still read
@@ -48,52 +36,49 @@ NAMES = {
 ORDER = (*OURS, *PEERS)
 
 
-def draw(rows: Sequence[Row]) -> dict[str, Any]:
-    """Of `ensembles`."""
-    found = {GAINS: _draw_gains(rows), DATASETS: _draw_datasets(rows), TIMES: _draw_times(rows)}
+SHORTEST = 1e-4  # seconds: below this the clock is not exact
+
+
+def draw(table: pd.DataFrame) -> dict[str, Any]:
+    """Draw the pictures of `ensembles`."""
+    found = {GAINS: _draw_gains(table), DATASETS: _draw_datasets(table), TIMES: _draw_times(table)}
     return {name: figure for name, figure in found.items() if figure is not None}
 
 
-def draw_tuned(rows: Sequence[Row]) -> dict[str, Any]:
-    """Of `ensembles-tuned`."""
-    readable = where(rows, league=READABLE)
-    names = complete(readable, values(readable, "method"), "method")
-    return {LEAVES: _draw_leaves(where(readable, dataset=tuple(names)), len(names))} if names else {}
+def draw_tuned(table: pd.DataFrame) -> dict[str, Any]:
+    """Draw the picture of `ensembles-tuned`."""
+    readable = where(table, league=READABLE)
+    names = complete(readable, list(readable["method"].unique()), "method")
+    return {LEAVES: _draw_leaves(where(readable, dataset=names), len(names))} if names else {}
 
 
-def complete(rows: Sequence[Row], wanted: Sequence[Any], *columns: str) -> list[str]:
-    """Datasets that have a result for all wanted values of the columns."""
-    found: dict[str, set[Any]] = {}
-    for row in rows:
-        if row["test_mean"] is not None:
-            cell = tuple(row[name] for name in columns)
-            found.setdefault(row["dataset"], set()).add(cell[0] if len(cell) == 1 else cell)
-    return [name for name, cells in found.items() if cells.issuperset(wanted)]
+def complete(table: pd.DataFrame, wanted: Sequence[Any], *columns: str) -> list[str]:
+    """Return the datasets that have a result for all wanted values of the columns."""
+    by = columns[0] if len(columns) == 1 else list(columns)
+    done = table.dropna(subset="test_mean").groupby("dataset", sort=False)
+    return [name for name, own in done if set(own.set_index(by).index).issuperset(wanted)]
 
 
-def line_cells(rows: Sequence[Row], method: str, depth: int) -> tuple[list[str], list[int]]:
-    """Sizes that half of the datasets have for every k, and the datasets that have all of these."""
-    mine = where(rows, method=method, depth=depth)
-    half = len(values(mine, "dataset")) / 2
+def line_cells(table: pd.DataFrame, method: str, depth: int) -> tuple[list[str], list[int]]:
+    """Return sizes that half of the datasets have for every k, and the datasets that have all of these."""
+    mine = where(table, method=method, depth=depth)
+    half = mine["dataset"].nunique() / 2
     sizes = [size for size in ALL_SIZES if len(complete(mine, [(k, size) for k in KS], "k", "trees")) >= max(half, 1)]
     return complete(mine, [(k, size) for k in KS for size in sizes], "k", "trees") if sizes else [], sizes
 
 
-def _draw_gains(rows: Sequence[Row]) -> Any:
-    """Against the number of trees: a row of panels per method, a column per depth."""
-    from matplotlib.figure import Figure
-
-    cells = {(method, depth): line_cells(rows, method, depth) for method in OURS for depth in DEPTHS}
+def _draw_gains(table: pd.DataFrame) -> Any:
+    """Draw gains against the number of trees: a row of panels per method, a column per depth."""
+    cells = {(method, depth): line_cells(table, method, depth) for method in OURS for depth in DEPTHS}
     depths = [depth for depth in DEPTHS if any(cells[method, depth][0] for method in OURS)]
     if not depths:
         return None
-    figure = Figure(figsize=(2.4 * len(depths) + 1.2, 6.6), layout="constrained")
-    axes = figure.subplots(len(OURS), len(depths), sharey=True, squeeze=False)
+    figure, axes = new_figure(2.4 * len(depths) + 1.2, 6.6, len(OURS), len(depths), sharey=True)
     for places, method in zip(axes, OURS, strict=True):
         places[0].set_ylabel(NAMES[method], fontsize=9)
         for place, depth in zip(places, depths, strict=True):
             names, sizes = cells[method, depth]
-            _draw_lines(place, where(rows, method=method, depth=depth, dataset=tuple(names)), sizes)
+            _draw_lines(place, where(table, method=method, depth=depth, dataset=names), sizes)
             place.set_title(f"depth {depth}, {len(names)} datasets", fontsize=9)
     for place in axes[-1]:
         place.set_xlabel("trees", fontsize=9)
@@ -102,9 +87,9 @@ def _draw_gains(rows: Sequence[Row]) -> Any:
     return figure
 
 
-def _draw_lines(place: Any, rows: Sequence[Row], sizes: Sequence[int]) -> None:
+def _draw_lines(place: Any, table: pd.DataFrame, sizes: Sequence[int]) -> None:
     for k in KS[1:]:
-        gains = [100 * mean(numbers(where(rows, k=k, trees=size), "gain")) for size in sizes]
+        gains = [100 * mean(where(table, k=k, trees=size)["gain"]) for size in sizes]
         place.plot(sizes, gains, label=name_of(k), **style(k, KS))
     place.axhline(0, color="black", linewidth=0.8)
     place.grid(alpha=0.3)
@@ -113,72 +98,61 @@ def _draw_lines(place: Any, rows: Sequence[Row], sizes: Sequence[int]) -> None:
     place.minorticks_off()
 
 
-def _draw_datasets(rows: Sequence[Row]) -> Any:
-    """Of the largest k, small ensembles."""
-    from matplotlib.figure import Figure
-
-    mine = [row for row in where(rows, k=max(KS), trees=SMALL[0], depth=SMALL[1]) if row["gain"] is not None]
-    if not mine:
+def _draw_datasets(table: pd.DataFrame) -> Any:
+    """Draw the gains of the largest k on every dataset, small ensembles."""
+    mine = where(table, k=max(KS), trees=SMALL[0], depth=SMALL[1]).dropna(subset="gain")
+    if not len(mine):
         return None
-    by_name = {name: mean(numbers(where(mine, dataset=name), "gain")) for name in values(mine, "dataset")}
-    names = sorted(by_name, key=lambda name: by_name[name])
-    figure = Figure(figsize=(7.5, 0.28 * len(names) + 1.4), layout="constrained")
-    ax = figure.add_subplot()
+    names = list(mine.groupby("dataset", sort=False)["gain"].agg(mean).sort_values(kind="stable").index)
+    figure, axes = new_figure(7.5, 0.28 * len(names) + 1.4)
+    ax = axes[0, 0]
     for i, method in enumerate(OURS):
-        for row in where(mine, method=method):
-            is_clear = row["gain_p"] is not None and row["gain_p"] < LEVEL
-            fill: dict[str, Any] = {} if is_clear else {"markerfacecolor": "white"}
-            height = names.index(row["dataset"]) + 0.2 * (1 - i)
-            ax.plot(100 * row["gain"], height, MARKERS[i], color=LINE_COLOURS[i], markersize=5, **fill)
-        ax.plot([], [], MARKERS[i], color=LINE_COLOURS[i], markersize=5, label=NAMES[method])
+        look: dict[str, Any] = {"color": COLOURS[i], "markersize": 5}
+        for row in where(mine, method=method).itertuples():
+            fill = {} if row.gain_p < LEVEL else {"markerfacecolor": "white"}
+            ax.plot(100 * row.gain, names.index(row.dataset) + 0.2 * (1 - i), MARKERS[i], **look, **fill)
+        ax.plot([], [], MARKERS[i], label=NAMES[method], **look)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.set_xlabel(
-        f"points of test accuracy of k = {max(KS)} over k = 1, {SMALL[0]} trees of depth {SMALL[1]}; "
-        f"filled: p < {LEVEL}",
-        fontsize=9,
-    )
+    size = f"{SMALL[0]} trees of depth {SMALL[1]}; filled: p < {LEVEL}"
+    ax.set_xlabel(f"points of test accuracy of k = {max(KS)} over k = 1, {size}", fontsize=9)
     ax.grid(axis="x", alpha=0.3)
     ax.legend(loc="lower right", fontsize=9)
     return figure
 
 
-def _draw_times(rows: Sequence[Row]) -> Any:
-    """Accuracy against CPU seconds, a panel per depth."""
-    from matplotlib.figure import Figure
-
+def _draw_times(table: pd.DataFrame) -> Any:
+    """Draw accuracy against CPU seconds, a panel per depth."""
     wanted = [(method, k) for method in OURS for k in KS] + [(method, 0) for method in PEERS]
-    small = where(rows, trees=SMALL[0])
     cells = {}
     for depth in DEPTHS:
-        if names := complete(where(small, depth=depth), wanted, "method", "k"):
-            title = f"{SMALL[0]} trees of depth {depth} ({len(names)} datasets)"
-            cells[title] = where(small, depth=depth, dataset=tuple(names))
+        small = where(table, trees=SMALL[0], depth=depth)
+        if names := complete(small, wanted, "method", "k"):
+            cells[f"{SMALL[0]} trees of depth {depth} ({len(names)} datasets)"] = where(small, dataset=names)
     if not cells:
         return None
-
-    figure = Figure(figsize=(10.5, 3.1 * ceil(len(cells) / 3) + 1.0), layout="constrained")
-    axes = figure.subplots(ceil(len(cells) / 3), 3, squeeze=False).ravel()
-    for place, (title, mine) in zip(axes, cells.items(), strict=False):
+    figure, axes = new_figure(10.5, 3.1 * ceil(len(cells) / 3) + 1.0, ceil(len(cells) / 3), 3)
+    for place, (title, mine) in zip(axes.ravel(), cells.items(), strict=False):
         place.set_title(title, fontsize=10)
         _draw_methods(place, mine)
-    for place in axes[len(cells) :]:
+    for place in axes.ravel()[len(cells) :]:
         place.set_axis_off()
     figure.supxlabel("CPU seconds of a fit, geometric mean over the datasets", fontsize=10)
     figure.supylabel("test accuracy in percent, mean over the datasets", fontsize=10)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=9)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=9)
     return figure
 
 
-def _draw_methods(place: Any, rows: Sequence[Row]) -> None:
-    """A line along k for each of ours, a point for each of scikit-learn's."""
+def _draw_methods(place: Any, table: pd.DataFrame) -> None:
+    """Draw a line along k for each of ours, a point for each of scikit-learn's."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     for i, method in enumerate(ORDER):
-        groups = [where(rows, method=method, k=k) for k in (KS if method in OURS else (0,))]
-        look: dict[str, Any] = {"color": LINE_COLOURS[i], "marker": MARKERS[i], "markersize": 5, "linewidth": 1.2}
+        groups = [where(table, method=method, k=k) for k in (KS if method in OURS else (0,))]
+        look: dict[str, Any] = {"color": COLOURS[i], "marker": MARKERS[i], "markersize": 5, "linewidth": 1.2}
         label = f"{NAMES[method]}, k = {', '.join(map(str, KS))}" if method in OURS else NAMES[method]
-        place.plot([geometric_mean(group, "cpu") for group in groups], _accuracies(groups), label=label, **look)
+        seconds = [geometric_mean(group["cpu"], SHORTEST) for group in groups]
+        place.plot(seconds, [100 * mean(group["test_mean"]) for group in groups], label=label, **look)
     place.set_xscale("log")
     place.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     place.xaxis.set_major_formatter("{x:g}")
@@ -187,29 +161,19 @@ def _draw_methods(place: Any, rows: Sequence[Row]) -> None:
     place.grid(alpha=0.3)
 
 
-def _accuracies(groups: Sequence[Sequence[Row]]) -> list[float]:
-    return [100 * mean(numbers(group, "test_mean")) for group in groups]
-
-
-def geometric_mean(rows: Sequence[Row], name: str) -> float:
-    """Of a column; nothing is faster than a tenth of a millisecond."""
-    return exp(mean([log(max(value, 1e-4)) for value in numbers(rows, name)]))
-
-
-def _draw_leaves(rows: Sequence[Row], n_datasets: int) -> Any:
-    """Accuracy against leaves of what was chosen."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 4.6), layout="constrained")
-    ax = figure.add_subplot()
+def _draw_leaves(table: pd.DataFrame, n_datasets: int) -> Any:
+    """Draw accuracy against leaves of what was chosen."""
+    figure, axes = new_figure(7.5, 4.6)
+    ax = axes[0, 0]
     for i, method in enumerate((TREE, SKLEARN_TREE, *ORDER)):
-        colour, marker = LINE_COLOURS[i % len(LINE_COLOURS)], (MARKERS + "ph")[i]
+        colour = COLOURS[i % len(COLOURS)]
         for name, fill in ((method, colour), (f"{method}{GREEDY}", "white")):
-            if only(rows, method=name):
-                mine = where(rows, method=name)
+            mine = where(table, method=name)
+            if len(mine):
                 look: dict[str, Any] = {"color": colour, "markerfacecolor": fill, "markersize": 8}
                 label = NAMES[method] + (", k = 1" if name != method else "")
-                ax.plot([geometric_mean(mine, "leaves")], _accuracies([mine]), marker, label=label, **look)
+                point = [geometric_mean(mine["leaves"], SHORTEST)], [100 * mean(mine["test_mean"])]
+                ax.plot(*point, MARKERS[i], label=label, **look)
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter("{x:g}")

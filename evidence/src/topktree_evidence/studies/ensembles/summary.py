@@ -1,154 +1,118 @@
-"""What the runs on ensembles come to: means over the splits, and differences on the same splits.
+"""The summary of the runs on ensembles: means over the splits, and differences on the same splits.
 
-In: the rows of ensembles.py and of ensembles_tuned.py. Out: a row per dataset and cell of either.
+In: the runs of equal.py and of tuned.py. Out: a row per dataset and cell of either.
 The one idea: a difference is taken split by split, and comes with its p-value (paired.py).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any
 
-from topktree_evidence.paired import compared
-from topktree_evidence.studies.ensembles.equal import KS, LISTS, SIZES
-from topktree_evidence.studies.ensembles.models import OURS, PEERS, TREE
-from topktree_evidence.studies.ensembles.tuned import GREEDY
-from topktree_evidence.study import FAILED, FINISHED, Row
+import pandas as pd
 
-ENDS = (min(KS), max(KS))  # the k that are compared to scikit-learn's
+from ...paired import compared
+from ...study import FAILED, FINISHED, Row
+from .equal import KS, LISTS, SIZES
+from .models import OURS, PEERS, TREE
+from .tuned import GREEDY
+
+ENDS = (min(KS), max(KS))  # the k that are compared with scikit-learn's models
 CELL = ("dataset", "method", "k", "depth", "trees")
-WAY = ("dataset", "league", "method")
+TUNED_CELL = ("dataset", "league", "method")
+MEANS = ("test_mean", "train_mean", "leaves", "cpu")
+TUNED_MEANS = ("test_mean", "leaves", "trees", "k", "depth", "cpu", "fit_cpu", "tried", "planned", "limit")
+
+Key = tuple[Any, ...]
 
 
-def differences(names: Iterable[str]) -> tuple[str, ...]:
-    """Columns of differences to each of these."""
+def with_p(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns of differences to each of these, with their p-values."""
     return tuple(column for name in names for column in (name, f"{name}_p"))
 
 
-# "gain" is over k = 1, everything else being equal; then against each of scikit-learn's.
-SUMMARY = (
-    *CELL,
-    "splits",
-    "stopped",
-    "limit",
-    "test_mean",
-    "train_mean",
-    "leaves",
-    "cpu",
-    *differences(("gain", *PEERS)),
-)
-# "gain" is over the same method that may choose k = 1 only.
-TUNED_SUMMARY = (
-    *(*WAY, "splits", "test_mean", "leaves", "trees", "k", "depth", "cpu", "fit_cpu", "tried", "planned", "limit"),
-    *differences(("gain", TREE, *PEERS)),
-)
-
-Entry = dict[str, float]  # of one split
-Entries = dict[tuple[Any, ...], dict[int, Entry]]  # by cell, then by seed
+# "gain" is over k = 1, everything else being equal; of tuned models, over the same method that may choose k = 1 only.
+OPPONENTS = ("gain", *PEERS)
+TUNED_OPPONENTS = ("gain", TREE, *PEERS)
+SUMMARY = (*CELL, "splits", "stopped", "limit", *MEANS, *with_p(OPPONENTS))
+TUNED_SUMMARY = (*TUNED_CELL, "splits", *TUNED_MEANS, *with_p(TUNED_OPPONENTS))
 
 
-def summary(rows: Sequence[Row]) -> list[Row]:
-    """Of `ensembles`: every cell that was tried, also if the limit stopped all of its runs."""
-    entries: Entries = {}
-    limits: dict[tuple[Any, ...], list[float]] = {}  # of the runs that were stopped
-    for row in rows:
-        for cell, entry in _cells(row) if row["status"] != FAILED else ():
-            of_seeds = entries.setdefault(cell, {})
-            if entry is None:
-                limits.setdefault(cell, []).append(row["limit"])
-            else:
-                of_seeds[row["seed"]] = entry
-    return [
-        dict(zip(CELL, cell, strict=True))
-        | {
-            "splits": len(entries[cell]),
-            "stopped": len(limits.get(cell, [])),
-            "limit": max(limits.get(cell, []), default=None),
-        }
-        | _means(entries[cell], ("test_mean", "train_mean", "leaves", "cpu"))
-        | _against(entries[cell], dict(_opponents(cell, entries)), ("gain", *PEERS))
-        for cell in sorted(entries)
-    ]
+def summarise(runs: pd.DataFrame) -> pd.DataFrame:
+    """Summarise `ensembles`: every cell that was tried, also if the limit stopped all of its runs."""
+    runs = _by_size(runs[runs["status"] != FAILED])
+    done = _by_cell(runs[runs["status"] == FINISHED], CELL)
+    rows = []
+    for cell, own in runs.groupby(list(CELL)):
+        stopped = own[own["status"] != FINISHED]
+        found: Row = {"splits": len(own) - len(stopped), "stopped": len(stopped), "limit": stopped["limit"].max()}
+        mine = done.get(cell)
+        if mine is not None:
+            found |= _means(mine, MEANS) | _against(mine, _opponents(cell, done), OPPONENTS)
+        rows.append(dict(zip(CELL, cell, strict=True)) | found)
+    return pd.DataFrame(rows, columns=SUMMARY)
 
 
-def _cells(row: Row) -> Iterator[tuple[tuple[Any, ...], Entry | None]]:
-    """The sizes of a run; None for each if it was not finished."""
-    sizes = SIZES[row["trees"]]
-    lists = [json.loads(row[name]) if row["status"] == FINISHED else [None] * len(sizes) for name in LISTS]
-    for size, test, train, leaves, cpu in zip(sizes, *lists, strict=True):
-        cell = (row["dataset"], row["method"], row["k"], row["depth"], size)
-        yield (
-            cell,
-            None
-            if test is None
-            else {
-                **_accuracy(row, test),
-                "train_mean": 1 - train / row["train_rows"],
-                "leaves": leaves,
-                "cpu": cpu,
-            },
-        )
+def _by_size(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each of the sizes of a run; their numbers are lists in the run."""
+    is_done = runs["status"] == FINISHED
+    runs = runs.assign(size=[SIZES[trees] for trees in runs["trees"]])
+    for name in LISTS:
+        lists = [
+            json.loads(text) if done else [None] * len(sizes)
+            for text, done, sizes in zip(runs[name], is_done, runs["size"], strict=True)
+        ]
+        runs = runs.assign(**{name: lists})
+    runs = runs.explode(["size", *LISTS], ignore_index=True)
+    train = 1 - runs["train_errors"].astype(float) / runs["train_rows"].astype(float)
+    return _with_accuracy(runs.assign(trees=runs["size"].astype(int), train_mean=train))
 
 
-def _accuracy(row: Row, n_wrong: int) -> Entry:
-    return {"test_mean": 1 - n_wrong / row["test_rows"], "test_share": row["test_rows"] / row["train_rows"]}
+def _with_accuracy(runs: pd.DataFrame) -> pd.DataFrame:
+    test_rows, train_rows = (runs[name].astype(float) for name in ("test_rows", "train_rows"))
+    return runs.assign(test_mean=1 - runs["test_errors"].astype(float) / test_rows, test_share=test_rows / train_rows)
 
 
-def _opponents(cell: tuple[Any, ...], entries: Entries) -> Iterator[tuple[str, dict[int, Entry]]]:
+def _by_cell(runs: pd.DataFrame, cell: tuple[str, ...]) -> dict[Key, pd.DataFrame]:
+    return {key: own.set_index("seed") for key, own in runs.groupby(list(cell))}
+
+
+def _opponents(cell: Key, done: Mapping[Key, pd.DataFrame]) -> dict[str, pd.DataFrame | None]:
     dataset, method, k, depth, trees = cell
-    if method not in OURS:
-        return
-    if k != min(KS):
-        yield "gain", entries.get((dataset, method, min(KS), depth, trees), {})
-    if k in ENDS:
-        for peer in PEERS:
-            yield peer, entries.get((dataset, peer, 0, depth, trees), {})
+    found: dict[str, pd.DataFrame | None] = {}
+    if method in OURS and k != min(KS):
+        found["gain"] = done.get((dataset, method, min(KS), depth, trees))
+    if method in OURS and k in ENDS:
+        found |= {peer: done.get((dataset, peer, 0, depth, trees)) for peer in PEERS}
+    return found
 
 
-def _against(mine: dict[int, Entry], opponents: Mapping[str, dict[int, Entry]], names: Iterable[str]) -> Row:
-    """Columns of differences; empty where there is nothing to compare."""
-    share = next((entry["test_share"] for entry in mine.values()), 0.0)
+def _against(mine: pd.DataFrame, opponents: Mapping[str, pd.DataFrame | None], names: Iterable[str]) -> Row:
+    """Return the columns of differences; empty where there is nothing to compare."""
     found: Row = {}
     for name in names:
-        pair = compared(_accuracies(mine), _accuracies(opponents.get(name, {})), share)
+        other = opponents.get(name)
+        theirs = {} if other is None else other["test_mean"].to_dict()
+        pair = compared(mine["test_mean"].to_dict(), theirs, mine["test_share"].iloc[0])
         found |= dict(zip((name, f"{name}_p"), pair, strict=True))
     return found
 
 
-def _accuracies(of_splits: dict[int, Entry]) -> dict[int, float]:
-    return {seed: entry["test_mean"] for seed, entry in of_splits.items()}
+def _means(mine: pd.DataFrame, names: Iterable[str]) -> Row:
+    """Return means with five digits, whatever the size."""
+    return {name: float(f"{fmean(mine[name]):.5g}") for name in names}
 
 
-def _means(of_splits: dict[int, Entry], names: Iterable[str]) -> Row:
-    return {name: _mean([entry[name] for entry in of_splits.values()]) for name in names}
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    """With five digits, whatever the size."""
-    return float(f"{fmean(values):.5g}") if values else None
-
-
-def tuned_summary(rows: Sequence[Row]) -> list[Row]:
-    """Of `ensembles-tuned`: ways with a result in at least one split."""
-    entries: Entries = {}
-    columns = ("leaves", "trees", "k", "depth", "cpu", "fit_cpu", "tried", "planned", "limit")
-    for row in rows:
-        if row["status"] == FINISHED:
-            entry = _accuracy(row, row["test_errors"]) | {name: row[name] for name in columns}
-            entries.setdefault(tuple(row[name] for name in WAY), {})[row["seed"]] = entry
-    return [
-        dict(zip(WAY, way, strict=True))
-        | {"splits": len(entries[way])}
-        | _means(entries[way], ("test_mean", *columns))
-        | _against(entries[way], dict(_tuned_opponents(way, entries)), ("gain", TREE, *PEERS))
-        for way in sorted(entries)
-    ]
-
-
-def _tuned_opponents(way: tuple[Any, ...], entries: Entries) -> Iterator[tuple[str, dict[int, Entry]]]:
-    dataset, league, method = way
-    for name, other in (("gain", f"{method}{GREEDY}"), *((name, name) for name in (TREE, *PEERS))):
-        if other != method:
-            yield name, entries.get((dataset, league, other), {})
+def summarise_tuned(runs: pd.DataFrame) -> pd.DataFrame:
+    """Summarise `ensembles-tuned`: methods with a result in at least one split."""
+    done = _by_cell(_with_accuracy(runs[runs["status"] == FINISHED]), TUNED_CELL)
+    rows = []
+    for cell, own in sorted(done.items()):
+        dataset, league, method = cell
+        others = {"gain": f"{method}{GREEDY}", **{name: name for name in (TREE, *PEERS)}}
+        opponents = {name: done.get((dataset, league, other)) for name, other in others.items() if other != method}
+        row = dict(zip(TUNED_CELL, cell, strict=True)) | {"splits": len(own)}
+        rows.append(row | _means(own, TUNED_MEANS) | _against(own, opponents, TUNED_OPPONENTS))
+    return pd.DataFrame(rows, columns=TUNED_SUMMARY)

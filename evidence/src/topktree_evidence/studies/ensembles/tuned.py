@@ -16,8 +16,10 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from topktree import datasets
-from topktree_evidence.splits import Array, chosen, seeds
-from topktree_evidence.studies.ensembles.models import (
+
+from ...splits import Array, chosen, seeds
+from ...study import LIMIT, Row, Settings, Task
+from .models import (
     ADABOOST,
     BOOSTING,
     EXTRA_TREES,
@@ -40,7 +42,6 @@ from topktree_evidence.studies.ensembles.models import (
     make,
     timed_fit,
 )
-from topktree_evidence.study import LIMIT, Row, Settings, Task
 
 KEYS = ("dataset", "seed", "league", "method")
 RESULTS = (
@@ -58,7 +59,7 @@ PROBE = 5
 
 @dataclass(frozen=True)
 class League:
-    """What may be chosen."""
+    """The parameters that may be chosen."""
 
     sizes: tuple[int, ...]
     depths: dict[str, tuple[int, ...]]  # by method; 0: unlimited
@@ -85,13 +86,13 @@ LEAGUES = {
 
 
 def methods(league: str) -> list[str]:
-    """Those of a league; ours twice, with k to choose and without."""
+    """Return the methods of a league; ours twice, with k to choose and without."""
     found = list(LEAGUES[league].depths)
     return [*found, *(f"{method}{GREEDY}" for method in found if method in (TREE, *OURS))]
 
 
 def tasks(settings: Settings) -> list[Task]:
-    """Every method on every split of every dataset; the settings' depth is not for these."""
+    """Plan every method on every split of every dataset; the maximum depth of the settings does not apply."""
     return [
         {"dataset": name, "seed": seed, "league": league, "method": method}
         for league in LEAGUES
@@ -102,7 +103,7 @@ def tasks(settings: Settings) -> list[Task]:
 
 
 def candidates(league: str, method: str) -> list[Recipe]:
-    """Fits to compare, each for all sizes of the league; cheap ones first."""
+    """Return the fits to compare, each for all sizes of the league; cheap ones first."""
     rules, name = LEAGUES[league], method.removesuffix(GREEDY)
     ks = (0,) if name not in (TREE, *OURS) else (1,) if method.endswith(GREEDY) else KS
     trees = 1 if name in (TREE, SKLEARN_TREE) else max(rules.sizes)
@@ -148,16 +149,16 @@ class Tried:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """The fewest errors; of equal ones the smallest, whichever way."""
+        """Return the sort key: fewest errors, then the smallest model."""
         return self.errors, self.recipe.trees, _levels(self.recipe.depth), self.recipe.k, self.recipe.rate
 
 
 def _try(planned: Sequence[Recipe], data: Data, seed: int, sizes: Sequence[int], limit: float) -> Iterator[Tried]:
-    """All candidates that a few trees do not show to be too dear; none that is dearer still."""
+    """Try all candidates that a few trees do not show to be too expensive, and none that is more expensive still."""
     train, test = inner_split(data.y_train)
     stopped: list[Recipe] = []
     for i, recipe in enumerate(planned):
-        if any(_is_dearer(recipe, other) for other in stopped):
+        if any(_is_more_expensive(recipe, other) for other in stopped):
             continue
         X, y = data.training(recipe.method), data.y_train
         if i and _expected(recipe, data, X[train], y[train], seed) > limit:
@@ -171,12 +172,12 @@ def _try(planned: Sequence[Recipe], data: Data, seed: int, sizes: Sequence[int],
             yield Tried(replace(recipe, trees=size), n_wrong, cpu / len(of_sizes))
 
 
-def _is_dearer(recipe: Recipe, stopped: Recipe) -> bool:
+def _is_more_expensive(recipe: Recipe, stopped: Recipe) -> bool:
     return recipe.k >= stopped.k and _levels(recipe.depth) >= _levels(stopped.depth)
 
 
 def _expected(recipe: Recipe, data: Data, X: Array, y: Array, seed: int) -> float:
-    """CPU seconds that all trees will take; 0 if there are so few that they may as well be tried."""
+    """Return the CPU seconds that all trees will take; 0 if there are so few that they are simply tried."""
     if recipe.trees <= PROBE:
         return 0.0
     of_few, of_one = (
@@ -186,7 +187,7 @@ def _expected(recipe: Recipe, data: Data, X: Array, y: Array, seed: int) -> floa
 
 
 def inner_split(y: Array) -> tuple[Array, Array]:
-    """Rows to fit and rows to choose by: with the shares of the classes where these have two rows at least."""
+    """Return rows to fit and rows to choose by, stratified if every class has two rows."""
     rows, counts = np.arange(len(y)), np.bincount(y)
     stratify = y if counts[counts > 0].min() > 1 else None
     train, test = train_test_split(rows, test_size=VALIDATION, stratify=stratify, random_state=0)
@@ -194,5 +195,5 @@ def inner_split(y: Array) -> tuple[Array, Array]:
 
 
 def effort(task: Task) -> tuple[int, ...]:
-    """League by league, split by split, so that there is something of every dataset early."""
+    """Order the runs: league by league, split by split, so that every dataset has some results early."""
     return list(LEAGUES).index(task["league"]), task["seed"]

@@ -1,4 +1,4 @@
-"""The paper's claims, each with our number and a verdict, from the tables that the experiments wrote.
+"""The paper's claims, each with our number and a verdict, from the tables that the studies wrote.
 
 In: the tables by name. Out: Claims. The one idea: a verdict is a rule about numbers (`accuracy_claims.py`,
 `other_claims.py`), not an opinion; a claim whose table is missing says so.
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from topktree_evidence.studies.paper import accuracy_claims, other_claims
-from topktree_evidence.studies.paper.verdicts import NOT_RUN, Answer, NoCases, Tables
+from ...text import Tables
+from . import accuracy_claims, other_claims
+from .verdicts import NOT_RUN, Answer, NoCases
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,11 @@ class Claim:
 
 
 def all_claims(found: Tables) -> list[Claim]:
-    """Every claim, in the order of the paper."""
+    """Return every claim, in the order of the paper."""
     claims = []
     for section, paper, needs, judge in CLAIMS:
         try:
-            answer = judge(found) if all(found.get(name) for name in needs) else ("", NOT_RUN)
+            answer = judge(found) if all(len(found.get(name, ())) for name in needs) else ("", NOT_RUN)
         except NoCases:
             answer = "", NOT_RUN
         claims.append(Claim(section, paper, *answer))

@@ -8,35 +8,24 @@ finish within the limit.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from topktree import datasets
-from topktree._data.binarizer import Binarizer
-from topktree_evidence import peers
-from topktree_evidence.stopwatch import NO_MEMORY, Stopwatch
-from topktree_evidence.study import (
-    FAILED,
-    FINISHED,
-    SKIPPED,
-    TIMEOUT,
-    TIMING_LIMIT,
-    Experiment,
-    Row,
-    Settings,
-    Task,
-    Value,
-)
+from topktree import Binarizer, datasets
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from ... import peers
+from ...peers import OPTIMAL, OURS, Fit, Problem
+from ...pictures import new_figure
+from ...stopwatch import Stopwatch
+from ...study import FAILED, FINISHED, NO_MEMORY, SKIPPED, TIMEOUT, TIMING_LIMIT, Row, Settings, Study, Task
+from ...text import where
 
 KEYS = ("sweep", "size", "solver", "k", "depth", "penalty")  # k: "" for a peer
 RESULTS = ("status", "seconds", "errors", "leaves", "limit", "message")
@@ -56,18 +45,16 @@ ENOUGH_FITS = 51
 
 # Blues that grow darker with k, and two of Okabe and Ito's colours: apart for the colour-blind, and in grey by marker.
 TOP_K_COLOURS = ("#a6cee8", "#6baed6", "#3d8dc4", "#1c63a5", "#08306b")
-PEER_STYLES = {"gosdt": ("#d55e00", "s"), "pystreed": ("#009e73", "^")}
+PEER_STYLES = {"GOSDT": ("#d55e00", "s"), "pystreed": ("#009e73", "^")}
 PEER_LABELS = {"gosdt": "GOSDT", "pystreed": "pystreed"}
 X_LABELS = {FEATURES: "features (of 1000 samples)", SAMPLES: "samples (of 1407 features)"}
 ENDS = {TIMEOUT: "x", SKIPPED: "x", FAILED: "+"}  # a run is skipped if an easier one has timed out
 END_LABELS = {"x": "not finished within the limit", "+": "failed"}
 FAINT = "#666666"
 
-Model = tuple[str, int]  # a solver and its k; 0 for a peer
-
 
 def sizes(sweep: str, steps: int = STEPS) -> list[int]:
-    """The authors' sizes of a sweep: evenly spaced from 10 to all."""
+    """Return the authors' sizes of a sweep: evenly spaced from 10 to all."""
     return [int(size) for size in np.unique(np.round(np.linspace(SMALLEST, TOTALS[sweep], steps)))]
 
 
@@ -78,9 +65,9 @@ def tasks(
     solvers: Sequence[str] | None = None,
     penalty: float = PENALTY,
 ) -> list[Task]:
-    """All runs, small ones first. Of solvers, all that are installed if nothing is said."""
-    solvers = [peers.OURS, *peers.installed()] if solvers is None else solvers
-    models = [(name, k) for name in solvers for k in (ks if name == peers.OURS else ("",))]
+    """Return all runs, small ones first. Solvers default to all that are installed."""
+    solvers = [OURS, *filter(peers.is_installed, OPTIMAL)] if solvers is None else solvers
+    models = [(name, k) for name in solvers for k in (ks if name == OURS else ("",))]
     return [
         dict(zip(KEYS, (sweep, size, solver, k, depth, penalty), strict=True))
         for sweep in TOTALS
@@ -91,7 +78,7 @@ def tasks(
 
 
 def is_harder(task: Task, other: Task) -> bool:
-    """Whether a run has the other one's sweep, solver and penalty, is in nothing less and in something more."""
+    """Return True for a run with the other one's sweep, solver and penalty that is nowhere less and somewhere more."""
     if any(task[name] != other[name] for name in ("sweep", "solver", "penalty")):
         return False
     size = _effort(task), _effort(other)
@@ -99,7 +86,7 @@ def is_harder(task: Task, other: Task) -> bool:
 
 
 def _effort(task: Task) -> tuple[int, int, int]:
-    return _int(task["size"]), _int(task["depth"]), _int(task["k"])
+    return int(task["size"]), int(task["depth"]), int(task["k"] or 0)
 
 
 def run(task: Task, data_home: str | os.PathLike[str] | None, limit: float, stopwatch: Stopwatch) -> Row:
@@ -111,7 +98,7 @@ def run(task: Task, data_home: str | os.PathLike[str] | None, limit: float, stop
     if outcome.status == FAILED and outcome.message.startswith(NO_MEMORY):
         row["status"] = TIMEOUT  # a larger size would need more
     if outcome.status == FINISHED:
-        fit: peers.Fit = outcome.value
+        fit: Fit = outcome.value
         if fit.finished and fit.seconds <= limit:
             row |= {"seconds": fit.seconds, "errors": fit.errors, "leaves": fit.leaves}
         else:
@@ -120,26 +107,25 @@ def run(task: Task, data_home: str | os.PathLike[str] | None, limit: float, stop
     return row
 
 
-def measure(task: Task, data_home: str | None, limit: float) -> peers.Fit:
-    """The fit of a run, with the median of its seconds."""
+def measure(task: Task, data_home: str | None, limit: float) -> Fit:
+    """Return the fit of a run, with the median of its seconds."""
     X, y = matrix(data_home)
-    size = _int(task["size"])
+    size = int(task["size"])
     X, y = (np.ascontiguousarray(X[:, :size]), y) if task["sweep"] == FEATURES else (X[:size], y[:size])
-    name, k = str(task["solver"]), _int(task["k"]) or "all"
-    problem = _int(task["depth"]), _float(task["penalty"]), limit, k
+    name, problem = task["solver"], Problem(task["depth"], task["penalty"], limit, task["k"] or "all")
     warm_up(name)
-    fit = peers.fit(name, X, y, *problem)
+    fit = peers.fit(name, X, y, problem)
     if fit.seconds >= ENOUGH_SECONDS or not fit.finished:
         return fit
     seconds: list[float] = []
     while sum(seconds) < ENOUGH_SECONDS and len(seconds) < ENOUGH_FITS:
-        seconds.append(peers.fit(name, X, y, *problem).seconds)
+        seconds.append(peers.fit(name, X, y, problem).seconds)
     return replace(fit, seconds=median(seconds))
 
 
 @cache
 def matrix(data_home: str | None) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """FICO as the paper has it: bool (1000, 1407), and classes 0 and 1. Once per process; not to be written to."""
+    """Return FICO as the paper has it: bool (1000, 1407), and classes 0 and 1; read-only, read once per process."""
     bunch = datasets.load(DATASET, data_home)
     X = Binarizer(strategy="paper", max_columns=None).fit_transform(bunch.data)
     return X, np.unique(bunch.target, return_inverse=True)[1].astype(np.int64)
@@ -147,158 +133,128 @@ def matrix(data_home: str | None) -> tuple[NDArray[np.bool_], NDArray[np.int64]]
 
 @cache
 def warm_up(name: str) -> None:
-    """A small fit, once per process, so that what is imported on first use is not timed."""
+    """Make a small fit, once per process, so that imports made on first use are not timed."""
     X = np.random.default_rng(0).random((64, 8)) < 0.5
-    peers.fit(name, X, (X[:, 0] ^ X[:, 1]).astype(np.int64), depth=2, penalty=0.01, limit=10.0)
+    peers.fit(name, X, (X[:, 0] ^ X[:, 1]).astype(np.int64), Problem(depth=2, penalty=0.01, limit=10.0))
 
 
-def draw(rows: Sequence[Row]) -> Figure:
-    """Seconds against size: a panel per sweep (down) and depth (across), a line per solver that ends at a timeout."""
-    from matplotlib.figure import Figure
-
-    depths = sorted({_int(row["depth"]) for row in rows})
-    figure = Figure(figsize=(3.5 * max(len(depths), 2), 6.4), layout="constrained")
-    panels = figure.subplots(len(TOTALS), max(len(depths), 1), sharey=True, sharex="row", squeeze=False)
-    for sweep, beside in zip(TOTALS, panels, strict=True):
-        for depth, panel in zip(depths, beside, strict=False):
-            chosen = [row for row in rows if (row["sweep"], row["depth"]) == (sweep, depth)]
-            panel.set_title(f"depth {depth}, growing {sweep}", fontsize=10)
-            panel.set_xlabel(X_LABELS[sweep])
-            _draw_panel(panel, chosen)
+def draw(rows: pd.DataFrame) -> Any:
+    """Draw seconds against size: a panel per sweep (down) and depth (across), a line per solver."""
+    depths = sorted(set(rows["depth"]))
+    figure, axes = new_figure(
+        3.5 * max(len(depths), 2), 6.4, len(TOTALS), max(len(depths), 1), sharey=True, sharex="row"
+    )
+    for sweep, beside in zip(TOTALS, axes, strict=True):
+        for depth, place in zip(depths, beside, strict=False):
+            place.set_title(f"depth {depth}, growing {sweep}", fontsize=10)
+            place.set_xlabel(X_LABELS[sweep])
+            _draw_panel(place, where(rows, sweep=sweep, depth=depth))
         beside[0].set_ylabel("training time (s)")
-        for limit in _limits(rows):
-            place: dict[str, Any] = {"xycoords": beside[0].get_yaxis_transform(), "textcoords": "offset points"}
-            beside[0].annotate(f"limit {limit:g} s", (1, limit), (0, 3), ha="right", color=FAINT, fontsize=8, **place)
+        for limit in sorted(set(rows["limit"])):
+            at: dict[str, Any] = {"xycoords": beside[0].get_yaxis_transform(), "textcoords": "offset points"}
+            beside[0].annotate(f"limit {limit:g} s", (1, limit), (0, 3), ha="right", color=FAINT, fontsize=8, **at)
     _draw_legend(figure, rows)
     return figure
 
 
-def _draw_panel(panel: Axes, rows: Sequence[Row]) -> None:
-    """The lines of one sweep and depth."""
-    panel.set_yscale("log")
-    panel.yaxis.set_major_formatter("{x:g}")
-    panel.grid(alpha=0.25)
-    panel.spines[["top", "right"]].set_visible(False)
-    for limit in _limits(rows):
-        panel.axhline(limit, color=FAINT, linewidth=0.8, linestyle=":")
+def _draw_panel(place: Any, rows: pd.DataFrame) -> None:
+    """Draw the lines of one sweep and depth."""
+    place.set_yscale("log")
+    place.yaxis.set_major_formatter("{x:g}")
+    place.grid(alpha=0.25)
+    place.spines[["top", "right"]].set_visible(False)
+    for limit in sorted(set(rows["limit"])):
+        place.axhline(limit, color=FAINT, linewidth=0.8, linestyle=":")
     crosses: dict[tuple[float, float], int] = {}
-    for model in reversed(_models(rows)):
-        own = sorted((row for row in rows if _model(row) == model), key=lambda row: _int(row["size"]))
-        points = [(_int(row["size"]), _float(row["seconds"])) for row in own if row["status"] == FINISHED]
-        end = next((row for row in own if row["status"] in ENDS), None)
-        style = _style(model)
-        if end is not None:
-            point = _int(end["size"]), _float(end["limit"])
+    for name, own in reversed(models(rows)):
+        own = own.sort_values("size")
+        done, ended = where(own, status=FINISHED), where(own, status=tuple(ENDS))
+        points = list(zip(done["size"], done["seconds"], strict=True))
+        look = _style(name)
+        if len(ended):
+            end = ended.iloc[0]
+            point = end["size"], end["limit"]
             # Where several lines end in one point, each cross is larger than the one on top of it.
             crosses[point] = crosses.get(point, 0) + 1
-            large: dict[str, Any] = {
-                "markersize": 4 + 4 * crosses[point],
-                "markeredgewidth": 2,
-                "zorder": 4 - 0.1 * crosses[point],
-            }
-            panel.plot(*point, color=style["color"], marker=ENDS[str(end["status"])], clip_on=False, **large)
+            large: dict[str, Any] = {"markersize": 4 + 4 * crosses[point], "zorder": 4 - 0.1 * crosses[point]}
+            cross = {"color": look["color"], "marker": ENDS[end["status"]], "markeredgewidth": 2}
+            place.plot(*point, clip_on=False, **cross, **large)
             points = sorted([*points, point])
-        panel.plot(*zip(*points, strict=True), markevery=slice(len(points) - (end is not None)), **style)
-    panel.margins(y=0.08)
+        place.plot(*zip(*points, strict=True), markevery=slice(len(points) - bool(len(ended))), **look)
+    place.margins(y=0.08)
 
 
-def _draw_legend(figure: Figure, rows: Sequence[Row]) -> None:
-    """One legend for all panels."""
+def _draw_legend(figure: Any, rows: pd.DataFrame) -> None:
+    """Add one legend for all panels."""
     from matplotlib.lines import Line2D
 
-    lines = [Line2D([], [], label=label(model), **_style(model)) for model in _models(rows)]
-    for marker, text in END_LABELS.items():
-        if any(ENDS.get(str(row["status"])) == marker for row in rows):
-            cross = Line2D([], [], color=FAINT, marker=marker, linestyle="", markeredgewidth=2, label=text)
-            lines.append(cross)
+    lines = [Line2D([], [], label=name, **_style(name)) for name, _ in models(rows)]
+    ends = set(rows["status"].map(ENDS))
+    for marker, meaning in END_LABELS.items():
+        if marker in ends:
+            lines.append(Line2D([], [], color=FAINT, marker=marker, linestyle="", markeredgewidth=2, label=meaning))
     figure.legend(handles=lines, loc="outside upper center", ncols=max(len(lines), 1), frameon=False)
 
 
-def _style(model: Model) -> dict[str, Any]:
-    """How the line of a solver looks."""
-    solver, k = model
-    if solver in PEER_STYLES:
-        colour, marker = PEER_STYLES[solver]
+def _style(name: str) -> dict[str, Any]:
+    """Return the look of the line of a solver."""
+    if name in PEER_STYLES:
+        colour, marker = PEER_STYLES[name]
         return {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.8, "linestyle": "--"}
-    place = min(k.bit_length() - 1, len(TOP_K_COLOURS) - 1)
+    place = min(int(name.removeprefix("Top-")).bit_length() - 1, len(TOP_K_COLOURS) - 1)
     return {"color": TOP_K_COLOURS[place], "marker": "o", "markersize": 3, "linewidth": 1.5}
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Markdown: the largest size that each solver finished within the limit, and the seconds it took."""
-    cells = sorted({(list(TOTALS).index(str(row["sweep"])), _int(row["depth"])) for row in rows})
-    columns = [(list(TOTALS)[place], depth) for place, depth in cells]
-    lines = [["solver", *(f"{sweep}, depth {depth}" for sweep, depth in columns)], ["---", *("---:" for _ in columns)]]
-    for model in _models(rows):
-        own = [row for row in rows if _model(row) == model]
-        lines.append([label(model), *(_largest(own, sweep, depth) for sweep, depth in columns)])
-    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", *_notes(rows)]) + "\n"
+def models(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the runs of each solver with its name: Top-k by k, then the peers."""
+    k = rows["k"].fillna(0).replace("", 0).astype(int)
+    rows = rows.assign(k=k, is_peer=rows["solver"] != OURS)
+    grouped = rows.groupby(["is_peer", "solver", "k"])
+    return [(PEER_LABELS[solver] if is_peer else f"Top-{k}", own) for (is_peer, solver, k), own in grouped]
 
 
-def _largest(rows: Iterable[Row], sweep: str, depth: int) -> str:
-    """Size and seconds of the largest run that finished."""
-    chosen = [row for row in rows if (row["sweep"], row["depth"], row["status"]) == (sweep, depth, FINISHED)]
-    if not chosen:
+def table(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the largest size that each solver finished within the limit, and the seconds it took: header and lines."""
+    depths = {sweep: sorted(set(where(rows, sweep=sweep)["depth"])) for sweep in TOTALS}
+    columns = [(sweep, depth) for sweep in TOTALS for depth in depths[sweep]]
+    header = ["solver", *(f"{sweep}, depth {depth}" for sweep, depth in columns)]
+    return header, [[name, *(_largest(own, *column) for column in columns)] for name, own in models(rows)]
+
+
+def _largest(rows: pd.DataFrame, sweep: str, depth: int) -> str:
+    """Return size and seconds of the largest run that finished."""
+    done = where(rows, sweep=sweep, depth=depth, status=FINISHED)
+    if not len(done):
         return "none"
-    row = max(chosen, key=lambda row: _int(row["size"]))
-    return f"{row['size']} in {_float(row['seconds']):.2g} s"
+    row = done.loc[done["size"].idxmax()]
+    return f"{row['size']} in {row['seconds']:.2g} s"
 
 
-def _notes(rows: Sequence[Row]) -> Iterator[str]:
-    """What the table must not leave unsaid: the limit, failures, solvers that are not there."""
-    limits = " or ".join(f"{limit:g}" for limit in _limits(rows))
-    yield f"The largest size finished within {limits} s, one thread." if limits else "No runs yet."
-    for row in rows:
-        if row["status"] == FAILED:
-            where = f"{label(_model(row))}, {row['size']} {row['sweep']}, depth {row['depth']}"
-            yield f"Failed: {where}: {row['message']}."
-    absent = [label((name, 0)) for name in peers.PEERS if all(row["solver"] != name for row in rows)]
-    if absent:
-        yield f"Not installed, so not run: {', '.join(absent)}."
-
-
-def label(model: Model) -> str:
-    """Of a line or row, for the reader."""
-    return PEER_LABELS.get(model[0], f"Top-{model[1]}")
-
-
-def _models(rows: Iterable[Row]) -> list[Model]:
-    """Top-k by k, then the peers."""
-    return sorted(set(map(_model, rows)), key=lambda model: (model[0] != peers.OURS, model))
-
-
-def _model(row: Task) -> Model:
-    return str(row["solver"]), _int(row["k"])
-
-
-def _limits(rows: Iterable[Row]) -> list[float]:
-    return sorted({_float(row["limit"]) for row in rows})
-
-
-def _int(value: Value) -> int:
-    """A number of a row; 0 where there is none, as of k for a peer."""
-    return int(value or 0)
-
-
-def _float(value: Value) -> float:
-    return float(value or 0.0)
+def notes(rows: pd.DataFrame) -> list[str]:
+    """Return what the table must not leave unsaid: failures, solvers that are not there."""
+    found = [
+        f"Failed: {name}, {row.size_} {row.sweep}, depth {row.depth}: {row.message}."
+        for name, own in models(rows)
+        for row in where(own, status=FAILED).rename(columns={"size": "size_"}).itertuples()
+    ]
+    absent = [PEER_LABELS[name] for name in OPTIMAL if name not in set(rows["solver"])]
+    return [*found, f"Not installed, so not run: {', '.join(absent)}."] if absent else found
 
 
 def plan(settings: Settings) -> list[Task]:
-    """All runs, unless the user asks for other datasets."""
+    """Plan all runs, unless the user asks for other datasets."""
     if settings.datasets is not None and DATASET not in settings.datasets:
         return []
-    depths = [depth for depth in DEPTHS if settings.max_depth is None or depth <= settings.max_depth]
-    return tasks(settings.sizes, depths=depths)
+    return tasks(settings.sizes, depths=settings.up_to(DEPTHS))
 
 
 def alone(task: Task, settings: Settings, stopwatch: Stopwatch) -> Row:
-    """One run."""
+    """Make one run."""
     assert settings.time_limit is not None
     return run(task, settings.data_home, settings.time_limit, stopwatch)
 
 
-EXPERIMENT = Experiment(
+STUDY = Study(
     "fig3",
     KEYS,
     RESULTS,

@@ -1,6 +1,6 @@
-"""One run of an accuracy figure: a tree fitted to the training part of a split, judged on both parts.
+"""One run of an accuracy figure: a tree fitted to the training part of a split, evaluated on both parts.
 
-In: a Task with the key columns below. Out: errors, leaves and seconds of the fit.
+In: a Task with the key columns below. Out: errors, leaves and seconds of the fit; their means over the splits.
 The one idea: all accuracy figures differ only in which of these runs they have.
 """
 
@@ -13,21 +13,21 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from topktree._classifier import TopKTreeClassifier
-from topktree_evidence.splits import FIRST_SEED, PAPER_COLUMNS, Array, seeds, split
-from topktree_evidence.study import FINISHED, TIMEOUT, Experiment, Row, Settings, Task, Value, its_dataset
+from topktree import TopKTreeClassifier
+
+from ...pictures import ALL
+from ...splits import FIRST_SEED, PAPER_COLUMNS, Array, seeds, split
+from ...study import FINISHED, TIMEOUT, Row, Settings, Study, Task, Value
 
 KEYS = ("dataset", "columns", "seed", "k", "depth", "criterion", "noise", "candidates")
 RESULTS = ("train_rows", "train_errors", "test_rows", "test_errors", "leaves", "nodes", "seconds")
-ALL = "all"
 TOP, RANDOM = "top", "random"
-CELL = tuple(name for name in KEYS if name != "seed")  # what a mean over the splits is known by
+CELL = tuple(name for name in KEYS if name != "seed")  # what a mean over the splits is identified by
 GREEDY = {"k": 1, "candidates": TOP}
 MEANS = ("train_mean", "train_sd", "test_mean", "test_sd", "gain_mean", "gain_sd", "leaves", "seconds")
 SUMMARY = (*CELL, "splits", "finished", "stopped", "limit", *MEANS)
-
-Cell = tuple[Value, ...]
 
 
 def tasks(
@@ -41,25 +41,18 @@ def tasks(
     noises: Sequence[float] = (0.0,),
     candidates: Sequence[str] = (TOP,),
 ) -> list[Task]:
-    """Every combination, for each split of each dataset."""
-    found: list[Task] = []
-    for dataset in dataset_names:
-        found += [
-            dict(zip(KEYS, (dataset, column, seed, k, depth, criterion, noise, candidate), strict=True))
-            for column, seed, k, depth, criterion, noise, candidate in product(
-                columns, seeds(dataset, settings), ks, up_to(depths, settings), criteria, noises, candidates
-            )
-        ]
-    return found
-
-
-def up_to(depths: Sequence[int], settings: Settings) -> list[int]:
-    """The depths that the user allows."""
-    return [depth for depth in depths if settings.max_depth is None or depth <= settings.max_depth]
+    """Return every combination, for each split of each dataset."""
+    return [
+        dict(zip(KEYS, (dataset, *values), strict=True))
+        for dataset in dataset_names
+        for values in product(
+            columns, seeds(dataset, settings), ks, settings.up_to(depths), criteria, noises, candidates
+        )
+    ]
 
 
 def run(task: Task, settings: Settings) -> Row:
-    """Fit, count errors."""
+    """Fit, and count errors."""
     seed = task["seed"]
     X_train, X_test, y_train, y_test = split(task["dataset"], task["columns"], seed, settings.data_home)
     tree = TopKTreeClassifier(
@@ -68,8 +61,7 @@ def run(task: Task, settings: Settings) -> Row:
         criterion=RandomScores(seed) if task["candidates"] == RANDOM else task["criterion"],
         time_limit=settings.time_limit,
     )
-    labels = with_noise(y_train, task["noise"], seed)
-    tree.fit(X_train, labels)
+    tree.fit(X_train, with_noise(y_train, task["noise"], seed))
     return {
         "status": TIMEOUT if tree.status_ == "time_limit" else FINISHED,
         "train_rows": len(X_train),
@@ -83,7 +75,7 @@ def run(task: Task, settings: Settings) -> Row:
 
 
 def with_noise(y: Array, share: float, seed: int) -> Array:
-    """Labels of which a share, the same rows for all greater shares, is replaced by another class."""
+    """Replace a share of the labels by another class; a greater share changes the same rows and more."""
     rng = np.random.default_rng(seed)
     classes = np.unique(y)
     flipped = rng.random(len(y)) < share
@@ -92,113 +84,109 @@ def with_noise(y: Array, share: float, seed: int) -> Array:
 
 
 class RandomScores:
-    """A criterion without sense: k random columns of every node instead of its k best, the same for the same node."""
+    """A criterion that ranks columns at random, the same way at the same node, so that k random columns are tried."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """A score for every column."""
+        """Return a score for every column."""
         node = zlib.crc32(right.tobytes(), zlib.crc32(left.tobytes()))
         return np.random.default_rng((self.seed, node)).random(len(left))
 
 
 def effort(task: Task) -> tuple[int, ...]:
-    """The first split goes first, k by k: where it is stopped, the others are not tried."""
+    """Order the runs: the first split goes first, k by k, since the others are not tried where it is stopped."""
     depth, k = size(task)
     return (depth, 0, k) if task["seed"] == FIRST_SEED else (depth, 1, 0)
 
 
 def size(task: Task) -> tuple[int, int]:
-    """Depth and k of a search."""
-    depth, k = task["depth"], task["k"]
-    return depth, k if isinstance(k, int) else 2**31
+    """Return depth and k of a search."""
+    return task["depth"], 2**31 if task["k"] == ALL else task["k"]
 
 
 def is_wider(task: Task, stopped: Task) -> bool:
-    """Whether a search is at least as deep and as wide as another; all columns are a search of their own kind."""
+    """Compare two searches: at least as deep and as wide? Searching all columns is a search of its own kind."""
     if (task["k"] == ALL) != (stopped["k"] == ALL):
         return False
     return all(ours >= theirs for ours, theirs in zip(size(task), size(stopped), strict=True))
 
 
 def is_hopeless(task: Task, stopped: Task) -> bool:
-    """The same search, deeper or wider, than one that was stopped on some split of the dataset."""
+    """Return True for a search that is deeper or wider than one that was stopped on some split of the dataset."""
     return is_wider(task, stopped) and all(task[name] == stopped[name] for name in CELL if name not in ("k", "depth"))
 
 
-def summarise(rows: Sequence[Row]) -> list[Row]:
-    """Means over the splits, and the gain over the greedy tree of the same split.
+def summarise(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return means over the splits, and the gain over the greedy tree of the same split.
 
-    A cell with a split that did not finish has none.
+    A cell with a split that did not finish has no means.
     """
-    cells: dict[Cell, list[Row]] = {}
-    for row in rows:
-        cells.setdefault(tuple(row[name] for name in CELL), []).append(row)
-    return [dict(zip(CELL, cell, strict=True)) | _means(cells[cell], cells.get(_greedy(cell), [])) for cell in cells]
+    cells = cells_of(runs)
+    rows = []
+    for cell, own in cells.items():
+        greedy = tuple(GREEDY.get(name, value) for name, value in zip(CELL, cell, strict=True))
+        rows.append(dict(zip(CELL, cell, strict=True)) | _means(own, cells.get(greedy)))
+    return pd.DataFrame(rows, columns=SUMMARY)
 
 
-def _greedy(cell: Cell) -> Cell:
-    """The cell of the greedy tree, all else being equal."""
-    return tuple(GREEDY.get(name, value) for name, value in zip(CELL, cell, strict=True))
+def cells_of(runs: pd.DataFrame) -> dict[tuple[Value, ...], pd.DataFrame]:
+    """Return the runs by cell, with their accuracies, by seed."""
+    for part in ("train", "test"):
+        errors, rows = (runs[f"{part}_{name}"].astype(float) for name in ("errors", "rows"))
+        runs = runs.assign(**{f"{part}_accuracy": 1 - errors / rows})
+    return {cell: own.set_index("seed") for cell, own in runs.groupby(list(CELL), sort=False)}
 
 
-def _means(rows: Sequence[Row], greedy: Sequence[Row]) -> Row:
-    finished = sum(row["status"] == FINISHED for row in rows)
+def _means(own: pd.DataFrame, greedy: pd.DataFrame | None) -> Row:
+    finished = int((own["status"] == FINISHED).sum())
     found: Row = {
-        "splits": len(rows),
+        "splits": len(own),
         "finished": finished,
-        "stopped": sum(row["status"] == TIMEOUT for row in rows),  # the rest was not tried
-        "limit": max(row["limit"] or 0.0 for row in rows),
+        "stopped": int((own["status"] == TIMEOUT).sum()),  # the rest was not tried
+        "limit": own["limit"].max(),
     }
-    if finished < len(rows):
+    if finished < len(own):
         return found | dict.fromkeys(MEANS)
-    test = _accuracy(rows, "test")
-    values = (*spread(_accuracy(rows, "train")), *spread(test), *spread(differences(rows, greedy)))
-    leaves, seconds = ([row[name] for row in rows] for name in ("leaves", "seconds"))
-    return found | dict(zip(MEANS, (*values, round(fmean(leaves), 2), round(median(seconds), 6)), strict=True))
+    gains = [] if greedy is None else differences(own, greedy)
+    spreads = (*spread(own["train_accuracy"]), *spread(own["test_accuracy"]), *spread(gains))
+    values = (*spreads, round(fmean(own["leaves"]), 2), round(median(own["seconds"]), 6))
+    return found | dict(zip(MEANS, values, strict=True))
 
 
-def differences(rows: Sequence[Row], others: Sequence[Row]) -> list[float]:
-    """Test accuracy less that of another run of the same split, where both finished."""
-    done = [row for row in others if row["status"] == FINISHED]
-    base = dict(zip([row["seed"] for row in done], _accuracy(done, "test"), strict=True))
-    mine = zip(rows, _accuracy(rows, "test"), strict=True)
-    return [accuracy - base[row["seed"]] for row, accuracy in mine if row["seed"] in base]
+def differences(own: pd.DataFrame, others: pd.DataFrame) -> list[float]:
+    """Return test accuracies less those of other runs of the same splits, where these finished."""
+    base = others.loc[others["status"] == FINISHED, "test_accuracy"]
+    return list((own["test_accuracy"] - base.reindex(own.index)).dropna())
 
 
-def _accuracy(rows: Sequence[Row], part: str) -> list[float]:
-    """Of finished runs."""
-    return [1 - row[f"{part}_errors"] / row[f"{part}_rows"] for row in rows]
-
-
-def spread(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Mean and standard deviation."""
-    if not values:
+def spread(values: Iterable[float]) -> tuple[float | None, float | None]:
+    """Return mean and standard deviation."""
+    found = list(values)
+    if not found:
         return None, None
-    return round(fmean(values), 6), round(stdev(values), 6) if len(values) > 1 else 0.0
+    return round(fmean(found), 6), round(stdev(found), 6) if len(found) > 1 else 0.0
 
 
-def experiment(
+def study(
     name: str,
     plan: Callable[[Settings], list[Task]],
-    pictures: Callable[[Sequence[Row]], dict[str, Any]] | None = None,
-    drawn: tuple[str, ...] = (),
-    summarise: Callable[[Sequence[Row]], list[Row]] = summarise,
-    summary: tuple[str, ...] = SUMMARY,
-) -> Experiment:
-    """An accuracy figure."""
-    return Experiment(
+    pictures: Callable[[pd.DataFrame], dict[str, Any]],
+    drawn: tuple[str, ...],
+    **more: Any,
+) -> Study:
+    """Return an accuracy figure."""
+    options: dict[str, Any] = {"summarise": summarise, "summary": SUMMARY} | more
+    return Study(
         name,
         KEYS,
         RESULTS,
         plan,
-        run=run,
+        run,
         effort=effort,
         is_hopeless=is_hopeless,
-        needs=its_dataset,
-        summarise=summarise,
-        summary=summary,
         pictures=pictures,
         drawn=drawn,
+        **options,
     )

@@ -15,18 +15,21 @@ rises until the width grows again, to about 3/4, and with it the accuracy of the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from topktree._search.objective import FloatArray, IntArray
 from topktree.hard import tribes_size
-from topktree_evidence.study import Row
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ...pictures import new_figure
+from ...study import Row, Settings, Study, Task
+from ...text import where
+from .lemma import IntArray, finished
 
+FloatArray = NDArray[np.float64]
 
 KEYS = ("eps", "rule")
 # first_h: 0 if there is none up to LIMIT, and the columns after it are then those of LIMIT. always_from: the smallest h
@@ -44,12 +47,12 @@ SMALLEST = 94
 LIMIT = 10**8
 
 
-def tasks(max_depth: int | None = None) -> list[Row]:
-    """Every eps with every rule. Nothing is fitted, so there is no depth to limit."""
+def tasks(settings: Settings) -> list[Task]:
+    """Plan every eps with every rule. Nothing is fitted, so there is no depth to limit."""
     return [{"eps": eps, "rule": rule} for eps in EPS for rule in RULES]
 
 
-def run(task: Row) -> Row:
+def run(task: Task, settings: Settings) -> Row:
     """Follow h until Majority is ahead."""
     eps, rule = float(task["eps"]), RULES[str(task["rule"])]
     first, last_behind = 0, 0
@@ -77,24 +80,24 @@ def run(task: Row) -> Row:
 
 
 def tribes_mean(h: int) -> float:
-    """P(Tribes = 1)."""
+    """Return P(Tribes = 1)."""
     width, count = tribes_size(h)
     return -math.expm1(count * math.log1p(-(2.0**-width)))
 
 
 def tribes_covariance(h: int, eps: float) -> float:
-    """Of the label and any feature of a tribe: (1 - eps) / 4 times the probability that the feature decides."""
+    """Return the covariance of the label and a feature of a tribe: (1 - eps) / 4 times P(it decides)."""
     width, count = tribes_size(h)
     return float((1 - eps) / 4 * _influence(width, np.array([count]))[0])
 
 
 def majority_covariance(K: int, eps: float) -> float:
-    """Of the label and any of the K - 1 features of the Majority: eps / 4 times the probability that it decides."""
+    """Return the covariance of the label and a Majority feature: eps / 4 times the probability that it decides."""
     return float(eps / 4 * majority_influence(np.array([K - 1.0]))[0])
 
 
 def majority_influence(m: FloatArray) -> FloatArray:
-    """Probability that one of m features decides the Majority: C(2j, j) / 4**j with j = m // 2.
+    """Return the probability that one of m features decides the Majority: C(2j, j) / 4**j with j = m // 2.
 
     The first 1000 by the recurrence, the others by Stirling's series, whose error there is below 1e-15.
     """
@@ -107,25 +110,25 @@ def majority_influence(m: FloatArray) -> FloatArray:
 
 
 def _influence(width: int, count: IntArray) -> FloatArray:
-    """Probability that a feature decides Tribes: the others of its tribe are set, and no other tribe is."""
+    """Return the probability that a feature decides Tribes: the rest of its tribe is set, and no other tribe is."""
     return np.asarray(2.0 ** (1 - width) * np.exp((count - 1) * math.log1p(-(2.0**-width))))
 
 
 def _blocks(low: int, high: int) -> Iterator[tuple[int, IntArray, IntArray]]:
-    """Width, first and last h of the blocks with equal tribes.
+    """Yield width, first and last h of the blocks with equal tribes.
 
     K grows with h, so if Majority is ahead anywhere in a block it is at the first h, if behind anywhere at the last.
     """
     while low <= high:
         width, count = tribes_size(low)
-        last = _last_of_width(width, low, high)
+        last = last_of_width(width, low, high)
         starts = np.arange(count, last // width + 1, dtype=np.int64) * width
         yield width, np.maximum(starts, low), np.minimum(starts + width - 1, last)
         low = last + 1
 
 
-def _last_of_width(width: int, low: int, high: int) -> int:
-    """The greatest h up to `high` with tribes of that width, by bisection."""
+def last_of_width(width: int, low: int, high: int) -> int:
+    """Return the greatest h up to `high` with tribes of that width, by bisection."""
     if tribes_size(high)[0] == width:
         return high
     while high - low > 1:
@@ -134,40 +137,45 @@ def _last_of_width(width: int, low: int, high: int) -> int:
     return low
 
 
-def table(rows: Sequence[Row]) -> str:
-    """A line per eps and rule."""
-    lines = [
-        "| eps | K | smallest h | ahead from h on | K there | tribes | P(Tribes = 1) | "
-        "covariance Tribes | covariance Majority |",
-        "|---|---|---|---|---|---|---|---|---|",
+def lines(rows: pd.DataFrame) -> list[list[str]]:
+    """Return a line per eps and rule."""
+    none = f"none to {LIMIT:.0e}"
+    return [
+        [
+            *(str(row.eps), row.rule, f"{row.first_h:,}" if row.first_h else none),
+            *(f"{row.always_from:,}" if row.always_from else none, f"{row.K:,}", f"{row.tribes:,} of {row.width}"),
+            *(f"{row.tribes_mean:.3f}", f"{row.tribes_covariance:.3e}", f"{row.majority_covariance:.3e}"),
+        ]
+        for row in rows.itertuples()
     ]
-    for row in rows:
-        none = f"none to {LIMIT:.0e}"
-        first, always = (f"{int(row[name]):,}" if row[name] else none for name in ("first_h", "always_from"))
-        lines.append(
-            f"| {row['eps']} | {row['rule']} | {first} | {always} | {int(row['K']):,} | "
-            f"{int(row['tribes']):,} of {row['width']} | {float(row['tribes_mean']):.3f} | "
-            f"{float(row['tribes_covariance']):.3e} | {float(row['majority_covariance']):.3e} |"
-        )
-    return "\n".join(lines) + "\n"
 
 
-def draw(rows: Sequence[Row]) -> Figure:
-    """The smallest h against eps, a line per rule."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
-    place = figure.subplots()
-    styles = zip(("#0072b2", "#d55e00", "#009e73", "#cc79a7"), "osD^", strict=True)
-    for rule, (colour, marker) in zip(RULES, styles, strict=True):
-        points = sorted((float(row["eps"]), int(row["first_h"])) for row in rows if row["rule"] == rule)
-        seen = [point for point in points if point[1]]
-        label = f"K = {rule}" + ("" if seen else f": none up to h = {LIMIT:,}")
-        place.plot([x for x, _ in seen], [y for _, y in seen], color=colour, marker=marker, label=label)
+def draw(rows: pd.DataFrame) -> dict[str, Any]:
+    """Draw the smallest h against eps, a line per rule."""
+    figure, axes = new_figure(6.5, 4.2)
+    place = axes[0, 0]
+    for rule, colour, marker in zip(RULES, ("#0072b2", "#d55e00", "#009e73", "#cc79a7"), "osD^", strict=True):
+        own = where(rows, rule=rule).sort_values("eps")
+        seen = own[own["first_h"] > 0]
+        label = f"K = {rule}" + ("" if len(seen) else f": none up to h = {LIMIT:,}")
+        place.plot(seen["eps"], seen["first_h"], color=colour, marker=marker, label=label)
     place.set_xscale("log")
     place.set_yscale("log")
     place.set_xlabel("eps")
     place.set_ylabel("smallest h with Majority ahead of Tribes")
     place.grid(alpha=0.3)
     place.legend(fontsize=9)
-    return figure
+    return {"theorem3-frontier": figure}
+
+
+STUDY = Study(
+    "theorem3-frontier",
+    KEYS,
+    RESULTS,
+    tasks,
+    run,
+    needs=lambda task: None,
+    summarise=finished,
+    pictures=draw,
+    drawn=("theorem3-frontier",),
+)

@@ -14,15 +14,18 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from topktree import datasets
-from topktree._data.binarizer import Binarizer
-from topktree._data.labels import number_labels
-from topktree._search import engine, reference
-from topktree._search.objective import IntArray, Objective, make_objective
+from topktree import Binarizer, datasets
+from topktree._search import engine
+from topktree._search.objective import Objective, make_objective
 from topktree.hard import parity
-from topktree_evidence.study import Row
+
+from ...oracle import oracle
+from ...study import FINISHED, Row, Settings, Study, Task
+
+IntArray = NDArray[np.int64]
 
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("weight", "trees", "best", "median", "worst", "engine", "equal")
@@ -41,7 +44,7 @@ class Problem:
     weight: IntArray
 
     def objective(self, k: int, depth: int) -> Objective:
-        """Fewest errors with k candidates at each of `depth` levels, by information gain."""
+        """Return the objective: fewest errors with k candidates at each of `depth` levels, by information gain."""
         return make_objective(
             self.classes,
             self.n_classes,
@@ -60,13 +63,13 @@ class Problem:
         return int(self.classes.max()) + 1
 
     def class_weights(self) -> IntArray:
-        """(n, n_classes): the row's weight in the column of its class."""
+        """Return (n, n_classes): the row's weight in the column of its class."""
         return np.asarray((self.classes[:, None] == np.arange(self.n_classes)) * self.weight[:, None])
 
 
 @cache
 def load(name: str) -> Problem:
-    """A generated dataset as the paper binarises it, one-hot for all but balance-scale; or parity(3, 3, 0.1), exact."""
+    """Return a generated dataset with the paper's columns, one-hot except balance-scale; or exact parity(3, 3, 0.1)."""
     if name == "parity":
         distribution = parity(3, 3, 0.1)
         X, y, weight = distribution.exact()
@@ -79,20 +82,20 @@ def load(name: str) -> Problem:
         X, y = datasets.load_monks(int(name.removeprefix("monks-")), return_X_y=True)
     categories = None if name == "balance-scale" else list(range(X.shape[1]))
     columns = Binarizer(strategy="paper", categorical_features=categories).fit_transform(X, y)
-    return Problem(columns, number_labels(y, len(y))[1], np.ones(len(y), dtype=np.int64))
+    return Problem(columns, np.unique(y, return_inverse=True)[1].astype(np.int32), np.ones(len(y), dtype=np.int64))
 
 
-def tasks(max_depth: int | None = None) -> list[Row]:
-    """Every dataset with each k and depth whose space can be listed."""
+def tasks(settings: Settings) -> list[Task]:
+    """Plan every dataset with each k and depth whose space can be listed."""
     return [
         {"dataset": name, "k": k, "depth": depth}
         for name in DATASETS
         for k, depth in SIZES
-        if max_depth is None or depth <= max_depth
+        if depth in settings.up_to([depth])
     ]
 
 
-def run(task: Row) -> Row:
+def run(task: Task, settings: Settings) -> Row:
     """List the trees, count the errors of each, and compare with the search."""
     problem = load(str(task["dataset"]))
     objective = problem.objective(int(task["k"]), int(task["depth"]))
@@ -112,18 +115,18 @@ def run(task: Row) -> Row:
 
 
 def search_space(problem: Problem, objective: Objective) -> tuple[IntArray, IntArray]:
-    """All trees: the columns of their nodes in preorder, false side first, and the classes of their leaves.
+    """Return all trees: the columns of their nodes in preorder, false side first, and the classes of their leaves.
 
     Trees are complete, (n_trees, 2**depth - 1) and (n_trees, 2**depth): below a leaf that ends early all is like it.
     """
-    unit = reference.fixed_point(int(problem.weight.sum()))
+    unit = oracle().fixed_point(int(problem.weight.sum()))
 
     def trees(columns: NDArray[np.bool_], class_weights: IntArray, level: int) -> tuple[IntArray, IntArray]:
         totals = class_weights.sum(axis=0)
         height = objective.depth - level
         chosen: Sequence[int] = []
         if height and np.count_nonzero(totals) > 1:
-            chosen = reference.candidates(columns, class_weights, level, objective, unit).tolist()
+            chosen = oracle().candidates(columns, class_weights, level, objective, unit).tolist()
         if not chosen:
             return np.zeros((1, 2**height - 1), dtype=np.int64), np.full((1, 2**height), np.argmax(totals))
         parts = []
@@ -138,7 +141,7 @@ def search_space(problem: Problem, objective: Objective) -> tuple[IntArray, IntA
 def _join(
     column: int, false_trees: tuple[IntArray, IntArray], true_trees: tuple[IntArray, IntArray]
 ) -> tuple[IntArray, IntArray]:
-    """Every tree of the one side with every tree of the other, below a split on the column."""
+    """Return every tree of the one side with every tree of the other, below a split on the column."""
     n_false, n_true = len(false_trees[0]), len(true_trees[0])
     pairs = [
         (np.repeat(below_false, n_true, axis=0), np.tile(below_true, (n_false, 1)))
@@ -149,7 +152,7 @@ def _join(
 
 
 def errors(problem: Problem, nodes: IntArray, leaves: IntArray) -> IntArray:
-    """Weight of the rows that each tree gets wrong, all rows walked down every tree."""
+    """Return the weight of the rows that each tree gets wrong, all rows walked down every tree."""
     found = []
     for i in range(0, len(nodes), PART):
         wrong = predict(problem.columns, nodes[i : i + PART], leaves[i : i + PART]) != problem.classes
@@ -158,7 +161,7 @@ def errors(problem: Problem, nodes: IntArray, leaves: IntArray) -> IntArray:
 
 
 def predict(columns: NDArray[np.bool_], nodes: IntArray, leaves: IntArray) -> IntArray:
-    """The class that each of the complete trees gives to each row: (n_trees, n)."""
+    """Return the class that each of the complete trees gives to each row: (n_trees, n)."""
     trees, rows = np.arange(len(nodes))[:, None], np.arange(len(columns))[None, :]
     at = np.zeros((len(nodes), len(columns)), dtype=np.int64)
     leaf = np.zeros_like(at)
@@ -171,15 +174,20 @@ def predict(columns: NDArray[np.bool_], nodes: IntArray, leaves: IntArray) -> In
     return np.asarray(leaves[trees, leaf])
 
 
-def table(rows: Sequence[Row]) -> str:
-    """A line per run."""
-    lines = [
-        "| dataset | k | depth | weight of the rows | trees | best | median | worst | engine | equal |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+def lines(rows: pd.DataFrame) -> list[list[str]]:
+    """Return a line of the table per run."""
+    return [
+        [
+            *(*map(str, row[:4]), f"{row.trees:,}", str(row.best), f"{row.median:g}", str(row.worst)),
+            *(str(row.engine), "yes" if row.equal else "NO"),
+        ]
+        for row in rows[[*KEYS, *RESULTS]].itertuples(index=False)
     ]
-    for row in rows:
-        cells = [row[name] for name in (*KEYS, *RESULTS[:-1])]
-        cells[4] = f"{int(row['trees']):,}"
-        cells[6] = f"{float(row['median']):g}"
-        lines.append("| " + " | ".join(map(str, cells)) + f" | {'yes' if row['equal'] else 'NO'} |")
-    return "\n".join(lines) + "\n"
+
+
+def finished(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that have numbers."""
+    return runs[runs["status"] == FINISHED]
+
+
+STUDY = Study("lemma", KEYS, RESULTS, tasks, run, needs=lambda task: None, summarise=finished)

@@ -1,157 +1,258 @@
 """paper.md: the paper's claims, our numbers and verdicts, with pictures and tables beside them.
 
-In: the folder that the experiments wrote their tables to. Out: the page. The one idea: no number on it is typed by hand
+In: the tables of the studies. Out: the page, from templates/paper.md. The one idea: no number on it is typed by hand
 that a table could say; what was not run is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from topktree_evidence.studies.paper import frontier as theorem3_frontier
-from topktree_evidence.studies.paper import lemma, running_time, theorem2, theorem3
-from topktree_evidence.studies.paper.claims import Claim, all_claims
-from topktree_evidence.studies.paper.page_tables import (
-    basis,
-    criteria,
-    data,
-    greedy_gains,
-    label_noise,
-    larger_k,
-    random_candidates,
-    scaling,
-    thresholds,
-    training_time,
-    what_was_run,
-)
-from topktree_evidence.studies.paper.verdicts import NOT_RUN, Tables
-from topktree_evidence.text import markdown
+import pandas as pd
 
-TITLE = "The paper, reproduced"
-INTRODUCTION = """\
-[Blanc, Lange, Pabbaraju, Sullivan, Tan and Tiwari, *Harnessing the Power of Choices in Decision Tree Learning*, NeurIPS
-2023](https://arxiv.org/abs/2310.01551) introduced Top-k. This page goes through its claims, one by one, with topktree.
-It is written by `topktree reproduce` from the tables in [paper/](paper): a verdict is a rule about the numbers in them
-(`topktree/experiments/claims.py`), not an opinion.
+from topktree import datasets
 
-*k* is the number of candidates tried at every node, *h* the depth; k = 1 is the greedy tree, k = all the optimal tree
-of its depth. *Columns* are the Boolean features that trees split on. A *cell* is one combination of dataset, k and
-depth, a mean over the splits. Accuracies are in percent, *gains* in points over k = 1 on the same splits; *clearly*
-means that the 95 % interval of the mean (Student's t) excludes 0. The splits of a dataset overlap, so that is a little
-generous. Error bars are two standard deviations of the mean, as in the authors' plots.
-"""
-DIFFERENCES = """\
-Pictures cannot be compared point by point, since the source of the paper has none; its claims in words can. What is
-known to differ:
+from ... import pages
+from ...pictures import ALL, name_of
+from ...splits import DEFAULT_COLUMNS, FICO, PAPER_COLUMNS, VARIANTS
+from ...study import FINISHED, LIMIT, TIMEOUT, TIMING_LIMIT
+from ...text import Tables, bold, is_clear, limits, listed, markdown, mean, only, points, seconds, signed, where
+from . import fig3, frontier, lemma, running_time, theorem2, theorem3
+from .claims import all_claims
+from .fits import RANDOM, TOP
 
-* **The trees are exact here.** The authors' program prunes a little too much: of 636 training errors compared, 12 of
-  theirs are higher than what the paper's own Figure 1 gives, and a plain recursion confirms ours.
-* **A leaf stays a leaf where no split helps.** Their trees always split down to the depth. Training errors are the
-  same; leaves are fewer, and test errors can differ a little.
-* **Top-1** is scikit-learn's tree in the paper, which breaks ties at random; here ties go to the first column.
-* **Figure 3** has one penalty, 0.001 a leaf, for every solver, as in the authors' program; the text of the paper gives
-  GOSDT 2^-depth. In the authors' program the penalty never stops a branch early, so its times are higher than need be.
-* **Figure 6** has k = 12 at its line; in the authors' program that line runs k = 8.
-* **Columns** follow the paper's table (about 100); the authors' published scripts make about 200 for most numerical
-  sets.
-* **Times** are those of another program on another machine: shapes and limits can be compared, seconds cannot.
-"""
-
-Write = Callable[[Tables], str]
-Picture = tuple[str, str]  # file, text
+TIMED = ("fig3", "fig6")
+CASE = ["dataset", "depth"]
+# The sections of the page, in the order of the template, and the tables that each needs.
+SECTIONS = {
+    "Data": ("fig6",),
+    "Figure 2": ("fig2",),
+    "Thresholds": ("fig2",),
+    "Figure 3": ("fig3",),
+    "Figure 4": ("fig4",),
+    "Figure 6": ("fig6",),
+    "Theorem 2": ("theorem2",),
+    "Theorem 3": ("theorem3", "theorem3-frontier"),
+    "Lemma": ("lemma",),
+    "Running time": ("running-time",),
+    "Larger k": ("wider", "fig2"),
+    "Label noise": ("noise",),
+    "Random-k": ("random-k",),
+    "Criteria": ("criteria",),
+}
 
 
-def write_page(out: Path, found: Tables) -> Path:
+def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     """Write paper.md from the tables, with the pictures in the folder's `paper`."""
-    claims = all_claims(found)
-    parts = [f"# {TITLE}", INTRODUCTION, overview(claims, found), "## What was run", what_was_run(found)]
-    parts += ["## Where this differs from the paper", DIFFERENCES]
-    for title, needs, pictures, write in SECTIONS:
-        if all(found[name] for name in needs):
-            parts += [f"## {title}", *verdicts(claims, title)]
-            parts += [f"![{text}](paper/{name}.png)" for name, text in pictures if _is_drawn(out, name)]
-            parts.append(write(found))
     path = out / "paper.md"
-    path.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
-    return path
+    there = [title for title, needs in SECTIONS.items() if all(len(found[name]) for name in needs)]
+    shown = {title: _TABLES[title](found) for title in there if title in _TABLES}
+    pages.write(path, "paper", claims=all_claims(found), there=there, basis=basis(found), runs=runs(found), shown=shown)
+    return [path], []
 
 
-def _is_drawn(out: Path, name: str) -> bool:
-    return (out / "paper" / f"{name}.png").is_file()
+def basis(found: Tables) -> dict[str, Any]:
+    """Return what the verdicts rest on, and the datasets that are missing."""
+    rows = found["fig2"]
+    if not len(rows):
+        return {}
+    there = set(rows["dataset"])
+    return {
+        "datasets": len(there - set(VARIANTS)),
+        "splits": max(rows["splits"]),
+        "limits": _limits(rows),
+        "absent": listed(name for name in datasets.PAPER if name != FICO and name not in there),
+    }
 
 
-def overview(claims: Sequence[Claim], found: Tables) -> str:
-    """All verdicts in a table, and what they rest on."""
+def _limits(rows: pd.DataFrame) -> str:
+    return " or ".join(f"{limit} s" for limit in limits(rows))
+
+
+def runs(found: Tables) -> str:
+    """Return the table of runs, limits and cost."""
+    header = ("experiment", "runs", "finished", "splits", "limit of a run", "time of the fits")
+    return markdown((*header, "with the default limits"), [_runs(name, rows) for name, rows in found.items()])
+
+
+def _runs(name: str, rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return the line of a study; times only where seconds are what was measured."""
+    if not len(rows):
+        return name, "not run", "", "", "", "", ""
+    if "splits" in rows:
+        counts = str(rows["splits"].sum()), str(rows["finished"].sum()), str(rows["splits"].max())
+        spent = (rows["seconds"] * rows["splits"]).sum()
+        n_stopped, stopped = rows["stopped"].sum(), (rows["limit"] * rows["stopped"]).sum()
+    else:
+        counts = str(len(rows)), str(len(where(rows, status=FINISHED))), ""
+        spent = rows["seconds"].sum() if "seconds" in rows else 0.0
+        ended = where(rows, status=TIMEOUT)
+        n_stopped, stopped = len(ended), ended["limit"].sum()
+    if not spent:
+        return name, *counts, "", "", ""
+    default = TIMING_LIMIT if name in TIMED else LIMIT
+    return name, *counts, _limits(rows), _duration(spent + stopped), _duration(spent + n_stopped * default)
+
+
+def _duration(spent: float) -> str:
+    if spent < 60:
+        return f"{spent:.0f} s" if spent >= 1 else "under 1 s"
+    return f"{spent / 60:.0f} min" if spent < 3600 else f"{spent / 3600:.1f} h"
+
+
+def data(found: Tables) -> str:
+    """Return the table of datasets."""
     lines = []
-    for claim in claims:
-        anchor = claim.section.lower().replace(" ", "-")
-        lines.append((claim.paper, NOT_RUN if claim.verdict == NOT_RUN else f"[{claim.verdict}](#{anchor})"))
-    return "## Claims and verdicts\n\n" + basis(found) + markdown(("claim", "verdict"), lines)
+    for name, record in datasets.PAPER.items():
+        row = only(found["fig6"], dataset=name, status=FINISHED)
+        here = ("", "") if row is None else (f"{row['rows']:.0f}", f"{row['columns']:.0f}")
+        lines.append((name, record.kind, str(record.rows), here[0], str(record.paper_columns), here[1]))
+    return markdown(("dataset", "features", "rows", "training rows", "columns in the paper", "columns here"), lines)
 
 
-def verdicts(claims: Sequence[Claim], section: str) -> list[str]:
-    """What was found on each claim of a section."""
-    return [
-        f"**{claim.paper}** *{claim.verdict.capitalize()}*: {claim.found}."
-        for claim in claims
-        if claim.section == section and claim.verdict != NOT_RUN
+def greedy_gains(found: Tables) -> dict[str, Any]:
+    """Return Figure 2 in numbers: gains, accuracies at one depth, and how deep optimal trees are proven."""
+    paper = where(found["fig2"], columns=PAPER_COLUMNS)
+    rows = paper[~paper["dataset"].isin(VARIANTS)]
+    if not len(rows):
+        return {}
+    depth = min(5, max(rows["depth"]))
+    proven = where(rows, k=ALL).dropna(subset="test_mean").groupby("dataset")["depth"].max()
+    reached = {name: int(proven.get(name, 0)) for name in rows["dataset"].unique()}
+    depths = [
+        f"{depth} on {', '.join(name for name in reached if reached[name] == depth)}"
+        for depth in sorted(set(reached.values()), reverse=True)
     ]
+    lines = [(name_of(k), where(rows, k=k)) for k in rows["k"].unique() if k != 1]
+    return {
+        "gains": gains(rows, lines, "depth", "depth {}"),
+        "depth": depth,
+        "accuracies": accuracies(where(paper, depth=depth), "dataset"),
+        "proven": "; ".join(depths),
+    }
 
 
-def folded(title: str, table: str) -> str:
-    """A long table, behind its title."""
-    return f"<details>\n<summary>{title}</summary>\n\n{table.strip()}\n\n</details>"
+def gains(
+    rows: pd.DataFrame, lines: Sequence[tuple[str, pd.DataFrame]], column: str, title: str, value: str = "gain_mean"
+) -> str:
+    """Return mean gains over Top-1: a line for each selection of rows, a column for each value of a column."""
+    across = sorted(set(rows[column]))
+    body = [(name, *(with_count(where(own, **{column: at})[value]) for at in across)) for name, own in lines]
+    return markdown(("", *(title.format(at) for at in across)), body)
 
 
-def _theorem3(found: Tables) -> str:
-    small = folded("Searchable sizes, exact", theorem3.table(found["theorem3"]))
-    return (
-        small + "\n\n" + folded("Where Majority overtakes Tribes", theorem3_frontier.table(found["theorem3-frontier"]))
-    )
+def with_count(found: Iterable[float]) -> str:
+    """Return a mean in points, and of how many."""
+    present = [value for value in found if value == value]
+    return f"{signed(mean(present))} ({len(present)})" if present else ""
 
 
-SECTIONS: tuple[tuple[str, tuple[str, ...], tuple[Picture, ...], Write], ...] = (
-    ("Data", ("fig6",), (), data),
-    (
-        "Figure 2",
-        ("fig2",),
-        (("fig2", "Test accuracy against depth"), ("fig2-appendix", "Test accuracy against depth, further datasets")),
-        greedy_gains,
-    ),
-    (
-        "Thresholds",
-        ("fig2",),
-        (
-            ("fig2-default", "Test accuracy against depth with topktree's own columns"),
-            ("fig2-appendix-default", "The same, further datasets"),
-        ),
-        thresholds,
-    ),
-    ("Figure 3", ("fig3",), (("fig3", "Training time against features and samples"),), scaling),
-    ("Figure 4", ("fig4",), (("fig4", "Training and test accuracy against k"),), lambda found: ""),
-    ("Figure 6", ("fig6",), (("fig6", "Training time against depth"),), training_time),
-    (
-        "Theorem 2",
-        ("theorem2",),
-        (("theorem2", "Accuracy against depth for each k"),),
-        lambda found: folded("All cells", theorem2.table(found["theorem2"])),
-    ),
-    (
-        "Theorem 3",
-        ("theorem3", "theorem3-frontier"),
-        (("theorem3", "Accuracy against k"), ("theorem3-frontier", "Where Majority overtakes Tribes")),
-        _theorem3,
-    ),
-    ("Lemma", ("lemma",), (), lambda found: folded("All search spaces", lemma.table(found["lemma"]))),
-    (
-        "Running time",
-        ("running-time",),
-        (("running-time", "Calls against the bound"),),
-        lambda found: folded("All k and depths", running_time.table(found["running-time"])),
-    ),
-    ("Larger k", ("wider", "fig2"), (("fico", "Test accuracy against depth, FICO"),), larger_k),
-    ("Label noise", ("noise",), (("noise", "Test accuracy against label noise"),), label_noise),
-    ("Random-k", ("random-k",), (("random-k", "Test accuracy with random candidates"),), random_candidates),
-    ("Criteria", ("criteria",), (("criteria", "Test accuracy by criterion"),), criteria),
-)
+def accuracies(rows: pd.DataFrame, by: str) -> str:
+    """Return test accuracies: a line per dataset or depth, a column per k; bold where clearly other than k = 1."""
+    ks = list(rows["k"].unique())
+    body = []
+    for value in rows[by].unique():
+        cells = [only(rows, **{by: value}, k=k) for k in ks]
+        body.append((str(value), *("" if cell is None else _accuracy(cell) for cell in cells)))
+    return markdown((by, *(f"k = {k}" for k in ks)), body)
+
+
+def _accuracy(cell: pd.Series) -> str:
+    return bold(points(cell["test_mean"]), cell["k"] != 1 and is_clear(cell))
+
+
+def thresholds(found: Tables) -> str:
+    """Return both kinds of columns side by side."""
+    table = found["fig2"]
+    depths = [depth for depth in (4, 5) if depth in set(table["depth"])] or list(table["depth"].unique())[-1:]
+    cases = [(depth, columns, k) for depth in depths for columns in (PAPER_COLUMNS, DEFAULT_COLUMNS) for k in (1, 8)]
+    cells = table.set_index(["dataset", "depth", "columns", "k"])["test_mean"].to_dict()
+    body = [(name, *(points(cells.get((name, *case))) for case in cases)) for name in table["dataset"].unique()]
+    whose = {PAPER_COLUMNS: "paper's", DEFAULT_COLUMNS: "ours"}
+    return markdown(("dataset", *(f"depth {depth}, {whose[columns]}, k = {k}" for depth, columns, k in cases)), body)
+
+
+def scaling(found: Tables) -> dict[str, Any]:
+    """Return Figure 3 in numbers."""
+    header, lines = fig3.table(found["fig3"])
+    return {"header": header, "lines": lines, "limits": limits(found["fig3"]), "notes": fig3.notes(found["fig3"])}
+
+
+def training_time(found: Tables) -> str:
+    """Return the deepest tree of Figure 6 that finished, and its time."""
+    table, ks = found["fig6"], list(found["fig6"]["k"].unique())
+    deepest = where(table, status=FINISHED).sort_values("depth").groupby(["dataset", "k"], sort=False).last()
+    told = {case: f"{row['depth']}: {seconds(row['seconds'])}" for case, row in deepest.iterrows()}
+    body = [(name, *(told.get((name, k), "") for k in ks)) for name in table["dataset"].unique()]
+    return markdown(("dataset", *(f"k = {k}" for k in ks)), body)
+
+
+def larger_k(found: Tables) -> dict[str, str]:
+    """Return k of 32 and 64 against smaller k and the optimal tree, and FICO."""
+    base = where(found["fig2"], columns=PAPER_COLUMNS)
+    wide = found["wider"].dropna(subset="test_mean")
+    wide, fico = wide[wide["dataset"] != FICO], where(found["wider"], dataset=FICO)
+    body = []
+    for depth in sorted(set(wide["depth"])):
+        for k in wide["k"].unique():
+            cells = where(wide, depth=depth, k=k)
+            against = (with_count(_lead(cells, where(base, k=other))) for other in (16, ALL))
+            body.append((str(depth), str(k), *against))
+    header = ("depth", "k", "against k = 16", "against the optimal tree")
+    return {"leads": markdown(header, body), "fico": accuracies(fico, "depth") if len(fico) else ""}
+
+
+def _lead(cells: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
+    """Return test accuracy less that of others on the same dataset and depth."""
+    base = others.set_index(CASE)["test_mean"].rename("base")
+    both = cells.join(base, on=CASE, how="inner")
+    return both["test_mean"] - both["base"]
+
+
+def label_noise(found: Tables) -> str:
+    """Return gains by noise, depth and k."""
+    rows = found["noise"]
+    cases = [(k, depth) for k in (4, 16) for depth in sorted(set(rows["depth"]))]
+    lines = [(f"Top-{k}, depth {depth}", where(rows, k=k, depth=depth)) for k, depth in cases]
+    return gains(rows, lines, "noise", "{:.0%} flipped")
+
+
+def random_candidates(found: Tables) -> str:
+    """Return gains of Top-k and Random-k by depth."""
+    rows = found["random-k"]
+    names = ((TOP, "Top"), (RANDOM, "Random"))
+    ks = [k for k in rows["k"].unique() if k != 1]
+    lines = [(f"{name}-{k}", where(rows, k=k, candidates=candidates)) for k in ks for candidates, name in names]
+    return gains(rows, lines, "depth", "depth {}")
+
+
+def criteria(found: Tables) -> str:
+    """Return test accuracy less that of entropy."""
+    rows = found["criteria"].dropna(subset="test_mean")
+    depths = sorted(set(rows["depth"]))
+    body = []
+    for criterion in [name for name in rows["criterion"].unique() if name != "entropy"]:
+        for k in rows["k"].unique():
+            own, entropy = where(rows, criterion=criterion, k=k), where(rows, criterion="entropy", k=k)
+            cells = (with_count(_lead(where(own, depth=depth), entropy)) for depth in depths)
+            body.append((criterion, f"k = {k}", *cells))
+    return markdown(("criterion", "", *(f"depth {depth}" for depth in depths)), body)
+
+
+_TABLES: dict[str, Any] = {
+    "Data": data,
+    "Figure 2": greedy_gains,
+    "Thresholds": thresholds,
+    "Figure 3": scaling,
+    "Figure 6": training_time,
+    "Theorem 2": lambda found: theorem2.lines(found["theorem2"]),
+    "Theorem 3": lambda found: (theorem3.lines(found["theorem3"]), frontier.lines(found["theorem3-frontier"])),
+    "Lemma": lambda found: lemma.lines(found["lemma"]),
+    "Running time": lambda found: running_time.lines(found["running-time"]),
+    "Larger k": larger_k,
+    "Label noise": label_noise,
+    "Random-k": random_candidates,
+    "Criteria": criteria,
+}

@@ -12,21 +12,21 @@ cheaper than remembering them, and up to 2**(h-1) of them once more, to write do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
-from topktree._search import engine, reference
-from topktree._search.objective import IntArray, Objective
-from topktree_evidence.studies.paper import lemma
-from topktree_evidence.studies.paper.lemma import Problem
-from topktree_evidence.study import Row
+from topktree._search import engine
+from topktree._search.objective import Objective
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from ...oracle import oracle
+from ...pictures import panels
+from ...study import Row, Settings, Study, Task
+from ...text import where
+from . import lemma
+from .lemma import IntArray, Problem, finished
 
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("claim", "bottom_calls", "bound", "calls", "subsets", "nodes")
@@ -37,26 +37,22 @@ KS = (1, 2, 3, 4, 8)
 DEPTHS = (1, 2, 3, 4, 5)
 
 
-def tasks(max_depth: int | None = None) -> list[Row]:
-    """Every dataset, k and depth."""
+def tasks(settings: Settings) -> list[Task]:
+    """Plan every dataset, k and depth."""
     return [
-        {"dataset": name, "k": k, "depth": depth}
-        for name in DATASETS
-        for k in KS
-        for depth in DEPTHS
-        if max_depth is None or depth <= max_depth
+        {"dataset": name, "k": k, "depth": depth} for name in DATASETS for k in KS for depth in settings.up_to(DEPTHS)
     ]
 
 
 def load(name: str) -> Problem:
-    """A dataset of the lemma, or the random one."""
+    """Return a dataset of the lemma, or the random one."""
     if name != RANDOM:
         return lemma.load(name)
     coins = np.random.default_rng(0).integers(0, 2, (500, 21))
     return Problem(coins[:, :-1].astype(bool), coins[:, -1].astype(np.int32), np.ones(500, dtype=np.int64))
 
 
-def run(task: Row) -> Row:
+def run(task: Task, settings: Settings) -> Row:
     """Count the calls of the plain recursion, and let the engine search."""
     problem, k, depth = load(str(task["dataset"])), int(task["k"]), int(task["depth"])
     objective = problem.objective(k, depth)
@@ -74,9 +70,9 @@ def run(task: Row) -> Row:
 
 
 def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
-    """Calls with no level left, all calls, and different subsets (with their levels left) above the bottom."""
+    """Return calls with no level left, all calls, and different subsets (with their levels) above the bottom."""
     columns, class_weights = problem.columns, problem.class_weights()
-    unit = reference.fixed_point(int(problem.weight.sum()))
+    unit = oracle().fixed_point(int(problem.weight.sum()))
     known: dict[tuple[int, bytes], tuple[int, int]] = {}
 
     def count(subset: IntArray, level: int) -> tuple[int, int]:
@@ -94,7 +90,7 @@ def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
             bottom = 2 * min(objective.k[level], int(np.count_nonzero(splits_rows)))
             return bottom, 1 + bottom
         bottom, calls = 0, 1
-        for column in reference.candidates(own, own_weights, level, objective, unit):
+        for column in oracle().candidates(own, own_weights, level, objective, unit):
             side = own[:, column]
             for part in (subset[~side], subset[side]):
                 below = count(part, level + 1)
@@ -105,73 +101,59 @@ def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
     return bottom, calls, len(known)
 
 
-def table(rows: Sequence[Row]) -> str:
-    """A line per k and depth: the claim, and the range over the datasets of what was counted."""
-    lines = [
-        "| k | depth | claim (2k)^h | calls at the bottom | bound on all calls | all calls | above the bottom | "
-        "different subsets of these | examined by the engine | within the bounds |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for k, depth in sorted({(int(row["k"]), int(row["depth"])) for row in rows}):
-        own = [row for row in rows if (row["k"], row["depth"]) == (k, depth)]
-        within = sum(is_within_bounds(row) for row in own)
-        cells = (
-            k,
-            depth,
-            f"{int(own[0]['claim']):,}",
-            _range([int(row["bottom_calls"]) for row in own]),
-            f"{int(own[0]['bound']):,}",
-            _range([int(row["calls"]) for row in own]),
-            _range([int(row["calls"]) - int(row["bottom_calls"]) for row in own]),
-            _range([int(row["subsets"]) for row in own]),
-            _range([int(row["nodes"]) for row in own]),
-            f"{within} of {len(own)}",
-        )
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines) + "\n"
+def lines(rows: pd.DataFrame) -> list[list[str]]:
+    """Return a line per k and depth: the claim, and the range over the datasets of what was counted."""
+    found = []
+    for (k, depth), own in rows.groupby(["k", "depth"]):
+        within = sum(is_within_bounds(row) for _, row in own.iterrows())
+        cells = [str(k), str(depth), f"{own['claim'].iloc[0]:,}", _range(own["bottom_calls"])]
+        cells += [f"{own['bound'].iloc[0]:,}", _range(own["calls"]), _range(own["calls"] - own["bottom_calls"])]
+        found.append([*cells, _range(own["subsets"]), _range(own["nodes"]), f"{within} of {len(own)}"])
+    return found
 
 
-def is_within_bounds(row: Row) -> bool:
-    """The claim, the sum over the levels, and the engine below the plain recursion but for the tree's last splits."""
+def is_within_bounds(row: Any) -> bool:
+    """Check the claim, the sum over the levels, and the engine against the plain recursion and the last splits."""
     bottom, calls, nodes = (int(row[name]) for name in ("bottom_calls", "calls", "nodes"))
     again = 2 ** (int(row["depth"]) - 1)
-    return bottom <= int(row["claim"]) and calls <= int(row["bound"]) and nodes <= calls - bottom + again
+    return bool(bottom <= row["claim"] and calls <= row["bound"] and nodes <= calls - bottom + again)
 
 
-def _range(values: Sequence[int]) -> str:
-    return " to ".join(dict.fromkeys(f"{value:,}" for value in (min(values), max(values))))
+def _range(values: Iterable[int]) -> str:
+    found = list(values)
+    return " to ".join(dict.fromkeys(f"{value:,}" for value in (min(found), max(found))))
 
 
-def draw(rows: Sequence[Row]) -> Figure:
-    """Counts against depth for the widest k, a panel per dataset."""
-    from matplotlib.figure import Figure
+LINES = {
+    "bound": ("bound, the sum of (2k)^l", "#000000", ":", ""),
+    "calls": ("calls of the plain recursion", "#d55e00", "-", "s"),
+    "subsets": ("different subsets above the bottom", "#0072b2", "-", "o"),
+    "nodes": ("examined by the engine", "#009e73", "-", "^"),
+}
 
-    k = max((int(row["k"]) for row in rows), default=1)
-    names = list(dict.fromkeys(str(row["dataset"]) for row in rows))
-    n_columns = max(1, min(len(names), 4))
-    n_rows = max(1, -(-len(names) // n_columns))
-    figure = Figure(figsize=(max(6.5, 3 * n_columns), 2.6 * n_rows + 0.8), layout="constrained")
-    places: NDArray[np.object_] = figure.subplots(n_rows, n_columns, squeeze=False, sharey=True).ravel()
-    for place in places[len(names) :]:
-        place.set_axis_off()
-    lines = {
-        "bound": ("bound, the sum of (2k)^l", "#000000", ":", ""),
-        "calls": ("calls of the plain recursion", "#d55e00", "-", "s"),
-        "subsets": ("different subsets above the bottom", "#0072b2", "-", "o"),
-        "nodes": ("examined by the engine", "#009e73", "-", "^"),
-    }
-    for place, name in zip(places, names, strict=False):
-        own = [row for row in rows if (row["dataset"], row["k"]) == (name, k)]
-        own.sort(key=lambda row: int(row["depth"]))
-        depths = [int(row["depth"]) for row in own]
-        for column, (label, colour, style, marker) in lines.items():
-            values = [int(row[column]) for row in own]
-            place.plot(depths, values, color=colour, linestyle=style, marker=marker, markersize=4, label=label)
+
+def draw(rows: pd.DataFrame) -> dict[str, Any]:
+    """Draw counts against depth for the widest k, a panel per dataset."""
+    k = rows["k"].max()
+
+    def panel(place: Any, title: str) -> None:
+        own = where(rows, dataset=title.partition(",")[0], k=k).sort_values("depth")
+        for column, (label, colour, style, marker) in LINES.items():
+            look: dict[str, Any] = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4}
+            place.plot(own["depth"], own[column], label=label, **look)
         place.set_yscale("log")
-        place.set_title(f"{name}, k = {k}", fontsize=10)
-        place.grid(alpha=0.3)
-    if names:
-        handles, labels = places[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
-    figure.supxlabel("depth", fontsize=10)
-    return figure
+
+    return {"running-time": panels([f"{name}, k = {k}" for name in rows["dataset"].unique()], panel, "depth", "")}
+
+
+STUDY = Study(
+    "running-time",
+    KEYS,
+    RESULTS,
+    tasks,
+    run,
+    needs=lambda task: None,
+    summarise=finished,
+    pictures=draw,
+    drawn=("running-time",),
+)

@@ -3,27 +3,25 @@
 In: a task with `h`, `K`, `eps`, `criterion` and `k`. Out: the tree's accuracy, that of a single leaf and of the best
 classifier there is, whether Top-k succeeds (at least 1 - eps) and fails (at most 1/2 + eps; both is possible if eps is
 1/4 or more), and the covariances of both groups of features with the label. The one idea: all of it is exact, and what
-the theorem says of small k is only looked at, since it is about far greater h: see `theorem3_frontier`.
+the theorem says of small k is only looked at, since it is about far greater h: see `frontier.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
+import pandas as pd
 
-from topktree._classifier import TopKTreeClassifier
+from topktree import TopKTreeClassifier
 from topktree.hard import tribes_majority
-from topktree_evidence.studies.paper.frontier import majority_covariance, tribes_covariance
-from topktree_evidence.studies.paper.theorem2 import CRITERIA, exact_accuracy
-from topktree_evidence.study import Row
-from topktree_evidence.text import markdown
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from ...pictures import new_figure
+from ...study import Row, Settings, Study, Task
+from ...text import where
+from .frontier import majority_covariance, tribes_covariance
+from .lemma import finished
+from .theorem2 import CRITERIA, exact_accuracy
 
 KEYS = ("h", "K", "eps", "criterion", "k")
 RESULTS = (
@@ -52,18 +50,18 @@ CASES = (
 )
 
 
-def tasks(max_depth: int | None = None) -> list[Row]:
-    """Every k up to K, at depth h; the sizes with h up to `max_depth`."""
+def tasks(settings: Settings) -> list[Task]:
+    """Plan every k up to K, at depth h."""
     return [
         dict(zip(KEYS, (h, K, eps, criterion, k), strict=True))
         for h, K, eps in CASES
-        if max_depth is None or h <= max_depth
+        if h in settings.up_to([h])
         for criterion in CRITERIA
         for k in range(1, K + 1)
     ]
 
 
-def run(task: Row) -> Row:
+def run(task: Task, settings: Settings) -> Row:
     """Fit one tree of depth h to the exact distribution."""
     h, K, k, eps = int(task["h"]), int(task["K"]), int(task["k"]), float(task["eps"])
     distribution = tribes_majority(h, K, eps)
@@ -83,60 +81,53 @@ def run(task: Row) -> Row:
     }
 
 
-def table(rows: Sequence[Row]) -> str:
-    """A line per size: what Top-1 and Top-K reach, and the smallest k that does as well as Top-K."""
-    header = (
-        *(
-            "h",
-            "K",
-            "eps",
-            "covariance Tribes",
-            "covariance Majority",
-            "single leaf",
-            "Top-1",
-            "Top-K",
-            "best possible",
-        ),
-        *("Top-K >= 1 - eps", "smallest k >= 1 - eps", "smallest k as good as Top-K", "k <= 1/2 + eps", "criteria"),
-    )
-    lines: dict[tuple[str, ...], list[str]] = {}  # the criteria that give a line
-    for h, K, eps, criterion in dict.fromkeys((row["h"], row["K"], row["eps"], row["criterion"]) for row in rows):
-        own = [row for row in rows if (row["h"], row["K"], row["eps"], row["criterion"]) == (h, K, eps, criterion)]
-        lines.setdefault(_cells(sorted(own, key=lambda row: row["k"])), []).append(criterion)
-    return markdown(header, [(*line, ", ".join(criteria)) for line, criteria in lines.items()])
+def lines(rows: pd.DataFrame) -> list[list[str]]:
+    """Return a line per size: what Top-1 and Top-K reach, the smallest k as good as Top-K, and for which criteria."""
+    found: dict[tuple[str, ...], list[str]] = {}  # the criteria that give a line
+    for (*_, criterion), own in rows.groupby(["h", "K", "eps", "criterion"], sort=False):
+        found.setdefault(_cells(own.sort_values("k")), []).append(criterion)
+    return [[*line, ", ".join(criteria)] for line, criteria in found.items()]
 
 
-def _cells(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The line of one size and criterion, of rows by growing k."""
-    first, last = rows[0], rows[-1]
-    cells = (
-        *(first[name] for name in ("h", "K", "eps")),
+def _cells(rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return the line of one size and criterion, of rows by growing k."""
+    first, last = rows.iloc[0], rows.iloc[-1]
+    good = rows["k"][rows["succeeds"] == 1]
+    return (
+        *(str(first[name]) for name in ("h", "K", "eps")),
         *(f"{first[name]:.4f}" for name in ("tribes_covariance", "majority_covariance", "leaf_accuracy", "accuracy")),
         *(f"{last[name]:.4f}" for name in ("accuracy", "bayes_accuracy")),
         "yes" if last["succeeds"] else "no",
-        next((row["k"] for row in rows if row["succeeds"]), "none"),
-        next(row["k"] for row in rows if row["accuracy"] >= last["accuracy"]),
-        ", ".join(str(row["k"]) for row in rows if row["fails"]) or "none",
+        str(good.iloc[0]) if len(good) else "none",
+        str(rows["k"][rows["accuracy"] >= last["accuracy"]].iloc[0]),
+        ", ".join(map(str, rows["k"][rows["fails"] == 1])) or "none",
     )
-    return tuple(map(str, cells))
 
 
-def draw(rows: Sequence[Row]) -> Figure:
-    """Accuracy against k, a line per size; the first criterion only."""
-    from matplotlib.figure import Figure
-
-    rows = [row for row in rows if row["criterion"] == CRITERIA[0]]
-    cases = list(dict.fromkeys((row["h"], row["K"], row["eps"]) for row in rows))
-    figure = Figure(figsize=(7.5, 4.2), layout="constrained")
-    place = figure.subplots()
+def draw(rows: pd.DataFrame) -> dict[str, Any]:
+    """Draw accuracy against k, a line per size; the first criterion only."""
+    figure, axes = new_figure(7.5, 4.2)
+    place = axes[0, 0]
     colours = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#882255")
-    for i, (h, K, eps) in enumerate(cases):
-        own = [row for row in rows if (row["h"], row["K"], row["eps"]) == (h, K, eps)]
-        k, accuracy = np.array(sorted((int(row["k"]), float(row["accuracy"])) for row in own)).T
-        label = f"h = {h}, K = {K}, eps = {eps}"
-        place.plot(k, accuracy, color=colours[i % len(colours)], marker="osD^vPX*p"[i % 9], markersize=5, label=label)
+    sizes = where(rows, criterion=CRITERIA[0]).sort_values("k", kind="stable").groupby(["h", "K", "eps"], sort=False)
+    for i, ((h, K, eps), own) in enumerate(sizes):
+        look: dict[str, Any] = {"color": colours[i % 9], "marker": "osD^vPX*p"[i % 9], "markersize": 5}
+        place.plot(own["k"], own["accuracy"], label=f"h = {h}, K = {K}, eps = {eps}", **look)
     place.set_xlabel("k")
     place.set_ylabel("accuracy at depth h")
     place.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize=9)
-    return figure
+    return {"theorem3": figure}
+
+
+STUDY = Study(
+    "theorem3",
+    KEYS,
+    RESULTS,
+    tasks,
+    run,
+    needs=lambda task: None,
+    summarise=finished,
+    pictures=draw,
+    drawn=("theorem3",),
+)

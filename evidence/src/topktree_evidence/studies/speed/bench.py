@@ -28,7 +28,7 @@ GIB = 1 << 30
 
 
 def arguments() -> argparse.Namespace:
-    beside = machine.ROOT.parent / "shared" / "datasets"
+    beside = machine.REPOSITORY.parent / "shared" / "datasets"
     data = Path(os.environ.get("TOPKTREE_DATA") or beside)
     names = ", ".join([*SECTIONS, KERNEL])
     parser = argparse.ArgumentParser(description="topktree against its peers")

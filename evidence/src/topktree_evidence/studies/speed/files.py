@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from topktree_evidence.machine import ROOT
+from topktree_evidence.machine import REPOSITORY as ROOT
 from topktree_evidence.studies.speed.plans import FULL, QUICK
 
 DOCS = ROOT / "docs"

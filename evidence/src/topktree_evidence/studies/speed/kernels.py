@@ -13,7 +13,7 @@ from pathlib import Path
 
 from topktree_evidence import machine
 
-PROGRAM = machine.ROOT / "build" / "benchmarks" / "kernel_throughput"
+PROGRAM = machine.REPOSITORY / "build" / "benchmarks" / "kernel_throughput"
 LEVELS = ("L1", "L2", "L3", "DRAM")
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topktree import datasets, hard
-from topktree._data.binarizer import Binarizer
-from topktree_evidence import peers, splits
-from topktree_evidence.stopwatch import Outcome, Stopwatch
-from topktree_evidence.study import FINISHED, TIMEOUT
+from topktree import Binarizer, datasets, hard
+
+from ... import peers, splits
+from ...stopwatch import Outcome, Stopwatch
+from ...study import FINISHED, TIMEOUT
 
 DEPTH = 4
 FROM_FILES = ("spambase", "telescope", "letter-recognition", "credit-card")
@@ -34,18 +34,16 @@ class Contestant:
 
     solver: str  # as `peers` has it
     k: int | str | None = None
-    package: str = ""  # what to install for it, if it is not part of what is here
 
     @property
     def name(self) -> str:
-        """As tables have it."""
-        solver = self.package or self.solver
-        return solver if self.k is None else f"{solver} k = {self.k}"
+        """Return the name that tables show."""
+        return self.solver if self.k is None else f"{self.solver} k = {self.k}"
 
 
 OURS = (Contestant(peers.OURS, 1), Contestant(peers.OURS, 8), Contestant(peers.OURS, "all"))
 GREEDY = Contestant(peers.GREEDY)
-PEERS = (Contestant(peers.TOP_K, 8, "pytrees-rs"), Contestant("pystreed", package="pystreed"))
+PEERS = (Contestant(peers.TOP_K, 8), Contestant(peers.STREED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a contestant did on a dataset: the median of its turns. Without a tree, numbers are None."""
+    """The result of a contestant on a dataset: the median of its turns. Without a tree, numbers are None."""
 
     dataset: str
     rows: int
@@ -74,7 +72,7 @@ class Cell:
 
 
 def generated_problems() -> list[Problem]:
-    """Those that need no file."""
+    """Return the problems that need no file."""
     monks = datasets.load_monks(1)
     found = [
         _columns("tic-tac-toe", *datasets.load_tic_tac_toe(return_X_y=True)),
@@ -86,7 +84,7 @@ def generated_problems() -> list[Problem]:
 
 
 def paper_problems(folder: str) -> list[Problem]:
-    """Some of the paper's, with its authors' columns, as far as the folder has them."""
+    """Return some of the paper's datasets, with its authors' columns, as far as the folder has them."""
     there = [name for name in FROM_FILES if Path(folder, f"{name}.csv.gz").is_file()]
     found = [(name, splits.problem(name, splits.PAPER_COLUMNS, folder)) for name in there]
     return [Problem(name, problem.X, problem.y) for name, problem in found]
@@ -119,8 +117,8 @@ def _is_quick(outcome: Outcome) -> bool:
 
 
 def _run(problem: Problem, contestant: Contestant, limit: float, stopwatch: Stopwatch) -> Outcome:
-    arguments = (contestant.solver, problem.X, problem.y, DEPTH, 0.0, limit, contestant.k or "all")
-    return stopwatch.run(peers.fit, *arguments, limit=limit)
+    asked = peers.Problem(DEPTH, limit=limit, k=contestant.k or "all")
+    return stopwatch.run(peers.fit, contestant.solver, problem.X, problem.y, asked, limit=limit)
 
 
 def _cell(problem: Problem, contestant: Contestant, outcomes: Sequence[Outcome], yardstick: float | None) -> Cell:
