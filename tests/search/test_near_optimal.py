@@ -10,7 +10,7 @@ from fractions import Fraction
 import joblib
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
@@ -29,6 +29,7 @@ from support.problems import (
     switches,
     user_criterion,
 )
+from support.profiles import examples, seed_range
 
 import topktree
 from topktree import TopKTreeClassifier, TopKTreeClassifierCV, _classifier, datasets
@@ -37,8 +38,8 @@ from topktree._search import engine, reference
 from topktree._search.near_optimal import NearOptimalTrees
 from topktree._tree.tree import Tree
 
-some = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-few = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+some = examples(1.2)
+few = examples(0.3)
 
 wishes = st.builds(
     engine.NearOptimalWishes,
@@ -193,7 +194,7 @@ def assert_in_order(trees, clf, X, y, weight, epsilon):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=label)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seed_range(3))
 def test_a_fitted_classifier_and_one_that_is_given_the_rows_agree(seed, options):
     X, y, weight = random_data(seed)
     clf = small(**options).fit(X, y, weight)

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.problems import CRITERIA, make_problem
+from support.profiles import examples
 
 from topktree._search import reference
 
-some = settings(max_examples=200, deadline=None)
+some = examples(2)
 
 
 def entropy(counts):

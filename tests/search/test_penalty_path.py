@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from support.problems import label, random_classes, random_columns, user_criterion
+from support.profiles import seed_range
 
 from topktree import TopKTreeClassifier
 from topktree._data.training import prepare
@@ -118,7 +119,7 @@ def assert_describes_fits(path, classifier, X, y, weight=None):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=label)
-@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("seed", seed_range(9))
 def test_brute_force_and_fit_agree(seed, options):
     columns, y, weight = random_data(seed)
     classifier = small(**options)
@@ -230,7 +231,7 @@ def test_time_enough():
     assert_describes_fits(path, small(time_limit=1000.0), X, y)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seed_range(6))
 def test_whenever_time_is_up_every_tree_is_a_fit(seed, monkeypatch):
     X, y, weight = random_data(seed, n=80, d=12)
     classifier = small(max_depth=4)

@@ -1,6 +1,6 @@
 """Fingerprints of several hundred fits: the trees, costs and statuses that no rebuilding may change.
 
-`python tests/support/golden.py` writes tests/contracts/golden.json; `test_golden.py` beside it compares. Only public
+In tests/, `python -m support.golden` writes contracts/golden.json; `test_golden.py` beside it compares. Only public
 names are used, so that the file outlives the code that made it. An entry changes only with the result itself.
 """
 
@@ -8,11 +8,10 @@ import functools
 import hashlib
 import itertools
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas
+from support.paths import DATASETS, ROOT
 
 from topktree import (
     Binarizer,
@@ -23,8 +22,7 @@ from topktree import (
     datasets,
 )
 
-DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
-GOLDEN = Path(__file__).parents[1] / "contracts" / "golden.json"
+GOLDEN = ROOT / "tests" / "contracts" / "golden.json"
 
 BOOLEAN = ("car", "tic-tac-toe", "hayes-roth", "monks-1", "kr-vs-kp", "nursery", "connect-4", "hiv-1-protease")
 NUMERIC = (
@@ -174,7 +172,7 @@ def _dask_cases():
 @functools.cache
 def _table(name, n_rows=1200, missing=0.0):
     """Return features as a frame and labels: the same rows of the dataset on every machine."""
-    bunch = datasets.load(name, data_home=DATA)
+    bunch = datasets.load(name, data_home=DATASETS)
     random = np.random.default_rng(0)
     rows = random.permutation(len(bunch.target))[:n_rows]
     X, y = pandas.DataFrame(bunch.data[rows], columns=bunch.feature_names), bunch.target[rows]
