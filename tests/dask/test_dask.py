@@ -23,8 +23,6 @@ import topktree
 from topktree import TopKTreeClassifier
 from topktree.dask import DaskTopKTreeClassifier
 
-pytestmark = pytest.mark.serial
-
 MODES = {"on the client": 2**26, "by counts": 0}
 
 

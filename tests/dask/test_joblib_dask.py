@@ -32,9 +32,6 @@ from topktree.experiments.store import Store, read_table
 distributed = pytest.importorskip("distributed")
 dask_config = pytest.importorskip("dask.config")
 
-# Its workers are processes, and Ctrl-C is the whole process's.
-pytestmark = pytest.mark.serial
-
 GRID = {"ks": (1, 2, 4), "max_depths": (2, 3), "cv": 3}
 
 
