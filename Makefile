@@ -1,11 +1,13 @@
 # Every target sets up what it needs: a virtual environment in .venv, the compiled package in it, builds under build/.
 # Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH, ARGS = more arguments for pytest, the
-# benchmark and `reproduce`; DIST_TESTS = what test-dist runs of the tests, all of them if it is empty.
+# benchmark and `reproduce`; DIST_TESTS = what test-dist runs of the tests, all of them if it is empty; COVERAGE = the goal in
+# percent that `make coverage` prints. HYPOTHESIS_PROFILE = dev, ci or nightly: how many random problems the tests try.
 
 PYTHON ?= python3
 PYTEST ?=
 BENCH ?=
 ARGS ?= page
+COVERAGE ?= 95
 DIST_TESTS ?= $(patsubst %,tests/%.py,contracts/test_package test_classifier data/test_table tree/test_tree tree/test_export data/test_monsters)
 
 VENV := .venv
@@ -15,18 +17,39 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet install
 TOOLS := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 CPP_FILES := $(shell find cpp tests/cpp evidence -name '*.[ch]pp' -o -name '*.h')
+TEST_TOOLS := $(patsubst %,$(VENV)/%-tools,test cli plot interop browser dask) $(VENV)/evidence
 # The folders are in the list as well: theirs is the date that changes when a file goes away.
 BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp -not -name '*.md')
 
-.PHONY: demo test bench reproduce sanitize lint format docs dist test-dist clean
+.PHONY: demo setup test test-cpp test-parallel test-serial coverage bench reproduce sanitize lint format docs dist test-dist clean
 .DELETE_ON_ERROR:
+
+# Everything that any other target would install.
+setup: $(VENV)/installed $(TEST_TOOLS) $(patsubst %,$(VENV)/%-tools,lint docs dist)
 
 demo: $(VENV)/installed
 	@$(PY) examples/demo.py
 
-test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools $(VENV)/dask-tools $(VENV)/evidence
-	@$(call cpp_tests,editable)
+test: test-cpp $(VENV)/installed $(TEST_TOOLS)
 	@$(run_pytest)
+
+test-cpp: $(VENV)/installed
+	@$(call cpp_tests,editable)
+
+# The two parts of the Python tests: those that disturb nobody, side by side, and those that nothing else may disturb.
+test-parallel: $(VENV)/installed $(TEST_TOOLS)
+	@$(PY) -m pytest --quiet -m "not serial" $(SIDE_BY_SIDE)
+
+test-serial: $(VENV)/installed $(TEST_TOOLS)
+	@$(PY) -m pytest --quiet -m serial
+
+# How much of the Python code the tests run: a table here, the lines in build/coverage/html. The goal is a hint, no check.
+coverage: $(VENV)/installed $(TEST_TOOLS)
+	@mkdir -p build/coverage && rm -f build/coverage/data*
+	@$(PY) -m pytest --quiet --cov --cov-report= -m "not serial" $(SIDE_BY_SIDE)
+	@$(PY) -m pytest --quiet --cov --cov-report= --cov-append -m serial
+	@$(PY) -m coverage html --quiet && $(PY) -m coverage report
+	@echo "$$($(PY) -m coverage report --format=total)% of lines and branches are run; the goal is $(COVERAGE)%."
 
 bench: $(VENV)/evidence $(VENV)/peers
 	@mkdir -p build/benchmarks
@@ -45,10 +68,11 @@ sanitize: $(VENV)/build-tools
 	@$(call sanitized,thread,thread)
 	@$(call cpp_tests,thread)
 
-lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/dask-tools
+lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/dask-tools
 	@$(TOOLS) ruff check
 	@$(TOOLS) ruff format --check
-	@$(TOOLS) mypy --strict
+	@$(TOOLS) lint-imports --no-logo --no-cache
+	@$(TOOLS) mypy
 	@$(TOOLS) clang-format --dry-run -Werror $(CPP_FILES)
 
 # Broken links and references are errors. Nothing is fetched; the scripts of examples/ are run.
@@ -96,17 +120,19 @@ define cpp_tests
 export $(TOOLS) && cmake --build build/$(1) --target cpp_tests && cd build/$(1) && ctest --output-on-failure --parallel 2
 endef
 
-# All tests: those that disturb nobody side by side, the others one after the other. With arguments of the caller's, which
-# may leave either part empty, one after the other.
+SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist worksteal
+# All tests in two parts; with arguments of the caller's, which may leave either part empty, in one.
 ifeq ($(strip $(PYTEST)),)
-run_pytest = $(PY) -m pytest --quiet -m "not serial" -n auto --maxprocesses 8 --dist worksteal && $(PY) -m pytest --quiet -m serial
+run_pytest = $(MAKE) --no-print-directory test-parallel test-serial
 else
 run_pytest = $(PY) -m pytest --quiet $(PYTEST)
 endif
 
 # $(call fresh,ending,extras): an environment in $dir for the file in dist/ with that ending, and the smoke test in it.
+# Nothing is compiled to bytecode that the tests do not import.
 define fresh
-$(PYTHON) -m venv $$dir/$(1) && $$dir/$(1)/bin/python -m pip --disable-pip-version-check --quiet install "$$(echo dist/*.$(1))[$(2)]" \
+$(PYTHON) -m venv --without-pip $$dir/$(1) \
+&& $(PY) -m pip --python $$dir/$(1)/bin/python --disable-pip-version-check --quiet install --no-compile "$$(echo dist/*.$(1))[$(2)]" \
 && $$dir/$(1)/bin/python -I $$dir/tests/release/smoke.py
 endef
 

@@ -5,6 +5,9 @@ import threading
 import time
 
 import pytest
+from support.profiles import load_profile
+
+load_profile()
 
 
 def pytest_collection_modifyitems(items):

@@ -21,6 +21,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 from support.problems import CRITERIA, STATISTICS, label, make_problem, user_criterion
+from support.profiles import seed_range
 
 from topktree import TopKTreeClassifier
 
@@ -432,7 +433,7 @@ def test_feature_names():
 
 @pytest.mark.parametrize("max_depth", [1, 2, 4, 6])
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seed_range(3))
 def test_greedy_tree_is_that_of_scikit_learn(seed, criterion, max_depth):
     for X, y in (boolean_data(seed=seed), numeric_data(seed=seed)):
         y = y > 0

@@ -1,69 +1,73 @@
-"""Every public name and public method has an example, and the examples print what they say they print."""
+"""Every public name and public method has an example, and the examples print what they say they print.
+
+The example of a class is run first, and what it defines is known in the examples of its methods. A method that several
+classes inherit with its docstring is run once, after the example of the class that the reference lists first.
+"""
 
 import doctest
 import inspect
-from importlib.util import find_spec
-from pathlib import Path
+import sys
 
 import matplotlib as mpl
 import pytest
+from support.paths import ROOT
+from support.public import members, public_objects
 
-import topktree
 from topktree._search.near_optimal import NearOptimalTrees
 from topktree._search.penalty_path import LeafPenaltyPath
 
 # Examples have blank lines and long lines where that helps the reader.
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+REFERENCE = ROOT / "docs" / "reference"
+INDEX = (REFERENCE / "index.md").read_text(encoding="utf-8")
 
-CONSTANTS = {"EXTRA", "PAPER", "__version__"}
-# What methods of the public classes and functions return.
-RETURNED = {
-    "LeafPenaltyPath": LeafPenaltyPath,
-    "NearOptimalTrees": NearOptimalTrees,
-    "hard.HardDistribution": topktree.hard.HardDistribution,
-}
+# What methods of the public classes return.
+RETURNED = {"LeafPenaltyPath": LeafPenaltyPath, "NearOptimalTrees": NearOptimalTrees}
+PUBLIC = public_objects() | RETURNED
 
 
-def public_objects():
-    """Name and object of all that users may call."""
-    for name in topktree.__all__:
-        value = getattr(topktree, name)
-        if not inspect.ismodule(value):
-            yield name, value
-    for name in topktree.datasets.__all__:
-        yield f"datasets.{name}", getattr(topktree.datasets, name)
-    for name, value in vars(topktree.hard).items():
-        if inspect.isfunction(value) and value.__module__ == "topktree.hard" and not name.startswith("_"):
-            yield f"hard.{name}", value
-    yield from RETURNED.items()
-    if find_spec("distributed") is not None:
-        from topktree.dask import DaskTopKTreeClassifier
-
-        yield "dask.DaskTopKTreeClassifier", DaskTopKTreeClassifier
+def place_in_the_reference(name):
+    """Return what sorts public names as the table of the reference does; names that it lacks come last."""
+    place = INDEX.find(f"[`{name}`]")
+    return place if place >= 0 else len(INDEX)
 
 
 def examples():
-    """Name and docstring of every public object and of the methods and properties that this package gives it."""
-    for name, value in public_objects():
-        if name.rpartition(".")[2] in CONSTANTS:
+    """Return by name: the docstrings to run one after the other, the last of which is the name's own."""
+    found = {}
+    for name in sorted(PUBLIC, key=place_in_the_reference):
+        value = PUBLIC[name]
+        if not callable(value):
             continue
-        yield name, value.__doc__
+        found[name] = [inspect.getdoc(value) or ""]
         if inspect.isclass(value):
-            yield from methods(name, value)
+            seen = {docstrings[-1] for docstrings in found.values()}
+            for member, _ in members(value):
+                docstring = inspect.getdoc(getattr(value, member)) or ""
+                if docstring not in seen:
+                    found[f"{name}.{member}"] = [*found[name], docstring]
+    return found
 
 
-def methods(name, owner):
-    for base in reversed(owner.__mro__):
-        if base.__module__.partition(".")[0] != "topktree":
-            continue
-        for attribute, value in vars(base).items():
-            if not attribute.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
-                yield f"{name}.{attribute}", getattr(owner, attribute).__doc__
+EXAMPLES = examples()
 
 
-EXAMPLES = dict(examples())
+def run_examples(docstrings, name):
+    """Run docstrings in one namespace; return the number of examples in the last one, and what failed."""
+    names, failures = {}, []
+    runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
+    try:
+        for docstring in docstrings:
+            parsed = doctest.DocTestParser().get_doctest(docstring, names, name, name, 0)
+            runner.run(parsed, out=failures.append, clear_globs=False)
+            names = parsed.globs
+        return len(parsed.examples), "".join(failures)
+    finally:
+        if "distributed" in sys.modules:
+            for client in names.values():
+                if isinstance(client, sys.modules["distributed"].Client):
+                    client.close()
 
 
 def test_the_list_is_not_empty():
@@ -78,7 +82,7 @@ def test_the_reference_has_every_public_name():
     }
     listed = {directive.removeprefix("topktree.") for directive in directives} | {"__version__"}
     listed |= {name for name, value in RETURNED.items() if f"{value.__module__}.{value.__name__}" in directives}
-    assert not {name for name, _ in public_objects()} - listed
+    assert not set(PUBLIC) - listed
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -88,9 +92,28 @@ def test_the_example(name, tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TOPKTREE_DATA", raising=False)
-    parsed = doctest.DocTestParser().get_doctest(inspect.cleandoc(EXAMPLES[name] or ""), {}, name, name, 0)
-    assert parsed.examples, f"{name} has no example in its docstring"
-    said = []
-    failed = doctest.DocTestRunner(optionflags=FLAGS).run(parsed, out=said.append).failed
+    n_examples, failures = run_examples(EXAMPLES[name], name)
     plt.close("all")
-    assert failed == 0, "".join(said)
+    assert n_examples > 0, f"{name} has no example in its docstring"
+    assert not failures, failures
+
+
+CLASS = ">>> x = 3\n>>> x\n3"
+
+
+@pytest.mark.parametrize(
+    ("docstrings", "n_examples", "said"),
+    [
+        ([CLASS], 2, ""),
+        ([CLASS, ">>> x + 1\n4"], 1, ""),  # knows what the class defines
+        ([CLASS, ">>> x + 1\n5"], 1, "Expected:\n    5\nGot:\n    4"),
+        ([">>> x = 3\n>>> x\n2", ">>> x\n3"], 1, "Expected:\n    2"),  # an example of the class that is wrong
+        ([CLASS, ">>> z"], 1, "NameError"),
+        ([CLASS, "No example."], 0, ""),
+    ],
+)
+def test_wrong_and_missing_examples_are_noticed(docstrings, n_examples, said):
+    found, failures = run_examples(docstrings, "name")
+    assert found == n_examples
+    assert said in failures
+    assert bool(said) == bool(failures)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 from support import golden
+from support.paths import needs_datasets
 
 CASES = golden.every_case()
-needs_data = pytest.mark.skipif(not golden.DATA.is_dir(), reason="needs the paper's datasets: set TOPKTREE_DATA")
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def test_every_case_is_kept_and_no_other(kept):
     assert len(kept) >= 300
 
 
-@needs_data
+@needs_datasets
 @pytest.mark.filterwarnings("ignore:.*rows are in the sample of every tree")
 @pytest.mark.parametrize("group", sorted({name.split()[0] for name in CASES if not name.startswith("dask")}))
 def test_fits_are_as_they_were(group, kept):
@@ -27,7 +27,7 @@ def test_fits_are_as_they_were(group, kept):
     assert found == {name: kept[name] for name in found}
 
 
-@needs_data
+@needs_datasets
 @pytest.mark.parametrize("where", ["dask-client", "dask-workers"])
 def test_fits_on_a_cluster_are_as_they_were(where, kept):
     distributed = pytest.importorskip("distributed")

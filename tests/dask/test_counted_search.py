@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle
 from support.problems import (
@@ -20,6 +20,7 @@ from support.problems import (
     problems,
     user_criterion,
 )
+from support.profiles import examples
 
 from topktree._search import engine
 from topktree._search.objective import Objective
@@ -32,8 +33,8 @@ pytest.importorskip("distributed")
 
 from topktree.dask.shards import Shard, add_counts, count_shards, make_question
 
-many = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
-some = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+many = examples(10)
+some = examples(0.6)
 
 batches = st.fixed_dictionaries(
     {
@@ -128,7 +129,7 @@ def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem:
         assert all(len(paths) * node_bytes <= limit for paths in counter.questions)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(3)
 @given(st.integers(0, 2**32 - 1), batches)
 def test_nested_columns_and_nodes_that_many_paths_lead_to(seed: int, options: dict) -> None:
     """Sides of neighbouring thresholds bound each other, and bounds that were raised reach all nodes above."""

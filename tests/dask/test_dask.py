@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.people import make_people
+from support.profiles import seed_range
 
 pytest.importorskip("distributed")
 
@@ -21,8 +22,6 @@ from support.dask_parts import assert_same_fit
 import topktree
 from topktree import TopKTreeClassifier
 from topktree.dask import DaskTopKTreeClassifier
-
-pytestmark = pytest.mark.serial
 
 MODES = {"on the client": 2**26, "by counts": 0}
 
@@ -77,7 +76,7 @@ def _rows_of(i, values, part):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("seed", seed_range(9))
 def test_same_tree_for_any_partitions(client, seed, mode):
     X, y, weight, parameters = random_frame(seed)
     rng = np.random.default_rng(seed)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.messy import Case, cases
+from support.profiles import examples
 
 pytest.importorskip("distributed")
 
@@ -20,8 +21,7 @@ from topktree.dask.shards import DistinctRows, merge_rows
 from topktree.dask.target import finish_weighing, merge_divisors, merge_targets, start_weighing, summarize_target
 from topktree.dask.value_summary import MAX_VALUES, ValueSummary, merge, summarize
 
-many = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-some = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+many = examples(1.5)
 
 seeds = st.integers(0, 2**32 - 1)
 FLOAT_MAX = np.finfo(np.float64).max
@@ -48,7 +48,6 @@ def test_messy_tables(gather_bytes: int, case: Case, more: dict, n_parts: int, s
     assert found.search_["where"] == "workers" if gather_bytes == 0 else True
 
 
-@some
 @given(seeds, st.sampled_from([0, 2**20]))
 def test_arrays(seed: int, gather_bytes: int) -> None:
     rng = np.random.default_rng(seed)
@@ -68,7 +67,6 @@ def test_arrays(seed: int, gather_bytes: int) -> None:
     assert_same_fit(found, expected)
 
 
-@some
 @given(seeds)
 def test_summaries_give_the_thresholds_of_all_rows(seed: int) -> None:
     values, classes, weight, part = _rows(seed)
@@ -80,7 +78,6 @@ def test_summaries_give_the_thresholds_of_all_rows(seed: int) -> None:
         np.testing.assert_array_equal(whole.thresholds(max_thresholds), expected)
 
 
-@some
 @given(seeds, st.integers(2, 12))
 def test_summaries_that_are_thinned_out_say_how_wrong_they_are(seed: int, max_values: int) -> None:
     values, classes, weight, part = _rows(seed)
@@ -129,7 +126,6 @@ def _summary(
     return merge([merge(parts[:2], max_values), merge(parts[2:], max_values)], max_values)
 
 
-@some
 @given(seeds)
 def test_weights_of_parts_are_the_integers_of_all_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)

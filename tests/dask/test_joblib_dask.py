@@ -19,21 +19,18 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from topktree._runtime.dask_tasks import WorkerLost
-
-from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
-from topktree._cli.main import main
-from topktree._runtime.parallel import count_threads, results_of
-from topktree._selection.grid import Limits
 from topktree.experiments.experiment import Experiment, Settings
 from topktree.experiments.reproduce import EXPERIMENTS
 from topktree.experiments.runner import make_runs
 from topktree.experiments.store import Store, read_table
 
+from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
+from topktree._cli.main import main
+from topktree._runtime.parallel import count_threads, results_of
+from topktree._selection.grid import Limits
+
 distributed = pytest.importorskip("distributed")
 dask_config = pytest.importorskip("dask.config")
-
-# Its workers are processes, and Ctrl-C is the whole process's.
-pytestmark = pytest.mark.serial
 
 GRID = {"ks": (1, 2, 4), "max_depths": (2, 3), "cv": 3}
 

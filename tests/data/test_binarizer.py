@@ -1,8 +1,6 @@
 """The binarizer: scikit-learn's contract, columns that are what their names say, and the columns of the paper."""
 
-import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.paths import DATASETS, REFERENCE
+from support.profiles import examples
 from threadpoolctl import threadpool_limits
 
 from topktree import Binarizer
@@ -24,12 +24,6 @@ from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING, find_redundant, 
 from topktree._data.features import Feature
 from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
 from topktree._data.thresholds import binary_threshold, quantile_thresholds
-
-some = settings(max_examples=100, deadline=None)
-
-SHARED = Path(__file__).parents[3] / "shared"
-DATA = Path(os.environ.get("TOPKTREE_DATA") or SHARED / "datasets")
-REFERENCE = Path(os.environ.get("TOPKTREE_REFERENCE") or SHARED / "reference")
 
 PEOPLE = pd.DataFrame(
     {
@@ -211,7 +205,6 @@ def test_features_and_categories_that_read_alike_have_different_names():
     assert len(set(found)) == len(found) == 4
 
 
-@some
 @given(st.lists(st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=2), min_size=1, max_size=8))
 def test_names_of_categories_differ(values):
     X = np.empty((len(values), 1), dtype=object)
@@ -275,7 +268,7 @@ STRATEGIES = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 @given(tables(), tables(), STRATEGIES, st.booleans())
 def test_columns_are_what_they_say(train, later, binarizer, with_y):
     columns = names(binarizer, train, np.arange(len(train)) % 3 if with_y else None)
@@ -287,7 +280,7 @@ def test_columns_are_what_they_say(train, later, binarizer, with_y):
         np.testing.assert_array_equal(result, matrix(columns, X))
 
 
-@settings(max_examples=15, deadline=None, phases=[Phase.reuse, Phase.generate])
+@settings(examples(0.15), phases=[Phase.reuse, Phase.generate])
 @given(tables(min_rows=2), tables(), st.none() | st.integers(1, 5))
 def test_columns_of_guesses_are_what_they_say(train, later, max_columns):
     binarizer = Binarizer(strategy="guess", max_columns=max_columns)
@@ -296,7 +289,6 @@ def test_columns_of_guesses_are_what_they_say(train, later, max_columns):
         np.testing.assert_array_equal(binarizer.transform(X), matrix(columns, X))
 
 
-@some
 @given(
     hnp.arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(1, 3)), elements=st.floats(width=64)),
     st.sampled_from([Binarizer(2, drop_redundant=False), Binarizer(strategy="exact"), Binarizer(strategy="paper")]),
@@ -394,7 +386,7 @@ def test_the_papers_number_of_buckets():
 # Weights.
 
 
-@settings(max_examples=50, deadline=None)
+@examples(0.5)
 @given(tables(), st.integers(1, 3), st.booleans(), st.data())
 def test_weights_are_repetitions(X, max_thresholds, with_y, data):
     times = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(X), max_size=len(X))))
@@ -441,7 +433,7 @@ def naively_kept(columns):
     return kept
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 @given(tables(), st.none() | st.integers(1, 5))
 def test_redundant_columns_are_dropped_and_the_first_is_kept(X, max_thresholds):
     everything = Binarizer(max_thresholds, drop_redundant=False).fit(X)
@@ -516,7 +508,6 @@ def naive_pack(encoded, columns):
     return np.array(result, dtype=bool).reshape(len(columns), encoded.shape[1]).T
 
 
-@some
 @given(encoded_features(), st.none() | st.integers(1, 3), st.data())
 def test_packed_rows_are_the_columns(table, max_thresholds, data):
     features, encoded = table
@@ -826,9 +817,9 @@ IN_TWO_FILES = ("ml-prove", "avila")
 def read_dataset(name, **options):
     """Attributes and classes as published; train and test together where they come apart."""
     files = [f"{name}-train", f"{name}-test"] if name in IN_TWO_FILES else [name]
-    paths = [DATA / f"{file}.csv.gz" for file in files]
+    paths = [DATASETS / f"{file}.csv.gz" for file in files]
     if not all(path.is_file() for path in paths):
-        pytest.skip(f"no {name} in {DATA} (set $TOPKTREE_DATA)")
+        pytest.skip(f"no {name} in {DATASETS} (set $TOPKTREE_DATA)")
     table = pd.concat([pd.read_csv(path, **options) for path in paths], ignore_index=True)
     return table.iloc[:, :-1], table.iloc[:, -1]
 

@@ -1,8 +1,6 @@
 """The classifier end to end on tables as people have them: messy ones, real ones and monsters."""
 
-import os
 import sqlite3
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,10 +9,9 @@ import pytest
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
+from support.paths import DATASETS
 
 from topktree import Binarizer, TopKTreeClassifier, load
-
-DATASETS = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
 
 
 def fitted(X, y, **parameters):

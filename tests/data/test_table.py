@@ -11,16 +11,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
+from support.profiles import examples
 
 from topktree import Binarizer, TopKTreeClassifier
 from topktree._data.encoding import canonical, is_missing
 from topktree._data.features import UNSEEN, encode, learn_features
 from topktree._data.table import read_table
 
-some = settings(max_examples=60, deadline=None)
+some = examples(0.6)
 
 NAN = float("nan")
 BIG = 2**53  # from here on not every integer is a float64

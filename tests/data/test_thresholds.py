@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support.profiles import examples
 
 from topktree import Binarizer
 from topktree._data.packing import class_cells, split_order
@@ -22,8 +23,7 @@ from topktree._data.thresholds import (
     threshold_texts,
 )
 
-some = settings(max_examples=100, deadline=None)
-more = settings(max_examples=300, deadline=None)
+more = examples(3)
 
 MAX = np.finfo(np.float64).max
 MAX32 = float(np.finfo(np.float32).max)
@@ -202,7 +202,6 @@ def test_half_is_the_edge_of_a_half():
     assert is_edge(binary_threshold())
 
 
-@some
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False).filter(lambda value: abs(value) < MAX32))
 def test_an_edge_is_the_last_number_that_rounds_to_its_float32(single):
     edge = float(float32_edge(np.array([single], dtype=np.float32))[0])
@@ -255,7 +254,6 @@ def test_separators_have_short_names(low, high, text):
     assert format_number(separator(low, high)) == text
 
 
-@some
 @given(hnp.arrays(np.float32, st.integers(2, 30), elements=st.floats(width=32, allow_nan=False)))
 def test_thresholds_between_different_float32_have_different_names(values):
     values = np.unique(values[np.isfinite(values)]).astype(np.float64)
@@ -263,7 +261,6 @@ def test_thresholds_between_different_float32_have_different_names(values):
     assert len(set(names)) == len(names)
 
 
-@some
 @given(finite)
 def test_a_number_that_is_no_edge_is_known_by_its_name(number):
     if not is_edge(number):
@@ -292,7 +289,6 @@ def test_a_value_and_the_edge_beside_it_have_different_names():
 # Boundaries.
 
 
-@some
 @given(columns_with_missing, st.booleans())
 def test_boundaries_are_between_distinct_values(values, weighted):
     boundaries = find_boundaries(values, np.linspace(0.5, 2.0, len(values)) if weighted else None)
@@ -303,7 +299,6 @@ def test_boundaries_are_between_distinct_values(values, weighted):
     np.testing.assert_array_equal(boundaries.thresholds(), separators(distinct[:-1], distinct[1:]))
 
 
-@some
 @given(columns_with_missing, st.integers(0, 30), st.data())
 def test_weighted_boundaries_are_those_of_repeated_rows(values, n, data):
     times = np.array(data.draw(st.lists(st.integers(1, 6), min_size=len(values), max_size=len(values))))
@@ -313,7 +308,6 @@ def test_weighted_boundaries_are_those_of_repeated_rows(values, n, data):
     np.testing.assert_array_equal(weighted.spread(n), repeated.spread(n))
 
 
-@some
 @given(columns_with_missing, st.integers(0, 30))
 def test_as_many_boundaries_as_asked_for(values, n):
     boundaries = find_boundaries(values, None)
@@ -359,7 +353,6 @@ def test_the_two_zeros_are_one_value():
     assert [format_number(t) for t in quantile_thresholds(np.array([0.0, -0.0, 1.0]), None, None, None)] == ["0.5"]
 
 
-@some
 @given(columns_of_floats, st.none() | st.integers(1, 10), st.booleans(), st.booleans())
 def test_thresholds_separate_neighbours(values, max_thresholds, weighted, classified):
     weights = np.linspace(0.5, 2.0, len(values)) if weighted else None
@@ -376,7 +369,6 @@ def test_thresholds_separate_neighbours(values, max_thresholds, weighted, classi
     assert len(np.unique(gap)) == len(gap)
 
 
-@some
 @given(columns_of_floats | columns_with_missing, st.integers(1, 8), st.booleans(), st.data())
 def test_weighted_thresholds_are_those_of_repeated_rows(values, max_thresholds, classified, data):
     per_row = st.lists(st.integers(1, 6), min_size=len(values), max_size=len(values))
@@ -390,7 +382,6 @@ def test_weighted_thresholds_are_those_of_repeated_rows(values, max_thresholds, 
     )
 
 
-@some
 @given(columns_with_missing, st.none() | st.integers(1, 8), st.booleans(), st.booleans())
 def test_missing_values_are_ignored(values, max_thresholds, weighted, classified):
     present = ~np.isnan(values)
@@ -418,7 +409,6 @@ def test_weights_move_the_quantiles():
     assert [format_number(t) for t in quantile_thresholds(values, 1, heavy, None)] == ["0.5"]
 
 
-@some
 @given(columns_with_missing, st.integers(1, 8), st.booleans(), st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_does_not_matter(values, max_thresholds, classified, random):
     classes = np.arange(len(values)) % 3
@@ -501,7 +491,6 @@ def naive_split_order(values, edges, classes, weights, n):
     return order
 
 
-@some
 @given(columns_with_missing, st.integers(1, 30), st.booleans(), st.data())
 @example(np.arange(4.0), 3, False, None)
 def test_splits_come_in_the_order_of_a_tree_on_the_feature(values, n, weighted, data):
@@ -520,7 +509,6 @@ def test_splits_come_in_the_order_of_a_tree_on_the_feature(values, n, weighted, 
     assert order.tolist() == naive_split_order(values, edges, classes, weights, n)
 
 
-@some
 @given(columns_with_missing, st.integers(1, 10), st.data())
 def test_thresholds_hold_the_quantiles_and_the_first_splits(values, max_thresholds, data):
     classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values))))
@@ -542,7 +530,6 @@ def test_thresholds_hold_the_quantiles_and_the_first_splits(values, max_threshol
 # The paper's rule.
 
 
-@some
 @given(columns_with_missing | columns_of_floats, st.integers(1, 40))
 def test_paper_thresholds_are_quantiles_of_the_distinct_values(values, n_buckets):
     values = np.where(np.abs(values) > 1e300, 1.0, values)  # whose differences overflow
@@ -552,7 +539,6 @@ def test_paper_thresholds_are_quantiles_of_the_distinct_values(values, n_buckets
     np.testing.assert_array_equal(paper_thresholds(values, n_buckets), np.unique(expected))
 
 
-@some
 @given(columns_with_missing | columns_of_floats)
 def test_without_buckets_paper_thresholds_are_the_distinct_values(values):
     np.testing.assert_array_equal(paper_thresholds(values, None), np.unique(values[~np.isnan(values)]))

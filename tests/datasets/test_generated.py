@@ -2,20 +2,17 @@
 
 import csv
 import gzip
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.paths import DATASETS
 
 from topktree.datasets import load_balance_scale, load_monks, load_tic_tac_toe
-
-DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
 
 
 def published(name):
     """The rows of a published file, without its header, as tuples of text."""
-    path = DATA / f"{name}.csv.gz"
+    path = DATASETS / f"{name}.csv.gz"
     if not path.is_file():
         pytest.skip(f"no {path.name} in $TOPKTREE_DATA")
     with gzip.open(path, "rt", newline="") as stream:

@@ -8,23 +8,20 @@ import hashlib
 import http.client
 import io
 import json
-import os
 import re
 import sys
 import urllib.error
 import urllib.request
 import urllib.response
 from email.message import Message
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.utils import Bunch
+from support.paths import DATASETS
 
 from topktree import Binarizer
 from topktree.datasets import EXTRA, PAPER, DataNotFound, load, load_tic_tac_toe
-
-DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
 
 # The table of the paper: rows, features, columns, classes, and the OpenML id it links.
 TABLE = {
@@ -89,9 +86,9 @@ def internet(monkeypatch, tmp_path):
 def published(name):
     """The dataset from the folder of published files."""
     record = {**PAPER, **EXTRA}[name]
-    if not all((DATA / file).is_file() for file in record.files):
+    if not all((DATASETS / file).is_file() for file in record.files):
         pytest.skip(f"no {' and '.join(record.files)} in $TOPKTREE_DATA")
-    return load(name, DATA)
+    return load(name, DATASETS)
 
 
 def write(path, text):
@@ -173,7 +170,7 @@ def test_fixed_split(name, n_train):
     assert bunch.n_train == n_train
     # The first and last row of each part.
     for part, rows in (("train", bunch.data[:n_train]), ("test", bunch.data[n_train:])):
-        lines = gzip.decompress((DATA / f"{name}-{part}.csv.gz").read_bytes()).decode().splitlines()[1:]
+        lines = gzip.decompress((DATASETS / f"{name}-{part}.csv.gz").read_bytes()).decode().splitlines()[1:]
         assert len(lines) == len(rows)
         for i in (0, -1):
             assert rows[i].tolist() == [float(value) for value in lines[i].split(",")[:-1]]
@@ -187,14 +184,14 @@ def test_no_fixed_split_elsewhere():
 
 def test_fico_of_the_paper_is_an_alias():
     expected = published("fico-1000")
-    bunch = load("FICO", DATA)
+    bunch = load("FICO", DATASETS)
     assert bunch.name == "fico-1000"
     np.testing.assert_array_equal(bunch.data, expected.data)
 
 
 def test_return_X_y_is_the_pair():
     bunch = published("car")
-    data, target = load("car", DATA, return_X_y=True)
+    data, target = load("car", DATASETS, return_X_y=True)
     np.testing.assert_array_equal(data, bunch.data)
     np.testing.assert_array_equal(target, bunch.target)
     assert data[0].tolist() == ["vhigh", "vhigh", "2", "2", "small", "low"]

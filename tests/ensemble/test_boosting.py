@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.ensembles import assert_same_tree, binary, noisy
 from support.messy import cases, queries
 from support.problems import label
+from support.profiles import examples
 
 from topktree import TopKBoostingClassifier, TopKTreeClassifier, datasets
 from topktree._search import engine
@@ -34,8 +35,7 @@ from topktree.ensemble.samme import (
     vote_of,
 )
 
-few = settings(max_examples=20, deadline=None)
-many = settings(max_examples=100, deadline=None)
+few = examples(0.2)
 
 
 @parametrize_with_checks(
@@ -58,7 +58,6 @@ def test_the_first_tree_is_the_single_tree(case):
 # The arithmetic.
 
 
-@many
 @given(st.data())
 def test_weights_stay_weights(data):
     """Whatever the votes are, after any number of rounds."""
@@ -79,7 +78,6 @@ def test_weights_stay_weights(data):
         assert 0 <= error_rate(values, wrong) <= 1 + 1e-12
 
 
-@many
 @given(st.lists(st.floats(2.0**-18, 1), min_size=1, max_size=20))
 def test_few_digits_are_close(values):
     weights = np.array(values)

@@ -9,19 +9,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from support.ensembles import assert_same_forest, noisy
 from support.messy import cases
 from support.problems import user_criterion
+from support.profiles import examples
 
 import topktree
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
 from topktree._cli.main import main
 
-few = settings(max_examples=20, deadline=None)
+few = examples(0.2)
 KINDS = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}
 
 

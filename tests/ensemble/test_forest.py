@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.ensembles import assert_same_forest, assert_same_tree, binary, noisy
 from support.messy import cases, queries
 from support.problems import label, user_criterion
+from support.profiles import examples
 
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, load
 from topktree._data.training import prepare
@@ -30,7 +31,7 @@ from topktree.ensemble import forest as forest_module
 from topktree.ensemble.member import search_member
 from topktree.ensemble.sampling import RowSampler, count_features, row_sampler
 
-few = settings(max_examples=20, deadline=None)
+few = examples(0.2)
 PLAIN = {"bootstrap": False, "max_features": None}
 
 

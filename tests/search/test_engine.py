@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle
 from support.problems import (
@@ -34,13 +34,14 @@ from support.problems import (
     switches,
     user_criterion,
 )
+from support.profiles import examples, seed_range
 
 from topktree._data.packing import pack_booleans
 from topktree._search import engine
 
-many = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
-some = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+many = examples(20)
+some = examples(2)
+few = examples(0.6)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -317,7 +318,7 @@ def unarranged_solution(problem: Problem) -> engine.Solution:
     return problem.engine(use_cache=False, use_bounds=False, arrange="never", large_node_bytes=2**62)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seed_range(8))
 @pytest.mark.parametrize("kind", LARGE_KINDS)
 def test_large_data_has_the_tree_of_the_plain_engine(kind: str, seed: int) -> None:
     problem = large_problem(kind, seed)
@@ -343,13 +344,13 @@ def test_large_data_has_the_tree_of_the_reference(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("depth", [2, 3])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seed_range(40))
 def test_optimal_trees_are_those_of_the_plain_engine(seed: int, depth: int, threads: int) -> None:
     problem = optimal_problem(1000 * depth + seed, 120, depth)
     assert_identical(problem.engine(threads=threads, packed=seed % 2 == 0), unarranged_solution(problem))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seed_range(6))
 def test_deep_optimal_trees_are_those_of_the_plain_engine(seed: int) -> None:
     problem = optimal_problem(seed, 40, 4)
     expected = unarranged_solution(problem)
@@ -364,7 +365,7 @@ def test_optimal_trees_are_those_of_the_reference(seed: int, options: dict) -> N
     assert_same_tree(problem.engine(**options | {"use_bounds": True}), problem.reference())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seed_range(3))
 def test_deeper_optimal_trees_are_those_of_the_reference(seed: int) -> None:
     problem = optimal_problem(seed, 10, 3)
     assert_same_tree(problem.engine(), problem.reference())
@@ -789,7 +790,7 @@ def test_candidates_of_the_root(problem: Problem, options: dict, exact_root: boo
         assert root["cost"][at] == solution.cost
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seed_range(6))
 def test_candidates_of_the_root_among_all_columns(seed: int) -> None:
     """Where shallower trees are looked for first."""
     problem = optimal_problem(seed, 300, 3)

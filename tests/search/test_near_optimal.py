@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from support import oracle
@@ -23,6 +23,7 @@ from support.problems import (
     switches,
     user_criterion,
 )
+from support.profiles import examples, seed_range
 
 import topktree
 from topktree import TopKTreeClassifier, datasets
@@ -33,8 +34,8 @@ from topktree._search.near_optimal import NearOptimalTrees
 from topktree._search.spec import read_spec
 from topktree._tree.tree import Tree
 
-some = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-few = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+some = examples(1.2)
+few = examples(0.3)
 
 asked = st.builds(
     engine.NearOptimalOptions,
@@ -191,7 +192,7 @@ def assert_in_order(trees, clf, X, y, weight, epsilon):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=label)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seed_range(3))
 def test_the_trees_are_in_order_and_the_classifier_stays_as_it_is(seed, options):
     X, y, weight = random_data(seed)
     clf = small(**options).fit(X, y, weight)

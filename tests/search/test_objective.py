@@ -5,15 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_class_weight
 from support.problems import make_problem
+from support.profiles import examples
 
 from topktree._data.weights import TOTAL_BITS, balanced_class_weight, integer_weights
 from topktree._search.objective import COST_BITS
 
-some = settings(max_examples=200, deadline=None)
+some = examples(2)
 
 
 def exact_ratio(weights, integers):

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle
 from support.problems import CRITERIA, make_problem
+from support.profiles import examples
 
-some = settings(max_examples=200, deadline=None)
+some = examples(2)
 
 
 def entropy(counts):

@@ -1,16 +1,13 @@
 """Every training error that the paper's authors found, corrected where their pruning loses a tree."""
 
 import csv
-import os
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.paths import REFERENCE
 
 from topktree import TopKTreeClassifier
-
-REFERENCE = Path(os.environ.get("TOPKTREE_REFERENCE") or Path(__file__).parents[3] / "shared" / "reference")
 
 if not REFERENCE.is_dir():
     pytest.skip(

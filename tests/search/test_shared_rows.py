@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle
 from support.problems import (
@@ -20,13 +20,14 @@ from support.problems import (
     random_columns,
     switches,
 )
+from support.profiles import examples
 
 from topktree._data.packing import pack_booleans
 from topktree._search import engine
 from topktree._search.objective import FeatureDraw
 
-some = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+some = examples(1.5)
+few = examples(0.4)
 seeds = st.integers(0, 2**32 - 1)
 
 

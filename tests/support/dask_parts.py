@@ -55,7 +55,8 @@ def fit_parts(
         names = tuple(X.columns)
     parts = Parts(divided(X), divided(y), None if sample_weight is None else divided(sample_weight), names, X.shape[1])
     local = TopKTreeClassifier(**parameters)
-    fit_tree(local, parts, HereAndNow(), FitLimits(2**24, gather_bytes, time.perf_counter()))
+    cluster: Any = HereAndNow()
+    fit_tree(local, parts, cluster, FitLimits(2**24, gather_bytes, time.perf_counter()))
     return local
 
 

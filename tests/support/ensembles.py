@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -20,7 +21,7 @@ def assert_same_tree(tree: TopKTreeClassifier, expected: TopKTreeClassifier, but
         assert tree.train_errors_ == expected.train_errors_
 
 
-def assert_same_forest(forest, expected) -> None:
+def assert_same_forest(forest: Sequence[TopKTreeClassifier], expected: Sequence[TopKTreeClassifier]) -> None:
     assert len(forest) == len(expected)
     for tree, other in zip(forest, expected, strict=True):
         assert_same_tree(tree, other)

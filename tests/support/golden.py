@@ -1,18 +1,21 @@
 """Fingerprints of several hundred fits: the trees, costs and statuses that no rebuilding may change.
 
-`python tests/support/golden.py` writes tests/contracts/golden.json; `test_golden.py` beside it compares. Only public
+In tests/, `python -m support.golden` writes contracts/golden.json; `test_golden.py` beside it compares. Only public
 names are used, so that the file outlives the code that made it. An entry changes only with the result itself.
 """
+
+from __future__ import annotations
 
 import functools
 import hashlib
 import itertools
 import json
-import os
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas
+from support.paths import DATASETS, ROOT
 
 from topktree import (
     Binarizer,
@@ -23,8 +26,7 @@ from topktree import (
     datasets,
 )
 
-DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
-GOLDEN = Path(__file__).parents[1] / "contracts" / "golden.json"
+GOLDEN = ROOT / "tests" / "contracts" / "golden.json"
 
 BOOLEAN = ("car", "tic-tac-toe", "hayes-roth", "monks-1", "kr-vs-kp", "nursery", "connect-4", "hiv-1-protease")
 NUMERIC = (
@@ -40,8 +42,11 @@ OTHERS = ("letter-recognition", "molecular-biology-splice", "artificial-characte
           "electrical-grid-stability", "fico")  # fmt: skip
 TREE_ARRAYS = ("children_left", "children_right", "feature", "threshold", "category", "value", "n_node_samples")
 
+Case = Callable[[], Any]
+Cases = Iterator[tuple[str, Case]]
 
-def every_case():
+
+def every_case() -> dict[str, Case]:
     """Return a dict of every case: its name -> a function without arguments that returns what is kept of it."""
     return dict(
         itertools.chain(
@@ -59,14 +64,14 @@ def every_case():
     )
 
 
-def _grid_cases():
+def _grid_cases() -> Cases:
     for name in BOOLEAN + NUMERIC + OTHERS:
         for k, depth in ((1, 5), (2, 4), (4, 3), (8, 3), (8, 4)):
             yield f"tree {name} k={k} depth={depth}", functools.partial(_tree, name, k=k, max_depth=depth)
         yield f"optimal {name}", functools.partial(_tree, name, k="all", max_depth=2)
 
 
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "gini": {"criterion": "gini"},
     "sqrt": {"criterion": "sqrt"},
     "gain-ratio": {"criterion": "gain_ratio"},
@@ -88,7 +93,7 @@ OPTIONS = {
 }
 
 
-def _option_cases():
+def _option_cases() -> Cases:
     for name, (option, parameters) in itertools.product(
         ("car", "hayes-roth", "telescope", "dry-bean", "ml-prove"), OPTIONS.items()
     ):
@@ -102,34 +107,34 @@ def _option_cases():
         yield f"pruned {name}", functools.partial(_pruned, name)
 
 
-def _weight_cases():
+def _weight_cases() -> Cases:
     for name, kind in itertools.product(("car", "telescope", "dry-bean"), ("whole", "real", "some-zero")):
         for parameters in ({"k": 4, "max_depth": 3}, {"k": 2, "max_depth": 4, "leaf_penalty": 0.01}):
             label = f"{kind}-weights {name} k={parameters['k']}"
             yield label, functools.partial(_tree, name, weights=kind, **parameters)
 
 
-def _missing_cases():
+def _missing_cases() -> Cases:
     for name, share in itertools.product(("car", "telescope", "nursery", "credit-card"), (0.05, 0.4)):
         yield f"missing-{share} {name}", functools.partial(_tree, name, missing=share, k=6, max_depth=3)
 
 
-def _path_cases():
+def _path_cases() -> Cases:
     for name in ("car", "monks-1", "telescope", "dry-bean"):
         yield f"penalty-path {name}", functools.partial(_path, name)
         for different in ("predictions", "splits"):
             yield f"near-optimal-{different} {name}", functools.partial(_near_optimal, name, different)
 
 
-def _cv_cases():
+def _cv_cases() -> Cases:
     for name, rule in itertools.product(("car", "monks-1", "telescope", "hayes-roth"), ("1se", "best")):
         yield f"cv-{rule} {name}", functools.partial(_cv, name, rule=rule)
     yield "cv-penalties car", functools.partial(_cv, "car", rule="1se", leaf_penalties=(0.0, 0.01, "tie"), cv=3)
     yield "cv-log-loss telescope", functools.partial(_cv, "telescope", rule="best", scoring="neg_log_loss", cv=3)
 
 
-def _forest_cases():
-    kinds = {
+def _forest_cases() -> Cases:
+    kinds: dict[str, dict[str, Any]] = {
         "plain": {},
         "drawn": {"max_features": "sqrt", "oob_score": True},
         "per-tree": {"max_features_per_tree": 0.5, "max_samples": 0.4},
@@ -140,8 +145,8 @@ def _forest_cases():
         yield f"forest-{kind} {name}", functools.partial(_forest, name, **parameters)
 
 
-def _boosting_cases():
-    kinds = {
+def _boosting_cases() -> Cases:
+    kinds: dict[str, dict[str, Any]] = {
         "plain": {},
         "stopping": {"n_iter_no_change": 2, "learning_rate": 0.7},
         "gini": {"criterion": "gini", "k": 2},
@@ -150,8 +155,8 @@ def _boosting_cases():
         yield f"boosting-{kind} {name}", functools.partial(_boosting, name, **parameters)
 
 
-def _binarizer_cases():
-    kinds = {
+def _binarizer_cases() -> Cases:
+    kinds: dict[str, dict[str, Any]] = {
         "quantile": {"max_thresholds": 12},
         "exact": {"strategy": "exact"},
         "guess": {"strategy": "guess"},
@@ -162,7 +167,7 @@ def _binarizer_cases():
         yield f"binarizer-{kind} {name}", functools.partial(_binarizer, name, **parameters)
 
 
-def _dask_cases():
+def _dask_cases() -> Cases:
     for name, where in itertools.product(("car", "telescope", "dry-bean", "kr-vs-kp"), ("client", "workers")):
         for parameters in (
             {"k": 4, "max_depth": 3},
@@ -172,52 +177,54 @@ def _dask_cases():
 
 
 @functools.cache
-def _table(name, n_rows=1200, missing=0.0):
+def _table(name: str, n_rows: int = 1200, missing: float = 0.0) -> tuple[pandas.DataFrame, np.ndarray]:
     """Return features as a frame and labels: the same rows of the dataset on every machine."""
-    bunch = datasets.load(name, data_home=DATA)
+    bunch = datasets.load(name, data_home=DATASETS)
     random = np.random.default_rng(0)
     rows = random.permutation(len(bunch.target))[:n_rows]
     X, y = pandas.DataFrame(bunch.data[rows], columns=bunch.feature_names), bunch.target[rows]
     return (X.mask(random.random(X.shape) < missing) if missing else X), y
 
 
-def _weights(kind, n_rows):
+def _weights(kind: str, n_rows: int) -> np.ndarray:
     random = np.random.default_rng(1)
     if kind == "whole":
         return random.integers(1, 6, n_rows)
     return random.random(n_rows) + 0.1 if kind == "real" else random.integers(0, 3, n_rows) / 4
 
 
-def _tree(name, n_rows=1200, missing=0.0, weights=None, **parameters):
+def _tree(
+    name: str, n_rows: int = 1200, missing: float = 0.0, weights: str | None = None, **parameters: Any
+) -> dict[str, Any]:
     X, y = _table(name, n_rows, missing)
     sample_weight = None if weights is None else _weights(weights, len(y))
     return describe(TopKTreeClassifier(**parameters).fit(X, y, sample_weight))
 
 
-def _exact_root(name):
+def _exact_root(name: str) -> dict[str, Any]:
     fitted = TopKTreeClassifier(k=6, max_depth=3).fit(*_table(name), exact_root=True)
     root = [(entry["feature"], entry["test"], entry["cost"], entry["exact"]) for entry in fitted.search_["root"]]
     return describe(fitted) | {"root": fingerprint(json.dumps(root).encode())}
 
 
-def _pruned(name):
+def _pruned(name: str) -> dict[str, Any]:
     X, y = _table(name)
     n_train = 2 * len(y) // 3
     return describe(TopKTreeClassifier(k=3, max_depth=5).fit(X[:n_train], y[:n_train]).prune(X[n_train:], y[n_train:]))
 
 
-def _path(name):
+def _path(name: str) -> list[dict[str, Any]]:
     path = TopKTreeClassifier(k=4, max_depth=3).leaf_penalty_path(*_table(name))
     return [describe(tree) for tree in path.estimators]
 
 
-def _near_optimal(name, different):
+def _near_optimal(name: str, different: str) -> list[dict[str, Any]]:
     X, y = _table(name)
     found = TopKTreeClassifier(k=4, max_depth=2).near_optimal(n=12, epsilon=0.2, X=X, y=y, different=different)
     return [describe(tree) for tree in found.estimators]
 
 
-def _cv(name, **parameters):
+def _cv(name: str, **parameters: Any) -> dict[str, Any]:
     X, y = _table(name, 600)
     fitted = TopKTreeClassifierCV(ks=(1, 3), max_depths=(1, 3), **parameters).fit(X, y)
     scores = fingerprint(np.round(fitted.cv_results_["mean_test_score"], 9))
@@ -225,27 +232,27 @@ def _cv(name, **parameters):
     return {"best": best, "scores": scores} | describe(fitted.best_estimator_)
 
 
-def _forest(name, **parameters):
+def _forest(name: str, **parameters: Any) -> dict[str, Any]:
     forest = TopKForestClassifier(n_estimators=4, k=3, max_depth=3, random_state=7, **parameters).fit(*_table(name))
     out_of_bag = {"oob_score": round(forest.oob_score_, 9)} if "oob_score" in parameters else {}
     return {"status": forest.status_, "trees": [describe(tree) for tree in forest]} | out_of_bag
 
 
-def _boosting(name, **parameters):
+def _boosting(name: str, **parameters: Any) -> dict[str, Any]:
     settings = {"n_estimators": 4, "k": 3, "max_depth": 2, "random_state": 3} | parameters
     boosting = TopKBoostingClassifier(**settings).fit(*_table(name))
     votes = [round(float(weight), 9) for weight in boosting.estimator_weights_]
     return {"stopped": boosting.stopped_, "votes": votes, "trees": [describe(tree) for tree in boosting]}
 
 
-def _binarizer(name, **parameters):
+def _binarizer(name: str, **parameters: Any) -> dict[str, Any]:
     X, y = _table(name, 500)
     binarizer = Binarizer(**parameters).fit(X, y)
     names = "\n".join(binarizer.get_feature_names_out()).encode()
     return {"bits": fingerprint(binarizer.transform(X).astype(np.uint8)), "names": fingerprint(names)}
 
 
-def _dask(name, where, **parameters):
+def _dask(name: str, where: str, **parameters: Any) -> dict[str, Any]:
     import dask.dataframe
 
     from topktree.dask import DaskTopKTreeClassifier
@@ -256,7 +263,7 @@ def _dask(name, where, **parameters):
     return describe(classifier.fit(frame.drop(columns="target"), frame["target"]))
 
 
-def describe(fitted):
+def describe(fitted: Any) -> dict[str, Any]:
     """Return what is kept of a fitted tree."""
     arrays = [np.asarray(getattr(fitted.tree_, name)) for name in TREE_ARRAYS]
     numbers = [array.astype("<i8" if array.dtype.kind in "iu" else "<f8") for array in arrays]
@@ -270,14 +277,14 @@ def describe(fitted):
     }
 
 
-def fingerprint(content):
+def fingerprint(content: bytes | np.ndarray) -> str:
     """Return sixteen hexadecimal digits of the SHA-256 of an array or of bytes."""
     return hashlib.sha256(
         content if isinstance(content, bytes) else np.ascontiguousarray(content).tobytes()
     ).hexdigest()[:16]
 
 
-def main():
+def main() -> None:
     """Write golden.json anew."""
     from distributed import Client
 

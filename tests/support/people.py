@@ -1,13 +1,17 @@
 """A table for the tests of the command line, and what a user's mistake looks like."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import pandas as pd
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from topktree._cli.main import main
 
 
-def make_people(n=240, seed=0):
+def make_people(n: int = 240, seed: int = 0) -> pd.DataFrame:
     """Numbers, texts, booleans and missing values; the class depends on two columns, a third a little, and chance."""
     random = np.random.default_rng(seed)
     age = random.integers(18, 80, n)
@@ -30,11 +34,11 @@ def make_people(n=240, seed=0):
     )
 
 
-def run(*arguments, **options):
+def run(*arguments: object, **options: Any) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="topktree", **options)
 
 
-def assert_mistake(result, *words):
+def assert_mistake(result: Result, *words: str) -> None:
     assert result.exit_code == 2, (result.output, result.exception)
     assert result.stdout == ""
     assert result.stderr.startswith("Error: ")

@@ -63,7 +63,7 @@ class Problem:
 def solve(
     columns: np.ndarray, classes: np.ndarray, objective: Objective, packed: bool = True, **options: Any
 ) -> engine.Solution:
-    rows = np.ascontiguousarray(columns).view(np.uint8)
+    rows: Any = np.ascontiguousarray(columns).view(np.uint8)
     if packed:
         rows = pack_booleans(rows)
     options = {"threads_after": 0.0} | options  # or most searches would end before there are threads
@@ -172,7 +172,8 @@ def random_classes(rng: np.random.Generator, columns: np.ndarray, n_classes: int
 
 def user_criterion(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Misclassification error: many ties, and not symmetric in the sides once they are weighted."""
-    return left.max(axis=1) + 2 * right.max(axis=1)
+    score: np.ndarray = left.max(axis=1) + 2 * right.max(axis=1)
+    return score
 
 
 @st.composite
@@ -211,6 +212,7 @@ def problems(
         "integers": rng.integers(1, 4, n_seen).astype(float),
         "reals": rng.random(n_seen) + 0.1,
     }[class_form]
+    penalties: list[float | str] = [0.0, 0.0, 0.001, 0.05, 1 / 3, "tie"]
     return make_problem(
         columns,
         classes,
@@ -218,7 +220,7 @@ def problems(
         criterion=draw(st.sampled_from(criteria)),
         min_samples_leaf=draw(st.sampled_from([1, 1, 2, 5])),
         min_weight_fraction_leaf=draw(st.sampled_from([0.0, 0.0, 0.0, 0.1])),
-        leaf_penalty=draw(st.sampled_from([0.0, 0.0, 0.001, 0.05, 1 / 3, "tie"])),
+        leaf_penalty=draw(st.sampled_from(penalties)),
         class_weight=class_weight,
         sample_weight=sample_weight,
         distinct_splits=draw(st.booleans()),
@@ -313,7 +315,7 @@ def large_problem(kind: str, seed: int) -> Problem:
 
 def optimal_columns(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     """Thresholds of features, categories, copies, complements and noise."""
-    parts = []
+    parts: list[np.ndarray] = []
     while sum(part.shape[1] for part in parts) < d:
         width = int(rng.integers(3, 16))
         kind = rng.integers(4)

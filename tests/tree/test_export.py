@@ -9,15 +9,16 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from support.messy import TIDY_COLUMNS, cases, is_missing, queries, sql_rows
+from support.profiles import examples
 
 from topktree import TopKTreeClassifier
 
-some = settings(max_examples=60, deadline=None)
-more = settings(max_examples=150, deadline=None)
+some = examples(0.6)
+more = examples(1.5)
 
 FORMATS = ("export_text", "export_rules", "export_dot", "export_sql", "export_dict")
 tidy_cases = cases(TIDY_COLUMNS, labels=("int", "bool", "float"), odd_names=False)

@@ -14,16 +14,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from support.messy import cases, queries
+from support.profiles import examples
 
 from topktree import TopKTreeClassifier, load
 from topktree._tree.model_file import FORMAT, VERSION
-
-some = settings(max_examples=100, deadline=None)
 
 TREE_ARRAYS = (
     *("children_left", "children_right", "feature", "threshold", "category", "missing_go_to_left"),
@@ -131,7 +130,6 @@ def depths_near_the_limit():
 # Round trips
 
 
-@some
 @given(cases(), st.integers(0, 2**32 - 1))
 def test_what_is_loaded_is_what_was_saved(folder, case, seed):
     clf = case.fit()
@@ -394,7 +392,7 @@ def test_a_file_cut_short(tampered, good):
         assert_refused(tampered(good[:length]))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(0.5)
 @given(st.binary(max_size=200))
 def test_random_bytes(folder, content):
     path = folder / "random.json"
@@ -402,7 +400,7 @@ def test_random_bytes(folder, content):
     assert_refused(path)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(2)
 @given(st.data())
 def test_a_changed_byte_is_refused_or_harmless(folder, good, fitted, data):
     raw = bytearray(good.encode())
@@ -748,7 +746,7 @@ def test_classes_that_cannot_be(tampered, good, change):
     assert_refused(tampered(json.dumps(payload)))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(2)
 @given(st.text("biufUOSVMm<>|=0128,()[]: x", max_size=7))
 def test_any_class_type_is_understood_or_refused(folder, good, name):
     payload = json.loads(good)

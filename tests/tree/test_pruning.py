@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.class_weight import compute_sample_weight
-from tree.test_tree import path, random_tree
+from support.profiles import seed_range
+from support.trees import path, random_tree
 
 from topktree import TopKTreeClassifier, load
 from topktree._base import fitted_copy, found_tree_of
@@ -28,8 +29,6 @@ from topktree._tree.pruning import (
     validation_errors,
 )
 from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity
-
-some = settings(max_examples=100, deadline=None)
 
 
 def with_counts(tree, rng, most, unit=1.0):
@@ -78,7 +77,6 @@ def steps_of(sequence):
 # The sequence.
 
 
-@some
 @given(seeds, st.integers(0, 4))
 def test_each_subtree_is_the_smallest_best_one_up_to_the_next_alpha(seed, depth):
     tree = drawn_tree(seed, depth)
@@ -95,7 +93,6 @@ def test_each_subtree_is_the_smallest_best_one_up_to_the_next_alpha(seed, depth)
             assert winners == [kept[step]], (step, penalty)
 
 
-@some
 @given(seeds, st.integers(0, 6), st.sampled_from([1.0, 0.1, 1 / 3, 1e-250, 7e200]))
 def test_subtrees_are_nested_and_alphas_rise(seed, depth, unit):
     tree = drawn_tree(seed, depth, unit=unit)
@@ -115,7 +112,6 @@ def parents(tree, node):
     return set(np.flatnonzero(above).tolist()) - {node}
 
 
-@some
 @given(seeds, st.integers(1, 6), st.sampled_from([0.1, 0.3, 1 / 3, 1e-250, 7e200, 2.0**60]))
 def test_what_ties_in_whole_numbers_ties_in_any_unit(seed, depth, unit):
     whole, scaled = pruning_sequence(drawn_tree(seed, depth)), pruning_sequence(drawn_tree(seed, depth, unit=unit))
@@ -167,7 +163,6 @@ def test_a_single_leaf_stays_one():
 # Subtrees.
 
 
-@some
 @given(seeds, st.integers(0, 6))
 def test_a_subtree_is_the_walk_that_stops_early(seed, depth):
     tree, rng = drawn_tree(seed, depth), np.random.default_rng(seed)
@@ -182,7 +177,6 @@ def test_a_subtree_is_the_walk_that_stops_early(seed, depth):
         np.testing.assert_array_equal(getattr(small, name)[found], getattr(tree, name)[expected])
 
 
-@some
 @given(seeds, st.integers(0, 6))
 def test_a_subtree_is_a_tree_like_any_other(seed, depth):
     tree = drawn_tree(seed, depth)
@@ -214,7 +208,6 @@ def test_all_splits_kept_are_the_tree_itself():
 # The choice.
 
 
-@some
 @given(seeds, st.integers(0, 5), st.sampled_from([None, 1.0, 0.1]))
 def test_errors_of_all_subtrees_are_those_of_their_predictions(seed, depth, unit):
     tree, rng = drawn_tree(seed, depth), np.random.default_rng(seed + 2)
@@ -334,7 +327,7 @@ def assert_same(one, other, X):
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seed_range(5))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_no_subtree_of_the_path_does_better(seed, weighted):
     (X, y), (X_new, y_new) = messy(250, seed), messy(150, seed + 100)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn import tree
@@ -17,11 +17,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 from support.messy import NUMERIC_COLUMNS, ODD_FLOATS, TIDY_COLUMNS, cases, edges, queries
+from support.profiles import examples
 
 from topktree import TopKTreeClassifier
 
-some = settings(max_examples=100, deadline=None)
-few = settings(max_examples=25, deadline=None)
+few = examples(0.25)
 
 tidy_cases = cases(TIDY_COLUMNS, odd_names=False)
 MATPLOTLIB_3_11 = "ignore:The set_.* function will be deprecated:PendingDeprecationWarning"
@@ -61,7 +61,7 @@ def assert_same(clf, X):
 # Same predictions
 
 
-@settings(some, max_examples=150)
+@examples(1.5)
 @given(cases(), st.integers(0, 2**32 - 1))
 def test_every_row_has_the_same_leaf(case, seed):
     clf = case.fit()
@@ -72,7 +72,6 @@ def test_every_row_has_the_same_leaf(case, seed):
     assert model.feature_names_in_.tolist() == clf.feature_names_in_.tolist()
 
 
-@some
 @given(
     cases({name: column for name, column in TIDY_COLUMNS.items() if name in NUMERIC_COLUMNS}), st.integers(0, 2**32 - 1)
 )
@@ -86,7 +85,6 @@ elements = st.sampled_from(ODD_FLOATS) | st.floats() | st.integers(-3, 3).map(fl
 columns = hnp.arrays(np.float64, st.tuples(st.just(12), st.integers(1, 3)), elements=elements)
 
 
-@some
 @given(columns, st.integers(2, 3))
 def test_arrays_of_any_floats(X, n_classes):
     clf = fit(X, np.arange(12) % n_classes, max_thresholds=None)

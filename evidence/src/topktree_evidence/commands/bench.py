@@ -16,9 +16,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
+from topktree._cli.common import FiniteRange, Mistake, json_option, make_console
 
 from topktree import __version__
-from topktree._cli.common import FiniteRange, Mistake, json_option, make_console
 from topktree.datasets.paper import VARIABLE
 
 from .. import peers

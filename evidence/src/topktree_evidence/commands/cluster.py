@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 import joblib
-
 from topktree._cli.common import Decorator, Mistake
 
 PATIENCE = 10.0  # seconds for the scheduler to answer

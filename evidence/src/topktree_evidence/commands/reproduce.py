@@ -15,7 +15,6 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
 from topktree._cli.common import FiniteRange
 from topktree._runtime.dask_tasks import WorkerLost
 
