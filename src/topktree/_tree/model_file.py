@@ -209,7 +209,8 @@ def _search(search: dict[str, Any], features: Sequence[Feature]) -> dict[str, An
 
     def check_choice(choice: Any) -> None:
         require(is_int(choice.get("rank")) and is_number(choice.get("cost")), "a choice must have a rank and a cost")
-        require(choice.get("score", "") is None or is_number(choice["score"]), "a choice must have a score or null")
+        score = choice.get("score", "")
+        require(score is None or is_number(score), "a choice must have a score or null")
         require(all(isinstance(choice.get(key), bool) for key in ("exact", "chosen")), "a choice must have its flags")
         read_test(choice.get("feature"), choice.get("test"), choice.get("value"), features)
 
