@@ -99,7 +99,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         if self.strategy == "guess" and y is None:
             raise ValueError('This Binarizer with strategy="guess" requires y to be passed, but the target y is None')
-        labels = None if y is None or self._ignores(y) else read_labels(self, y)
+        labels = None if y is None or self._ignores(y) else read_labels(y)
         table = read_table(self, X, reset=True)
         classes = None if labels is None else number_labels(labels, table.n_rows)
         target = None if classes is None else Target(classes[1].astype(np.int32), len(classes[0]))

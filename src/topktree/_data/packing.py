@@ -8,10 +8,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import class_cells, hash_columns, pack_booleans, pack_features, split_order
-from .arrays import PackedRows
+from .._core import class_cells, hash_columns, pack_booleans, pack_features, pack_flags, split_order
+from .arrays import PackedRows, Rows
 
-__all__ = ["class_cells", "hash_columns", "hash_rows", "pack_booleans", "pack_features", "split_order"]
+__all__ = ["class_cells", "hash_columns", "hash_rows", "pack_booleans", "pack_features", "packed", "split_order"]
+
+
+def packed(rows: Rows) -> PackedRows:
+    """Return the rows packed; bytes must be 0 or 1."""
+    return rows.view(np.uint64) if rows.dtype == np.uint64 else pack_flags(rows.view(np.uint8))
 
 
 def hash_rows(rows: PackedRows, classes: NDArray[np.int32]) -> NDArray[np.uint64]:

@@ -5,7 +5,6 @@ In: a fitted classifier, test rows, the cross-validation that chose it. Out: a d
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +102,7 @@ def _read_rows(classifier: TopKTreeClassifier, model: Model, rows: Rows, max_row
     sample = None if max_rows == 0 else encoded[:max_rows]
     if rows.y is None:
         return _TestRows(None, sample, None, len(encoded))
-    labels = read_labels(copy(classifier), rows.y)  # a copy: its check of y makes an estimator forget feature names
+    labels = read_labels(rows.y)
     classes = known_classes(labels, classifier.classes_, len(encoded))
     weights = read_weights(rows.weights, len(encoded))
     if weights is not None and not weights.any():  # not every version of scikit-learn refuses them
