@@ -1,10 +1,11 @@
 # Every target sets up what it needs: a virtual environment in .venv, the compiled package in it, builds under build/.
-# Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH = more arguments for pytest and for
-# the benchmark; DIST_TESTS = what test-dist runs of the tests, all of them if it is empty.
+# Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH, ARGS = more arguments for pytest, the
+# benchmark and `reproduce`; DIST_TESTS = what test-dist runs of the tests, all of them if it is empty.
 
 PYTHON ?= python3
 PYTEST ?=
 BENCH ?=
+ARGS ?= page
 DIST_TESTS ?= $(patsubst %,tests/%.py,contracts/test_package test_classifier data/test_table tree/test_tree tree/test_export data/test_monsters)
 
 VENV := .venv
@@ -13,25 +14,30 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet install
 # Tools that are not on the machine (cmake, ninja) are in .venv.
 TOOLS := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-CPP_FILES := $(shell find cpp tests/cpp benchmarks -name '*.[ch]pp' -o -name '*.h')
+CPP_FILES := $(shell find cpp tests/cpp evidence -name '*.[ch]pp' -o -name '*.h')
 # The folders are in the list as well: theirs is the date that changes when a file goes away.
 BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp -not -name '*.md')
 
-.PHONY: demo test bench sanitize lint format docs dist test-dist clean
+.PHONY: demo test bench reproduce sanitize lint format docs dist test-dist clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
 	@$(PY) examples/demo.py
 
-test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools $(VENV)/dask-tools
+test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools $(VENV)/dask-tools $(VENV)/evidence
 	@$(call cpp_tests,editable)
 	@$(run_pytest)
 
-bench: $(VENV)/installed $(VENV)/bench-tools
+bench: $(VENV)/evidence $(VENV)/peers
 	@mkdir -p build/benchmarks
 	@$(TOOLS) cmake --build build/editable --target kernel_throughput > build/benchmarks/build.log || { cat build/benchmarks/build.log; exit 1; }
 	@cp build/editable/kernel_throughput build/benchmarks
-	@$(PY) benchmarks/bench.py $(BENCH)
+	@$(PY) -m topktree_evidence.studies.speed.bench $(BENCH)
+
+# Runs and pages of the evidence: make reproduce ARGS="fig2 --datasets car --splits 2". ARGS="page --out docs" writes the
+# pages of docs/ anew from the runs that are kept there.
+reproduce: $(VENV)/evidence
+	@$(PY) -m topktree reproduce --out build/reproduction $(ARGS)
 
 sanitize: $(VENV)/build-tools
 	@$(call sanitized,address,address$(comma)undefined)
@@ -136,9 +142,15 @@ $(VENV)/installed: $(VENV)/build-tools $(BUILD_FILES)
 	@$(TOOLS) $(PIP) --no-build-isolation --config-settings=build-dir=build/editable $(CMAKE_DEFINES) --editable .
 	@touch $@
 
-$(VENV)/bench-tools: $(VENV)/created benchmarks/requirements.txt
-	@echo "Installing the bench tools"
-	@$(PIP) -r benchmarks/requirements.txt
+# The experiments and benchmarks, a distribution of their own; peers are the solvers they compare topktree with.
+$(VENV)/evidence: $(VENV)/installed $(VENV)/cli-tools $(VENV)/plot-tools evidence/pyproject.toml
+	@echo "Installing the evidence"
+	@$(PIP) --editable ./evidence
+	@touch $@
+
+$(VENV)/peers: $(VENV)/evidence
+	@echo "Installing the peers"
+	@$(PIP) --editable './evidence[peers]'
 	@touch $@
 
 $(VENV)/%-tools: $(VENV)/created pyproject.toml

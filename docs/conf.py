@@ -1,7 +1,7 @@
-"""The site: `make docs` turns the pages of this folder, the docstrings and the scripts of examples/ into build/docs.
+"""Configure Sphinx: `make docs` turns the pages of this folder, the docstrings and examples/ into build/docs.
 
-In: this folder. Out: static HTML. The one idea: a page reads as well on a code host as on the site, so links are those
-of files, and the few that lead out of this folder are turned into those of pages here.
+In: this folder. Out: static HTML. The one idea: every page can also be read on a code host, so links point to files;
+the few that lead out of this folder are rewritten to point to pages of the site.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-# Other pages include the last two. Of search.md Sphinx would make search.html, which it has.
-exclude_patterns = ["runs", "pictures/*.py", "dask/*.md", "search.md"]
-highlight_language = "none"  # of blocks that do not say
-default_role = "code"  # docstrings say `k` as Markdown does
+# The last two are included by other pages.
+exclude_patterns = ["runs", "pictures/*.py", "dask/*.md", "forests/*.md"]
+highlight_language = "none"  # for blocks that do not name a language
+default_role = "code"  # `k` in docstrings is code, as in Markdown
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 
-autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_typehints = "none"  # the docstrings describe the types
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -47,7 +47,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"demo\.py",
+    "ignore_pattern": r"\bdemo\.py$",  # `make demo` prints to a terminal
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -66,26 +66,25 @@ html_show_sourcelink = False
 html_show_copyright = False
 html_copy_source = False
 
-# What is written for a code host, and what the site has in its place.
+# Links as written for a code host, and what replaces them on the site.
 LINKS = {
     r"\]\((?:\.\./)+ARCHITECTURE\.md": "](architecture.md",
     r"\]\((?:\.\./)+CHANGELOG\.md": "](changelog.md",
     r"\]\((?:\.\./)+CONTRIBUTING\.md": "](contributing.md",
-    r"\]\(search\.md": "](searching.md",
     r"\]\((?:\.\./)+examples/?\)": "](gallery/index.rst)",
     r"\]\((?:\.\./)+examples/(\w+)\.py\)": r"](gallery/\1.rst)",
     r"\[paper/\]\(paper\)": "`paper/`",
 }
 
 
-def turn_links(app: Sphinx, name: str, source: list[str]) -> None:
-    """Links out of this folder become links to pages of the site."""
-    for pattern, here in LINKS.items():
-        source[0] = re.sub(pattern, here, source[0])
+def rewrite_links(app: Sphinx, name: str, source: list[str]) -> None:
+    """Rewrite links that lead out of this folder to pages of the site."""
+    for pattern, replacement in LINKS.items():
+        source[0] = re.sub(pattern, replacement, source[0])
 
 
 def write_report(app: Sphinx, error: Exception | None) -> None:
-    """A report to click through, which the gallery links to."""
+    """Write the interactive report that the gallery links to."""
     data = load_breast_cancer(as_frame=True)
     y = data.target.map(dict(enumerate(data.target_names)))
     X_train, X_test, y_train, y_test = train_test_split(data.data, y, test_size=0.3, random_state=0)
@@ -94,6 +93,6 @@ def write_report(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
-    app.connect("source-read", turn_links)
+    """Register the two functions above; Sphinx calls this."""
+    app.connect("source-read", rewrite_links)
     app.connect("build-finished", write_report)

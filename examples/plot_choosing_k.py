@@ -2,13 +2,13 @@
 Choosing k and the depth
 ========================
 
-More choices fit the training rows better, always; new rows only up to a point. Cross-validation finds that point, and
-the rule of one standard error prefers the simpler tree where scores differ by chance only.
+A larger k and a larger depth fit the training rows better, but at some point the tree overfits. Cross-validation finds
+that point. The one-standard-error rule prefers the simpler tree where the scores may differ by chance.
 """
 
 # %%
-# Two thousand rows of twelve numbers, four of which matter; a fifth of the labels is random. Half of the rows are set
-# aside for the end.
+# The data has 2,000 rows and twelve numeric features, of which four are informative; 20% of the labels are random. Half
+# of the rows are held out as test rows.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import make_classification
@@ -20,7 +20,8 @@ X, y = make_classification(2000, 12, n_informative=4, n_redundant=0, n_clusters_
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
 # %%
-# Training errors fall with k and with the depth. That alone chooses the largest of both.
+# The training errors fall with k and with the depth. By training errors alone we would always choose the largest
+# values.
 
 DEPTHS = (1, 2, 3, 4, 5)
 
@@ -29,7 +30,7 @@ for k in (1, 4, 8):
     print(f"k = {k:2}: {errors} training errors at depth {DEPTHS}")
 
 # %%
-# Five folds say how much of that lasts.
+# Cross-validation with five folds estimates the accuracy on new rows.
 
 cv = TopKTreeClassifierCV(ks=(1, 2, 4, 8), max_depths=DEPTHS).fit(X_train, y_train)
 print(cv.best_params_)
@@ -37,8 +38,8 @@ cv.plot()
 plt.show()
 
 # %%
-# Everything above the dotted line is within one standard error of the best; the ring marks the candidate among these
-# with the fewest leaves. `rule="best"` would take the best one.
+# All combinations above the dotted line are within one standard error of the best. The ring marks the one among them
+# with the fewest leaves, which is chosen. `rule="best"` chooses the combination with the highest score instead.
 
 best = TopKTreeClassifierCV(ks=(1, 2, 4, 8), max_depths=DEPTHS, rule="best").fit(X_train, y_train)
 for name, chosen in (("1se", cv), ("best", best)):
@@ -46,6 +47,6 @@ for name, chosen in (("1se", cv), ("best", best)):
     print(f"    {chosen.get_n_leaves()} leaves, test accuracy {chosen.score(X_test, y_test):.3f}")
 
 # %%
-# What was chosen is a tree, with all that a tree offers.
+# The fitted object offers everything that a fitted tree does.
 
 print(cv.export_text())

@@ -1,13 +1,13 @@
 """
-Handing over: scikit-learn, SHAP, ONNX
-======================================
+Export to scikit-learn, SHAP and ONNX
+=====================================
 
-`to_sklearn` gives a fitted scikit-learn object with the same predictions. What works on scikit-learn's trees works on
+`to_sklearn` returns a fitted scikit-learn object with the same predictions. Tools for scikit-learn's trees work with
 it. This example needs the extra `interop`: ``pip install ".[interop]"``.
 """
 
 # %%
-# All numbers, none missing: the result is a plain `DecisionTreeClassifier`.
+# If all features are numbers without missing values, the result is a plain `DecisionTreeClassifier`.
 
 import warnings
 
@@ -28,10 +28,11 @@ print(type(model).__name__, np.array_equal(model.predict_proba(X_test), clf.pred
 # %%
 # SHAP
 # ----
-# How much each feature moves the probability of "benign", over the test rows.
+# SHAP values say how much each feature changes the predicted probability of "benign". Here are their mean absolute
+# values on the test rows.
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of other packages, as they are imported
+    warnings.simplefilter("ignore")  # other packages warn when they are imported
     import onnxruntime
     import shap
     import skl2onnx
@@ -48,8 +49,8 @@ plt.show()
 # %%
 # ONNX
 # ----
-# The same tree for a runtime without Python. Thresholds are placed such that rounding to float32 decides every row
-# alike, so that predictions are identical, not close.
+# An ONNX runtime needs no Python. Thresholds are placed so that rounding to float32 never moves a value across them, so
+# the predictions are identical.
 
 onnx = skl2onnx.to_onnx(model, X_train[:1].to_numpy("float32"), options={"zipmap": False})
 session = onnxruntime.InferenceSession(onnx.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -61,7 +62,8 @@ print(
 # %%
 # With categories or missing values
 # ---------------------------------
-# the result is a pipeline: its first step turns the table into numbers, its last one is the tree. Tools take the last.
+# The result is a pipeline: its first step turns the table into numbers, and its last step is the tree. Pass the last
+# step to other tools.
 
 holes = X_train.mask(np.random.default_rng(0).random(X_train.shape) < 0.1)
 pipeline = TopKTreeClassifier(k=8, max_depth=3).fit(holes, y_train).to_sklearn()

@@ -1,13 +1,13 @@
 """
-One page for the auditor
-========================
+Reports for auditors, users and operators
+=========================================
 
-A tree that decides about people has to be shown to people: to those who check it, to those who run it and to those it
-decides about. One call each.
+A tree that decides about people must be shown to people: to those who audit it, to those affected by its decisions, and
+to those who run it. Each takes one call.
 """
 
 # %%
-# A tree for iris, with a test set.
+# We fit a tree to the iris data and hold out test rows.
 
 import tempfile
 from pathlib import Path
@@ -24,11 +24,11 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_
 clf = TopKTreeClassifier(k=8, max_depth=3, leaf_penalty="tie").fit(X_train, y_train, exact_root=True)
 
 # %%
-# Who checks it
-# -------------
-# The report is one HTML file without anything to load: the tree to click through, a form to follow a row, its rules,
-# how right it is on held-out rows, what was searched and with which parameters. It opens in any browser. `exact_root`
-# made the search find, for every first question that it tried, its best tree's errors: the report lists them.
+# For auditors
+# ------------
+# The report is one self-contained HTML file: an interactive diagram of the tree, a form to follow a row to its leaf,
+# the rules, the results on the test rows, and the parameters and alternatives of the search. `exact_root=True` makes
+# the search compute the cost of the best tree for every candidate at the root, which the report lists.
 
 temporary = tempfile.TemporaryDirectory()
 folder = Path(temporary.name)
@@ -38,29 +38,29 @@ print([(file.name, f"{file.stat().st_size // 1024} KiB") for file in folder.iter
 # %%
 # .. raw:: html
 #
-#    <p>A report to click through, of a tree chosen by cross-validation: <a href="../report.html">report.html</a>.</p>
+#    <p>See an example of a report, for a tree chosen by cross-validation: <a href="../report.html">report.html</a>.</p>
 #
-# Who it decides about
-# --------------------
-# A line per leaf, each of them a rule that can be read out.
+# For those affected by a decision
+# --------------------------------
+# Each leaf is one rule that can be read aloud.
 
 print(clf.export_rules())
 
 # %%
-# The same as a picture.
+# The same tree as a picture:
 
 clf.plot()
 plt.show()
 
 # %%
-# Who runs it
-# -----------
-# The database can apply the tree itself; NULL is a missing value.
+# For operators
+# -------------
+# A database can apply the tree itself. NULL is treated as a missing value.
 
 print(clf.export_sql("flowers"))
 
 # %%
-# And a file for the archive: JSON with a checksum, which `topktree.load` reads and which never runs code.
+# For the archive, save the tree as a JSON file. `topktree.load` reads it, and loading never runs code.
 
 clf.save(folder / "iris.json")
 print((folder / "iris.json").read_text()[:90])

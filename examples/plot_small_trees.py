@@ -1,13 +1,13 @@
 """
-What does each leaf buy?
-========================
+What does each leaf gain?
+=========================
 
-Accuracy and size pull in opposite directions. Three ways to a smaller tree: a penalty per leaf inside the search, the
-whole path of such trees from one call, and pruning with rows that were set aside.
+A smaller tree is easier to read but usually less accurate on the training rows. There are three ways to a smaller tree:
+a penalty per leaf in the search, the whole path of such trees from one call, and pruning with validation rows.
 """
 
 # %%
-# A tree of depth 6 for one half of tic-tac-toe; the other half judges.
+# We fit a tree of depth 6 to one half of the tic-tac-toe data and keep the other half as test rows.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -23,19 +23,19 @@ full = TopKTreeClassifier(k=8, max_depth=6).fit(X_train, y_train)
 print(f"{full.get_n_leaves()} leaves, {full.train_errors_} training errors")
 
 # %%
-# Among trees with as few errors, one with the fewest leaves costs nothing:
+# With `leaf_penalty="tie"`, the search returns a tree with the fewest leaves among those with the fewest errors:
 
 tie = TopKTreeClassifier(k=8, max_depth=6, leaf_penalty="tie").fit(X_train, y_train)
 print(f"{tie.get_n_leaves()} leaves, {tie.train_errors_} training errors")
 
 # %%
-# Every tree that some `leaf_penalty` prefers, from one call. Each is what `fit` gives with the penalty beside it.
+# One call finds every tree that is best for some `leaf_penalty`. Each is what `fit` returns with the penalty listed.
 
 path = TopKTreeClassifier(k=8, max_depth=6).leaf_penalty_path(X_train, y_train)
 print(path)
 
 # %%
-# Against the half that the trees have not seen: the first leaves buy much, the last ones nothing.
+# On the test rows, the first leaves improve the accuracy much and the last ones hardly at all.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(path.n_leaves, path.train_accuracies, marker="o", label="training rows")
@@ -45,8 +45,8 @@ ax.legend()
 plt.show()
 
 # %%
-# Pruning goes the other way: it takes a tree that is there and lets rows that were set aside say which leaves to drop.
-# These rows have then been used, so they no longer judge.
+# Pruning starts from a fitted tree and uses validation rows to decide which leaves to drop. We use the test rows for
+# this, so they can no longer serve to estimate the accuracy of the pruned tree.
 
 pruned = full.prune(X_test, y_test)
 print(f"{full.get_n_leaves()} leaves, {pruned.get_n_leaves()} after pruning")

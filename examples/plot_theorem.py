@@ -2,14 +2,15 @@
 The greediness hierarchy, exactly
 =================================
 
-Theorem 2 of the paper: for every K there is a distribution on which Top-K finds an almost perfect tree of depth h,
-while Top-k with a smaller k stays next to guessing until its trees have depth h + K - k. `topktree.hard.parity` is that
-distribution, and small enough to be fitted exactly: all points, weighted by their probabilities. No sample, no chance.
+Theorem 2 of the paper says: for every K there is a distribution on which Top-K finds an almost perfect tree of depth h,
+while a smaller k is hardly better than guessing until its trees have depth h + K - k. `topktree.hard.parity` is that
+distribution. It is small enough to be fitted exactly, with all points weighted by their probabilities instead of a
+sample.
 """
 
 # %%
-# The label is the parity of the first h bits with probability 1 - eps, else one of the other K - 1 bits. No bit of the
-# parity says anything by itself, so every one of the others scores better: they fill the first K - 1 places.
+# The label is the parity of the first h bits with probability 1 - eps, and otherwise one of the other K - 1 bits. No
+# single bit of the parity predicts the label, so all of the other bits score better and take the first K - 1 places.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +23,7 @@ X, y, probability = distribution.exact()
 print(f"{distribution.n_features} bits, {len(X)} labelled points, probabilities add up to {probability.sum():.3f}")
 
 # %%
-# Accuracy of Top-k for every k and depth. Weights that are whole numbers are taken without rounding.
+# We compute the accuracy of Top-k for every k and depth. Integer weights are used without rounding.
 
 weights = probability * distribution.denominator
 depths = range(1, h + K)
@@ -36,7 +37,7 @@ for k, row in enumerate(accuracy, start=1):
     print(f"k = {k}:", *(f"{value:.3f}" for value in row))
 
 # %%
-# Each k jumps at the depth that the theorem says, h + K - k: the larger k, the shallower the tree that suffices.
+# The accuracy for each k jumps at the depth that the theorem states, h + K - k: a larger k needs a shallower tree.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for k, row in enumerate(accuracy, start=1):
@@ -48,8 +49,9 @@ ax.legend()
 plt.show()
 
 # %%
-# The monotone distribution of Theorem 3, Tribes with Majority, has the same interface. Its gap needs sizes that no
-# search can follow (:doc:`/paper` has the frontier): at small ones every k finds the best classifier there is.
+# The monotone distribution of Theorem 3, Tribes with Majority, has the same interface. Its gap only appears at sizes
+# that are out of reach for a search (:doc:`/paper` shows where). At small sizes, every k finds the best possible
+# classifier.
 
 monotone = hard.tribes_majority(h=4, K=4, eps=0.1)
 X, y, probability = monotone.exact()

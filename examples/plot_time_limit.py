@@ -1,15 +1,15 @@
 """
-As much time as there is
-========================
+Searching with a time limit
+===========================
 
-A search for the optimal tree can take milliseconds or days, and nobody knows before. With a time limit or a callback
-the search goes through k = 1, 2, 4, ...: there is a good tree at once, then better ones, and at the end a proof if time
-allows.
+A search for the optimal tree can take milliseconds or days, and it is hard to predict how long. With a time limit or a
+callback, the search runs with k = 1, 2, 4, and so on. It has a good tree at once, then finds better ones, and proves
+that the last one is optimal if there is enough time.
 """
 
 # %%
-# Tic-tac-toe at depth 5, at most ten seconds. The callback gets a fitted classifier for every better tree; here it
-# keeps one line of each.
+# We search for a tree of depth 5 on the tic-tac-toe data for at most ten seconds. The callback receives a fitted
+# classifier for every better tree; here it records k and the training errors.
 
 import matplotlib.pyplot as plt
 
@@ -23,25 +23,26 @@ for k, errors in steps:
     print(f"k = {k:2}: {errors} errors")
 
 # %%
-# `status_` says how it ended: "optimal" if all columns were gone through, "time_limit" if not. A tree is returned
-# either way.
+# `status_` says how the search ended: "optimal" if it ran to completion, and "time_limit" otherwise. There is a tree in
+# both cases.
 
 print(clf.status_, clf.train_errors_, clf.search_["k_reached"])
 clf.plot_search()
 plt.show()
 
 # %%
-# A limit that is too short for everything still gives a complete tree: the greedy one at least.
+# Even if the limit is far too short, the result is a complete tree, at least the greedy one.
 
 hurried = TopKTreeClassifier(k="all", max_depth=6, time_limit=1e-6).fit(board.data, board.target)
 print(hurried.status_, hurried.get_depth())
 
 # %%
-# A callback that raises ends the fit: here as soon as a tree is good enough. What was fitted before stays as it was.
+# An exception in the callback ends the fit, here as soon as a tree is good enough. The result of an earlier fit would
+# not change.
 
 
 class GoodEnough(Exception):
-    """A tree that will do."""
+    """An exception that carries a tree which is good enough."""
 
 
 def stop_at(errors):

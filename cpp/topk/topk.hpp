@@ -1,8 +1,9 @@
 // The entry of the core: everything that a caller includes. The other headers are the core's own.
 //
-// solve() finds the best tree, near_optimal() the best trees; the other functions turn tables into packed rows, send
-// rows down a tree, and count rows that are stored on other machines. All of them check their arguments and throw
-// std::invalid_argument; nothing below them does, except where it calls the user's own criterion.
+// solve() finds the best tree, near_optimal() the best trees; walk() sends rows down a tree; the functions of remote/
+// count rows that are stored on other machines. These check their arguments and throw std::invalid_argument; nothing
+// below them checks again, except the scores of the user's own criterion. pack.hpp and boundaries.hpp turn tables into
+// packed rows and thresholds; they state preconditions, which the bindings check.
 #pragma once
 
 #include "topk/base/types.hpp"

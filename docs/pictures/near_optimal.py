@@ -1,7 +1,7 @@
-"""The picture of docs/near-optimal.md: the importance of features across the trees that are nearly optimal.
+"""Draw the picture for docs/near-optimal.md: the importance of the features across the near-optimal trees.
 
-In: the folder for the file, by default this one. Out: near-optimal.png there. The one idea: `NearOptimalTrees.plot` of
-the page's own example.
+In: the folder for the file, by default this one. Out: near-optimal.png in that folder. The one idea: call
+`NearOptimalTrees.plot` on the example of that page.
 
     python docs/pictures/near_optimal.py
 """
@@ -15,22 +15,17 @@ import matplotlib as mpl
 from sklearn.datasets import load_breast_cancer
 
 from topktree import TopKTreeClassifier
-from topktree._search.near_optimal import NearOptimalTrees
-
-
-def find() -> NearOptimalTrees:
-    """The trees of the page."""
-    X, y = load_breast_cancer(as_frame=True, return_X_y=True)
-    y = y.map({0: "malignant", 1: "benign"})
-    return TopKTreeClassifier(k=16, max_depth=2).fit(X, y).near_optimal(n=100, epsilon=0.1)
 
 
 def draw(folder: Path) -> None:
-    """Dots, ranges and means."""
+    """Draw a dot for every tree, and the range and mean for every feature."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure = find().plot().figure
+    X, y = load_breast_cancer(as_frame=True, return_X_y=True)
+    y = y.map({0: "malignant", 1: "benign"})
+    trees = TopKTreeClassifier(k=16, max_depth=2).near_optimal(X, y, n=100, epsilon=0.1)
+    figure = trees.plot().figure
     figure.savefig(folder / "near-optimal.png", dpi=120)
     plt.close(figure)
 

@@ -1,7 +1,7 @@
-"""The picture of README and docs/how-it-works.md: a greedy tree and a Top-2 tree of the same depth on the same rows.
+"""Draw the picture for README and docs/how-it-works.md: a greedy and a Top-2 tree of the same depth on the same rows.
 
-In: the folder for the files, by default this one. Out: parity.png and parity.svg there. The one idea: `hard.parity`
-with h = 2 and K = 2 is a light with two switches, which needs no explanation.
+In: the folder for the files, by default this one. Out: parity.png and parity.svg in that folder. The one idea:
+`hard.parity` with h = 2 and K = 2 is a hallway light with two switches, which everybody knows.
 
     python docs/pictures/parity.py
 """
@@ -22,7 +22,7 @@ TITLES = {1: "Greedy, k = 1", 2: "Top-2, same depth"}
 
 
 def light() -> tuple[pd.DataFrame, np.ndarray]:
-    """All cases of two switches and the time of day; each appears as often as its probability says."""
+    """Return every case of two switches and the time of day, repeated in proportion to its probability."""
     distribution = hard.parity(h=2, K=2, eps=0.1)
     X, y, probability = distribution.exact()
     times = np.rint(probability * distribution.denominator * 5).astype(int)
@@ -36,14 +36,14 @@ def light() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def fit(k: int) -> tuple[TopKTreeClassifier, float]:
-    """The tree of depth 2, and the share of rows it gets right."""
+    """Return the tree of depth 2 and its accuracy."""
     X, y = light()
     classifier = TopKTreeClassifier(k=k, max_depth=2).fit(X, y)
     return classifier, classifier.score(X, y)
 
 
 def draw(folder: Path) -> None:
-    """Both trees, side by side."""
+    """Draw both trees side by side."""
     mpl.use("Agg")
     mpl.rcParams["svg.hashsalt"] = "parity"
     from matplotlib import pyplot as plt
@@ -52,7 +52,7 @@ def draw(folder: Path) -> None:
     for ax, (k, title) in zip(axes, TITLES.items(), strict=True):
         classifier, accuracy = fit(k)
         classifier.plot(ax)
-        ax.set_title(f"{title}: {accuracy:.0%} right", fontsize=14, weight="bold")
+        ax.set_title(f"{title}: accuracy {accuracy:.0%}", fontsize=14, weight="bold")
     figure.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.86, wspace=0.05)
     figure.savefig(folder / "parity.png", dpi=120)
     figure.savefig(folder / "parity.svg", metadata={"Date": None})

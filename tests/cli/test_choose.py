@@ -294,7 +294,7 @@ def test_a_long_list_of_columns_is_cut(tmp_path):
         (["--jobs", "0"], ["--jobs", "-1"]),
         (["--cv", "1000"], ["cv must be at most"]),
         (["--scoring", "acuracy"], ["--scoring", "did you mean 'accuracy'?"]),
-        (["--weight", "job"], ["'job'", "must be numbers"]),
+        (["--weight", "job"], ["'job'", "must hold numbers, to be weights", "row 1"]),
         (["--weight", "urban"], ["'urban'", "must be numbers"]),
         (["--weight", "height"], ["'height'", "of 240 rows have none"]),
         (["--weight", "cuont"], ["--weight cuont", "'count'"]),
@@ -318,9 +318,9 @@ def test_mistakes_that_click_finds(data, arguments):
 
 def test_weights_that_will_not_do(tmp_path):
     path = tmp_path / "table.csv"
-    for weight, word in (("-1", "-1"), ("inf", "inf"), ("much", "'much'")):
+    for weight, word in (("-1", "-1"), ("inf", "inf"), ("much", "'much' in row 2")):
         path.write_text(f"age,w,income\n1,1,a\n2,{weight},b\n3,1,a\n4,1,b\n")
-        assert_mistake(choose(path, "--weight", "w", "--cv", "2"), "the weights 'w'", word)
+        assert_mistake(choose(path, "--weight", "w", "--cv", "2"), "'w' of", word)
 
 
 def test_no_such_file(tmp_path):

@@ -322,7 +322,7 @@ def test_columns_left_out_are_said(data, people, tmp_path):
     ("arguments", "words"),
     [
         (["-k", "0"], ["-k 0", "from 1 on", "'0'"]),
-        (["-k", "8,4"], ["-k 8,4", "one for each of the 5 levels", "got 2"]),
+        (["-k", "8,4"], ["k must have one entry per level, at least max_depth=5", "(8, 4)"]),
         (["-k", "many"], ["-k many", "'many'"]),
         (["--depth", "-1"], ["--depth", "-1", "0<=x<=999"]),
         (["--depth", "x"], ["--depth", "'x'"]),

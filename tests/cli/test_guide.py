@@ -44,5 +44,5 @@ def _without_seconds(text):
 def test_there_are_commands():
     assert len(COMMANDS) >= 8
     assert {command.removeprefix(FIRST_LINES).split()[1] for command, _ in COMMANDS} == {
-        *("fit", "predict", "show", "choose", "bench")
+        *("fit", "predict", "show", "choose")
     }

@@ -13,7 +13,6 @@ from support.people import make_people
 
 from topktree._cli.columns import read_labelled, read_target
 from topktree._cli.messages import Mistake
-from topktree._cli.options import ColumnOptions
 from topktree._cli.table_files import TableFile, write_table
 
 FORMATS = ["csv", "csv.gz", "parquet", "pq", "feather"]
@@ -119,10 +118,10 @@ def test_parquet_types_that_no_tree_can_test(tmp_path, values, words):
     path = tmp_path / "a.parquet"
     pd.DataFrame({"when": values, "x": range(6), "y": ["a", "b"] * 3}).to_parquet(path)
     with pytest.raises(Mistake) as caught:
-        read_labelled(str(path), ColumnOptions("y"))
+        read_labelled(str(path), "y")
     for word in (f"'when' of {path}", *words):
         assert word in caught.value.message
-    assert list(read_labelled(str(path), ColumnOptions("y", drop=["when"])).X.columns) == ["x"]
+    assert list(read_labelled(str(path), "y", drop=["when"]).X.columns) == ["x"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n+```\n(.*?)```)?", re.DOTALL)
-GUIDES = ["quickstart", "search", "near-optimal", "forests", "sklearn-users", "optimal-trees", "file-format"]
+GUIDES = ["quickstart", "searching", "near-optimal", "forests", "sklearn-users", "optimal-trees", "file-format"]
 ON_A_CLUSTER = pytest.param("docs/beyond-one-machine.md", marks=pytest.mark.serial)
 PAGES = ["README.md", *(f"docs/{name}.md" for name in GUIDES), ON_A_CLUSTER]
 

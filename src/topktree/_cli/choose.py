@@ -7,6 +7,8 @@ picture, a model file and a report, where they are asked for.
 from __future__ import annotations
 
 import json
+import math
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -15,19 +17,23 @@ from typing import Any
 import click
 from sklearn.metrics import get_scorer_names
 
+from .._runtime.limits import TIME_LIMIT
 from .._selection.classifier_cv import TopKTreeClassifierCV
-from .choose_summary import print_choice, summarise
-from .columns import read_labelled
+from .._selection.rule import ONE_SE, best_of
+from .columns import Labelled, read_labelled
 from .files import check_apart, file_title, write_file
-from .messages import Mistake, closest, warnings_as_lines
-from .options import ColumnOptions
+from .messages import Mistake, closest, counted, echo, estimator_messages, wants_style
 
 SCORERS = "accuracy, balanced_accuracy, f1_macro, roc_auc or neg_log_loss"
+CHOSEN_MARK, BEST_MARK = "*", "+"
 
 
 def choose_and_show(
     data: str,
-    columns: ColumnOptions,
+    target: str,
+    weight: str | None,
+    types: dict[str, str],
+    drop: tuple[str, ...],
     plot: Path | None,
     save: Path | None,
     report: Path | None,
@@ -37,14 +43,11 @@ def choose_and_show(
     """Choose the parameters, print the choice and write the files."""
     _check_scoring(parameters["scoring"])
     check_apart({"--plot": plot, "--save": save, "--report": report}, {"FILE": data})
-    table = read_labelled(data, columns)
+    table = read_labelled(data, target, weight, types, drop)
     cv = TopKTreeClassifierCV(**parameters, verbose=int(sys.stderr.isatty()))
     start = time.perf_counter()
-    try:
-        with warnings_as_lines():
-            cv.fit(table.X, table.y, table.weights)
-    except (TypeError, ValueError) as error:
-        raise Mistake(str(error)) from error
+    with estimator_messages():
+        cv.fit(table.X, table.y, table.weights)
     summary = summarise(cv, table, time.perf_counter() - start)
     try:
         if to_json:
@@ -52,13 +55,10 @@ def choose_and_show(
         else:
             print_choice(cv, summary)
     finally:  # also when the output's reader has gone, as in `| head -5`
-        if plot is not None:
-            write_file("--plot", plot, lambda: _draw(cv, plot))
-        if save is not None:
-            write_file("--save", save, lambda: cv.save(save))
-        if report is not None:
-            title = f"{columns.target} of {Path(file_title(data)).name}"
-            write_file("--report", report, lambda: cv.report(report, title=title))
+        write_file("--plot", plot, lambda path: _draw(cv, path))
+        write_file("--save", save, cv.save)
+        title = f"{target} of {Path(file_title(data)).name}"
+        write_file("--report", report, lambda path: cv.report(path, title=title))
 
 
 def _check_scoring(name: str | None) -> None:
@@ -75,3 +75,141 @@ def _draw(cv: TopKTreeClassifierCV, path: Path) -> None:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     cv.plot(figure.add_subplot())
     figure.savefig(path, dpi=150)
+
+
+def summarise(cv: TopKTreeClassifierCV, table: Labelled, seconds: float) -> dict[str, Any]:
+    """Return the summary, which is also the JSON.
+
+    `leaves` is of the tree itself, in the rows of `results` it is the mean over the folds.
+    """
+    results = _result_rows(cv)
+    chosen = results[cv.best_index_]
+    n_rows, n_features = table.X.shape
+    return {
+        "params": cv.best_params_,
+        "score": chosen["score"],
+        "se": chosen["se"],
+        "leaves": cv.get_n_leaves(),
+        "depth": cv.get_depth(),
+        "train_accuracy": cv.best_estimator_.score(table.X, table.y, table.weights),
+        "rule": cv.rule,
+        "scoring": cv.scorer_.name,
+        "folds": cv.n_splits_,
+        "rows": n_rows,
+        "features": n_features,
+        "seconds": round(seconds, 3),
+        "status": cv.status_,
+        "best": results[best_of(cv.cv_results_)],
+        "results": results,
+    }
+
+
+def _result_rows(cv: TopKTreeClassifierCV) -> list[dict[str, Any]]:
+    """Return a dict per candidate: its parameters and results, with None for NaN, which JSON does not have."""
+
+    def column(name: str) -> list[Any]:
+        return [None if value != value else value for value in cv.cv_results_[name].tolist()]
+
+    columns = {
+        "score": column("mean_test_score"),
+        "se": column("se_test_score"),
+        "leaves": column("mean_n_leaves"),
+        "seconds": column("seconds"),
+        "status": column("status"),
+        "fold_scores": zip(*(column(f"split{i}_test_score") for i in range(cv.n_splits_)), strict=True),
+    }
+    results = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [params | result for params, result in zip(cv.cv_results_["params"], results, strict=True)]
+
+
+def print_choice(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> None:
+    """Print tables, sentences and the tree; the chosen score is bold on a terminal."""
+    unit = " in %" if cv.scorer_.is_share else ""
+    echo(f"{summary['scoring']}{unit} in {summary['folds']} folds ± standard error, and leaves\n")
+    for penalty in dict.fromkeys(row["leaf_penalty"] for row in summary["results"]):
+        for lines in _tables(cv, summary, penalty):
+            echo("\n".join([*lines, ""]))
+    wrong = f"{cv.train_errors_:,} of {summary['rows']:,} rows are wrong"
+    size = f"{counted(summary['features'], 'feature')}, {summary['seconds']:.1f} seconds"
+    echo(f"{_legend(cv, summary)}\n\n{_reason(cv, summary)}")
+    echo(f"Training accuracy {summary['train_accuracy']:.1%}: {wrong}. {size}.")
+    click.echo(f"\n{cv.export_text().rstrip()}")
+
+
+def _tables(cv: TopKTreeClassifierCV, summary: dict[str, Any], penalty: float | str) -> list[list[str]]:
+    """Return the scores of one penalty, depths down and ks across, in as many tables as the terminal's width needs."""
+    rows = [row for row in summary["results"] if row["leaf_penalty"] == penalty]
+    title = [f"leaf penalty {_penalty(penalty)}"] if len(rows) < len(summary["results"]) else []
+    depths = sorted({row["max_depth"] for row in rows})
+    cells = {(row["k"], row["max_depth"]): _cell(cv, summary, row) for row in rows}
+    ks = list(dict.fromkeys(row["k"] for row in rows))
+    columns = [[f"k = {k}", *(cells[k, depth] for depth in depths)] for k in ks]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() or wants_style() else math.inf
+    tables: list[list[str]] = []
+    for n in range(len(ks), 0, -1):
+        parts = [columns[i : i + n] for i in range(0, len(ks), n)]
+        tables = [title + _aligned([["depth", *map(str, depths)], *part]) for part in parts]
+        if all(len(click.unstyle(line)) <= width for lines in tables for line in lines):
+            break
+    return tables
+
+
+def _aligned(columns: list[list[str]]) -> list[str]:
+    """Return the lines of a table: headings, a rule, and rows aligned to the right."""
+    padded = []
+    for column in columns:
+        lengths = [len(click.unstyle(cell)) for cell in column]
+        padded.append([" " * (max(lengths) - n) + cell for n, cell in zip(lengths, column, strict=True)])
+    heading, *lines = ["  ".join(cells) for cells in zip(*padded, strict=True)]
+    dash = "─" if "utf" in sys.stdout.encoding.lower() else "-"
+    return [heading, dash * len(heading), *lines]
+
+
+def _cell(cv: TopKTreeClassifierCV, summary: dict[str, Any], row: dict[str, Any]) -> str:
+    """Return mark, score and leaves of a candidate."""
+    if row["score"] is None:
+        return "-" if row["status"] == TIME_LIMIT else "failed"
+    is_chosen = row is summary["results"][cv.best_index_]
+    mark = CHOSEN_MARK if is_chosen else BEST_MARK if row is summary["best"] else " "
+    text = f"{mark}{_number(cv, row['score'])} ±{_number(cv, row['se'])} {row['leaves']:>2.0f}"
+    return click.style(text, bold=True) if is_chosen else text
+
+
+def _legend(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
+    marks = [f"{CHOSEN_MARK} chosen"]
+    marks += [f"{BEST_MARK} best score"] if summary["best"] is not summary["results"][cv.best_index_] else []
+    marks += ["- not finished in time"] if any(row["status"] == TIME_LIMIT for row in summary["results"]) else []
+    return "   ".join(marks)
+
+
+def _reason(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
+    """Return what was chosen, and why."""
+    chosen, best = summary["results"][cv.best_index_], summary["best"]
+    has_penalties = len({row["leaf_penalty"] for row in summary["results"]}) > 1
+
+    def name(row: dict[str, Any]) -> str:
+        penalty = f", leaf penalty {_penalty(row['leaf_penalty'])}" if has_penalties else ""
+        return f"k = {row['k']}, depth {row['max_depth']}{penalty}"
+
+    def score(row: dict[str, Any]) -> str:
+        return f"{_number(cv, row['score'])}{'%' if cv.scorer_.is_share else ''} ± {_number(cv, row['se'])}"
+
+    leaves = counted(summary["leaves"], "leaf", "leaves")
+    text = (
+        f"Chosen: {name(chosen)}, a tree of {leaves} with {summary['scoring']} {score(chosen)} in {cv.n_splits_} folds."
+    )
+    if best is not chosen:
+        rule = "rule 1se takes the simplest within one standard error of it"
+        return f"{text} The best was {name(best)} with {score(best)} and about {best['leaves']:.0f} leaves; {rule}."
+    if cv.rule == ONE_SE:
+        return f"{text} That is the best, and rule 1se found no smaller tree within one standard error of it."
+    return f"{text} That is the best."
+
+
+def _number(cv: TopKTreeClassifierCV, value: float) -> str:
+    """Return a score or a standard error, in percent if the score is a share."""
+    return f"{100 * value:.1f}" if cv.scorer_.is_share else f"{value:.3f}"
+
+
+def _penalty(penalty: float | str) -> str:
+    return penalty if isinstance(penalty, str) else f"{penalty:g}"

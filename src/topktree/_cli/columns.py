@@ -8,7 +8,7 @@ and is reported in terms of files and columns; the estimators' own messages spea
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._classifier import TopKTreeClassifier
 from .._data.encoding import canonical
-from .._data.features import Feature
-from .._data.table import CATEGORY, NUMBER
+from .._data.features import Feature, learn_features
+from .._data.table import CATEGORY, NUMBER, read_table
 from .messages import Mistake, closest, counted, listed, say
-from .options import ColumnOptions
 from .table_files import TableFile
 
 OTHER_SEPARATORS = ";\t|"
@@ -47,19 +47,28 @@ class Labelled:
         return Labelled(self.X.iloc[rows], self.y.iloc[rows], weights)
 
 
-def read_labelled(path: str, options: ColumnOptions) -> Labelled:
+def read_labelled(
+    path: str, target: str, weight: str | None = None, types: Mapping[str, str] | None = None, drop: Sequence[str] = ()
+) -> Labelled:
     """Read the table to fit a tree to; warn about columns that are left out."""
+    types = types or {}
     file = TableFile(path)
-    types = options.types or {}
     frame = file.read(as_text=[name for name, kind in types.items() if kind != NUMBER])
-    _check_options(frame, file.title, options)
+    _check_column(frame, file.title, "--target", target)
+    if weight == target:
+        raise Mistake(f"--weight {weight}: that is the target")
+    for name in drop:
+        _check_column(frame, file.title, "--drop", name)
+        if name in (target, weight):
+            raise Mistake(f"--drop {name}: that is the {'target' if name == target else 'weight'}")
     for name, kind in types.items():
+        _check_column(frame, file.title, "--type", name)
         frame[name] = _as_kind(frame[name], kind, file.title, AS_ASKED)
-    y = read_target(frame[options.target], file.title)
+    y = read_target(frame[target], file.title)
     _check_classes(y, file.title)
-    weights = read_weights(frame, file.title, options.weight)
-    others = [options.target, *([options.weight] if options.weight else [])]
-    X = frame.drop(columns=[*others, *options.drop])
+    weights = _read_weights(frame, file.title, weight)
+    others = [target, *([weight] if weight else [])]
+    X = frame.drop(columns=[*others, *drop])
     empty = [name for name in X.columns if X[name].isna().all()]
     X = X.drop(columns=empty)
     if X.shape[1] == 0:
@@ -74,20 +83,19 @@ def read_labelled(path: str, options: ColumnOptions) -> Labelled:
     return Labelled(X, y, weights)
 
 
-def _check_options(frame: pd.DataFrame, title: str, options: ColumnOptions) -> None:
-    roles = {options.weight: "weight", options.target: "target"}
-    for name in options.drop:
-        check_column(frame, title, "--drop", name)
-        if name in roles:
-            raise Mistake(f"--drop {name}: that is the {roles[name]}")
-    for name in options.types or {}:
-        check_column(frame, title, "--type", name)
-    check_column(frame, title, "--target", options.target)
-    if options.weight == options.target:
-        raise Mistake(f"--weight {options.weight}: that is the target")
+def read_test(path: str, train: Labelled, target: str, weight: str | None, kind: str | None) -> Labelled:
+    """Read test rows from another file, its columns as a tree fitted to `train` will know them."""
+    features = learn_features(read_table(TopKTreeClassifier(), train.X, reset=True), "from_dtype", None)
+    file = TableFile(path)
+    frame = file.read(as_text=[*known_as_text(features), *([target] if kind not in (None, NUMBER) else [])])
+    _check_column(frame, file.title, "--target", target)
+    labels = read_target(frame[target], file.title, kind)
+    y = _known_labels(labels, file.title, np.unique(train.y.to_numpy()))
+    weights = _read_weights(frame, file.title, weight)
+    return Labelled(known_features(frame, file.title, features, has_names=True), y, weights)
 
 
-def check_column(frame: pd.DataFrame, title: str, option: str, name: str) -> None:
+def _check_column(frame: pd.DataFrame, title: str, option: str, name: str) -> None:
     """Refuse the name of a column that the table does not have."""
     columns = list(frame.columns)
     if name in columns:
@@ -137,29 +145,20 @@ def _check_classes(column: pd.Series, title: str) -> None:
         )
 
 
-def read_weights(frame: pd.DataFrame, title: str, name: str | None) -> NDArray[np.float64] | None:
+def _read_weights(frame: pd.DataFrame, title: str, name: str | None) -> NDArray[np.float64] | None:
     """Return the weights in a column, if one is named."""
     if name is None:
         return None
-    check_column(frame, title, "--weight", name)
+    _check_column(frame, title, "--weight", name)
     column, what = frame[name], f"the weights {name!r} of {title}"
     _check_complete(column, what)
-    odd = column[~column.map(_is_number)] if column.dtype.kind not in "iuf" else column[:0]
-    if len(odd):
-        raise Mistake(f"{what} must be numbers, got {_text(odd.iloc[0])}")
-    weights: NDArray[np.float64] = column.to_numpy(dtype=np.float64)
+    if column.dtype.kind == "b":
+        raise Mistake(f"{what} must be numbers, got {_text(column.iloc[0])}")
+    weights: NDArray[np.float64] = _as_kind(column, NUMBER, title, "to be weights").to_numpy(dtype=np.float64)
     wrong = weights[~np.isfinite(weights) | (weights < 0)]
     if len(wrong):
         raise Mistake(f"{what} must be finite and not negative, got {wrong[0]:g}")
     return weights
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(value, (bool, np.bool_))
 
 
 def _check_complete(column: pd.Series, what: str) -> None:
@@ -207,7 +206,7 @@ def known_features(frame: pd.DataFrame, title: str, features: Sequence[Feature],
     return X if has_names else X.set_axis(range(len(names)), axis=1)
 
 
-def known_labels(column: pd.Series, title: str, classes: NDArray[Any]) -> pd.Series:
+def _known_labels(column: pd.Series, title: str, classes: NDArray[Any]) -> pd.Series:
     """Return the classes of test rows as the labels of the training rows."""
     labels, unseen = _matched(column, classes.tolist())
     if len(unseen):
@@ -254,28 +253,18 @@ def _as_kind(column: pd.Series, kind: str, title: str, why: str) -> pd.Series:
         if column.dtype.kind == "b":
             column = column.map(str, na_action="ignore")
         return column.astype("category") if column.dtype.kind in "biuf" else column
-    converted = _to_numbers(column) if kind == NUMBER else _to_booleans(column)
+    if column.dtype.kind in ("biuf" if kind == NUMBER else "b"):
+        return column
+    values = column.astype(str if column.dtype.kind in "mM" else object)  # pandas would turn dates into numbers
+    if kind == NUMBER:
+        converted = pd.to_numeric(values, errors="coerce")
+    else:
+        converted = values.map(lambda value: BOOLEANS.get(str(value).strip().lower()), na_action="ignore")
     odd = np.flatnonzero(converted.isna() & column.notna())
     if len(odd):
         wrong = f"{_text(column.iloc[odd[0]])} in row {odd[0] + 1:,}"
         raise Mistake(f"the column {column.name!r} of {title} must hold {kind}s, {why}, got {wrong}")
     return converted
-
-
-def _to_numbers(column: pd.Series) -> pd.Series:
-    """Return numbers, and missing values for everything else."""
-    if column.dtype.kind in "biuf":
-        return column
-    if column.dtype.kind in "mM":  # pandas would turn dates into numbers
-        return pd.Series(np.nan, index=column.index)
-    return pd.to_numeric(column.astype(object), errors="coerce")
-
-
-def _to_booleans(column: pd.Series) -> pd.Series:
-    """Return True, False, and missing values for everything else."""
-    if column.dtype.kind == "b":
-        return column
-    return column.astype(object).map(lambda value: BOOLEANS.get(str(value).strip().lower()), na_action="ignore")
 
 
 def _check_type(column: pd.Series, title: str) -> None:

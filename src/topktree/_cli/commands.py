@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 import re
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import get_completion_class
 
-from .files import STDOUT, check_output
 from .messages import Mistake
 from .options import (
     CRITERIA,
@@ -119,22 +117,11 @@ def fit_command(test_size: float | None, test_file: str | None, **arguments: Any
     fit_and_show(test_size=TEST_SIZE if test_size is None else test_size, test_file=test_file, **arguments)
 
 
-def _table_output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse a table file that cannot be written, by its name already."""
-    if path is None or str(path) == STDOUT:
-        return None
-    if not path.name.lower().endswith(TABLES):
-        raise Mistake(f"{parameter.opts[0]} {path}: the name must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}")
-    if ".csv" not in path.name.lower() and find_spec("pyarrow") is None:
-        raise Mistake(f"{parameter.opts[0]} {path}: such files need pyarrow: pip install 'topktree[cli]'")
-    return check_output(context, parameter, path)
-
-
 @click.command("predict", short_help="Predict the classes of the rows of a table.")
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.argument("data", metavar="FILE", type=click.Path())
 @output_option(
-    "-o", "--output", callback=_table_output, help="Write .csv, .csv.gz, .parquet or .feather, not to stdout."
+    "-o", "--output", suffixes=TABLES, or_stdout=True, help="Write .csv, .csv.gz, .parquet or .feather, not to stdout."
 )
 @click.option("--proba", is_flag=True, help="Add a column proba_CLASS with the probability of each class.")
 @click.option("--rule", is_flag=True, help="Add a column rule with the conditions of the row's leaf.")
@@ -152,15 +139,11 @@ def predict_command(**arguments: Any) -> None:
     predict_table(**arguments)
 
 
-def _text_output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    return None if path is None or str(path) == STDOUT else check_output(context, parameter, path)
-
-
 @click.command("show", short_help="Show the tree of a model file: text, rules, DOT, SQL or JSON.")
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], help="What to print.")
 @click.option("--table", metavar="NAME", help="For sql: SELECT from this table, which may be SCHEMA.NAME.")
-@output_option("-o", "--output", callback=_text_output, help="Write to a file instead of stdout.")
+@output_option("-o", "--output", or_stdout=True, help="Write to a file instead of stdout.")
 def show_command(form: str, table: str | None, **arguments: Any) -> None:
     """Show the tree of a model file.
 
@@ -173,14 +156,6 @@ def show_command(form: str, table: str | None, **arguments: Any) -> None:
     from .show import show_model
 
     show_model(form=form, table=table, **arguments)
-
-
-def _picture(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    if path is not None and path.suffix.lower() not in PICTURES:
-        raise Mistake(f"--plot {path}: the name must end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
-    if path is not None and find_spec("matplotlib") is None:
-        raise Mistake("--plot needs matplotlib: pip install 'topktree[cli,plot]'")
-    return check_output(context, parameter, path)
 
 
 @click.command("choose", short_help="Choose k and depth by cross-validation and fit the tree.")
@@ -210,7 +185,7 @@ def _picture(context: click.Context, parameter: click.Parameter, path: Path | No
 @time_limit_option("Choose among the candidates that are finished by then.")
 @jobs_option("Number of fits at a time; -1: one per core.")
 @seed_option
-@output_option("--plot", callback=_picture, help="Draw the scores: png, svg or pdf.")
+@output_option("--plot", suffixes=PICTURES, help="Draw the scores: png, svg or pdf.")
 @output_option("--save", help="Write the tree to a model file (JSON).")
 @output_option("--report", help="Write a report on the tree (HTML).")
 @json_option
@@ -221,6 +196,8 @@ def choose_command(**arguments: Any) -> None:
     the columns. Numbers are numbers, text is categories, and missing values are allowed everywhere except in the
     target.
     """
+    if arguments["plot"] is not None and find_spec("matplotlib") is None:
+        raise Mistake("--plot needs matplotlib: pip install 'topktree[cli,plot]'")
     from .choose import choose_and_show
 
     choose_and_show(**arguments)
@@ -237,10 +214,7 @@ def completion_command(context: click.Context, shell: str) -> None:
     zsh:  eval "$(topktree completion zsh)"            in ~/.zshrc
     fish: topktree completion fish > ~/.config/fish/completions/topktree.fish
     """  # noqa: D301  click keeps the lines of paragraphs that open with this character
-    root = context.find_root()
-    name = root.info_name or "topktree"
-    variable = f"_{name}_COMPLETE".replace("-", "_").upper()
     found = get_completion_class(shell)
     assert found is not None  # click knows all of SHELLS
-    completer = found(root.command, {}, name, variable)
+    completer = found(context.find_root().command, {}, "topktree", "_TOPKTREE_COMPLETE")
     click.echo(completer.source_template % completer.source_vars())  # source() would start a shell to ask its version

@@ -1,6 +1,6 @@
-"""Input and output files: paths checked before anything is computed, standard input, and models.
+"""Input and output files: names, standard input, models, and errors of writing.
 
-In: a path from the user, "-" for standard input or output. Out: the path, its content, or a `Mistake`.
+In: a path from the user, "-" for standard input or output. Out: its content, or a `Mistake`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import click
 
 from .messages import Mistake
 
@@ -53,20 +51,6 @@ def read_model(path: str) -> Model:
         raise Mistake(str(error).replace(str(copy), copy.name) if path == STDIN else str(error)) from None
 
 
-def check_output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse an output file that cannot be written; a click callback."""
-    if path is None:
-        return None
-    option = f"{parameter.opts[0]} {path}"
-    if path.is_dir():
-        raise Mistake(f"{option}: that is a folder")
-    if not path.parent.is_dir():
-        raise Mistake(f"{option}: there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise Mistake(f"{option}: cannot write: permission denied")
-    return path
-
-
 def check_apart(outputs: dict[str, Path | None], inputs: dict[str, str | None]) -> None:
     """Refuse to overwrite an input or to write two outputs to one file; both by the names of their options."""
     taken = {os.path.realpath(path): name for name, path in inputs.items() if path not in (None, STDIN)}
@@ -79,10 +63,12 @@ def check_apart(outputs: dict[str, Path | None], inputs: dict[str, str | None]) 
         taken[real] = option
 
 
-def write_file(option: str, path: Path, write: Callable[[], Any]) -> None:
-    """Call `write`, which writes the file of an option, and report its errors as mistakes."""
+def write_file(option: str, path: Path | None, write: Callable[[Path], Any]) -> None:
+    """Call `write` for the file of an option, if it was given, and report its errors as mistakes."""
+    if path is None:
+        return
     try:
-        write()
+        write(path)
     except OSError as error:
         raise Mistake(f"{option} {path}: {error.strerror or error}") from None
     except (ImportError, ValueError) as error:  # a missing package, or labels that no file can hold

@@ -8,6 +8,7 @@ held-out rows, so some are held out unless the user says otherwise.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -17,29 +18,29 @@ import click
 import numpy as np
 
 from .._classifier import TopKTreeClassifier
-from .._data.features import learn_features
-from .._data.table import NUMBER, read_table
 from .._runtime import checks
-from .columns import (
-    Labelled,
-    check_column,
-    known_as_text,
-    known_features,
-    known_labels,
-    read_labelled,
-    read_target,
-    read_weights,
-)
+from .._tree.naming import one_line
+from .columns import Labelled, read_labelled, read_test
 from .files import STDIN, check_apart, file_title, write_file
-from .fit_summary import print_fit, summarise
-from .messages import Mistake, warnings_as_lines
-from .options import ColumnOptions
-from .table_files import TableFile
+from .messages import Mistake, counted, echo, estimator_messages, listed
+
+MOST_CLASSES = 5  # in a line
+MOST_LEAVES = 100  # of a tree on the screen
+MOST_LETTERS = 40  # of a label
+PARAMETERS = ("k", "max_depth", "leaf_penalty", "criterion", "min_samples_leaf", "class_weight", "max_thresholds")
+STATUS = {
+    "complete": "the search ran to completion",
+    "optimal": "no tree of this depth over these columns is better",
+    "time_limit": "stopped at the time limit",
+}
 
 
 def fit_and_show(
     data: str,
-    columns: ColumnOptions,
+    target: str,
+    weight: str | None,
+    types: dict[str, str],
+    drop: tuple[str, ...],
     test_file: str | None,
     test_size: float,
     random_state: int,
@@ -54,34 +55,34 @@ def fit_and_show(
     if data == test_file == STDIN:
         raise Mistake("FILE and --test cannot both be standard input")
     check_apart({"--save": save, "--report": report}, {"FILE": data, "--test": test_file})
-    parameters["k"] = _k_per_level(k, parameters["max_depth"])
+    parameters["k"] = k[0] if len(k) == 1 else k
     title = file_title(data)
-    table = read_labelled(data, columns)
+    table = read_labelled(data, target, weight, types, drop)
     if test_file is None:
         train, test = hold_out(table, test_size, random_state, title)
         origin = f"held out (--test-size {test_size:g})"
     else:
-        train, test = table, _read_test(test_file, table, columns)  # before the search, which may take long
+        train, test = table, read_test(test_file, table, target, weight, types.get(target))
         origin = f"of {file_title(test_file)}"
     if test is not None and test.weights is not None and not test.weights.any():
-        raise Mistake(f"--weight {columns.weight}: all rows to test the tree have weight 0")
+        raise Mistake(f"--weight {weight}: all rows to test the tree have weight 0")
+    # The report compares all splits of the root, if finding their costs takes little time.
+    exact_root = report is not None and checks.is_narrow(parameters["k"]) and parameters["time_limit"] is None
+    classifier = TopKTreeClassifier(**parameters, verbose=int(sys.stderr.isatty()))
     start = time.perf_counter()
-    classifier = _fit(train, parameters, exact_root=report is not None)
-    summary = summarise(classifier, columns.target, train, test, time.perf_counter() - start)
+    with estimator_messages():
+        classifier.fit(train.X, train.y, train.weights, exact_root=exact_root)
+    summary = summarise(classifier, target, train, test, time.perf_counter() - start)
     try:
         if to_json:
             click.echo(json.dumps(summary, indent=1, allow_nan=False))
         else:
-            print_fit(classifier, summary, train, title, origin, columns.weight)
+            print_fit(classifier, summary, train, title, origin, weight)
     finally:  # also when the output's reader has gone, as in `| head -5`
-        if save is not None:
-            write_file("--save", save, lambda: classifier.save(save))
-        if report is not None:
-            rows = (None, None, None) if test is None else (test.X, test.y, test.weights)
-            heading = f"{columns.target} of {Path(title).name}"
-            write_file(
-                "--report", report, lambda: classifier.report(report, *rows, title=heading, max_rows=report_rows)
-            )
+        write_file("--save", save, classifier.save)
+        rows = (None, None, None) if test is None else (test.X, test.y, test.weights)
+        heading = f"{target} of {Path(title).name}"
+        write_file("--report", report, lambda p: classifier.report(p, *rows, title=heading, max_rows=report_rows))
 
 
 def hold_out(table: Labelled, share: float, seed: int, title: str) -> tuple[Labelled, Labelled | None]:
@@ -107,34 +108,113 @@ def hold_out(table: Labelled, share: float, seed: int, title: str) -> tuple[Labe
     return table.take(np.sort(ranked[n_test:])), table.take(np.sort(ranked[:n_test]))
 
 
-def _k_per_level(k: tuple[int | str, ...], depth: int) -> Any:
-    if len(k) == 1:
-        return k[0]
-    if len(k) < depth:
-        text = ",".join(map(str, k))
-        raise Mistake(f"-k {text}: must be one value, or one for each of the {depth} levels of --depth, got {len(k)}")
-    return k
+def summarise(
+    classifier: TopKTreeClassifier, target: str, train: Labelled, test: Labelled | None, seconds: float
+) -> dict[str, Any]:
+    """Return the summary, which is also the JSON; its shares are of the rows' weight."""
+    parameters = checks.to_json(classifier.get_params())
+    most_frequent, _ = _class_shares(classifier, train)[0]
+    return {
+        "params": {name: parameters[name] for name in PARAMETERS},
+        "target": target,
+        "classes": classifier.classes_.tolist(),
+        "features": classifier.n_features_in_,
+        "train": _score(classifier, train),
+        "test": None if test is None else _score(classifier, test),
+        "baseline": dict(_class_shares(classifier, test or train))[most_frequent],
+        "leaves": classifier.get_n_leaves(),
+        "depth": classifier.get_depth(),
+        "status": classifier.status_,
+        "k_reached": classifier.search_["k_reached"],
+        "cost": classifier.cost_,
+        "nodes": classifier.search_["nodes"],
+        "seconds": round(seconds, 3),
+    }
 
 
-def _fit(train: Labelled, parameters: dict[str, Any], exact_root: bool) -> TopKTreeClassifier:
-    """Fit the tree; `exact_root` is for a report, and only where it takes little time and no time limit is set."""
-    exact_root = exact_root and checks.is_narrow(parameters["k"]) and parameters["time_limit"] is None
-    classifier = TopKTreeClassifier(**parameters, verbose=int(sys.stderr.isatty()))
-    try:
-        with warnings_as_lines():
-            return classifier.fit(train.X, train.y, train.weights, exact_root=exact_root)
-    except (TypeError, ValueError) as error:
-        raise Mistake(str(error)) from error
+def print_fit(
+    classifier: TopKTreeClassifier,
+    summary: dict[str, Any],
+    train: Labelled,
+    title: str,
+    origin: str,
+    weight: str | None,
+) -> None:
+    """Print the summary, with the test accuracy in bold on a terminal, and the tree."""
+    shares = [(_name(label), share) for label, share in _class_shares(classifier, train)]
+    weights = f", weighted by {weight}" if weight else ""
+    n_test = "none" if summary["test"] is None else f"{summary['test']['rows']:,} {origin}"
+    classes = listed([f"{label} {share:.1%}" for label, share in shares], MOST_CLASSES)
+    baseline = f"; always {shares[0][0]}: {summary['baseline']:.1%}"
+    lines = {
+        "Data": f"{title}: {counted(summary['features'], 'feature')}{weights}; "
+        f"{counted(summary['train']['rows'], 'row')} to fit the tree, {n_test} to test it",
+        "Target": f"{summary['target']}: {counted(len(shares), 'class', 'classes')}, {classes}",
+        "Tree": _tree(summary),
+        "Test": "" if summary["test"] is None else _accuracy(summary, "test") + baseline,
+        "Training": _accuracy(summary, "train") + (baseline if summary["test"] is None else ""),
+    }
+    for name, text in lines.items():
+        if text:
+            line = f"{name:<8}  {one_line(text)}"
+            echo(click.style(line, bold=True) if name == "Test" else line)
+    click.echo()
+    if summary["leaves"] > MOST_LEAVES:
+        leaves = f"A tree of {summary['leaves']:,} leaves"
+        click.echo(f"{leaves} is too large to be read here: --save it, and topktree show prints it.")
+    else:
+        click.echo(classifier.export_text().rstrip())
 
 
-def _read_test(path: str, train: Labelled, columns: ColumnOptions) -> Labelled:
-    """Read the rows of another file, its columns as the tree will know them."""
-    features = learn_features(read_table(TopKTreeClassifier(), train.X, reset=True), "from_dtype", None)
-    file = TableFile(path)
-    kind = (columns.types or {}).get(columns.target)
-    frame = file.read(as_text=[*known_as_text(features), *([columns.target] if kind not in (None, NUMBER) else [])])
-    check_column(frame, file.title, "--target", columns.target)
-    target = read_target(frame[columns.target], file.title, kind)
-    y = known_labels(target, file.title, np.unique(train.y.to_numpy()))
-    weights = read_weights(frame, file.title, columns.weight)
-    return Labelled(known_features(frame, file.title, features, has_names=True), y, weights)
+def _tree(summary: dict[str, Any]) -> str:
+    status = STATUS[summary["status"]]
+    if summary["status"] == "time_limit":
+        status += f", after the search with k = {summary['k_reached']}"
+    leaves = counted(summary["leaves"], "leaf", "leaves")
+    k = checks.k_text(summary["params"]["k"])
+    return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:.2f} seconds: {status}"
+
+
+def _accuracy(summary: dict[str, Any], part: str) -> str:
+    score = summary[part]
+    error = f" ± {100 * score['se']:.1f}" if part == "test" else ""
+    balanced = f", {score['balanced_accuracy']:.1%} balanced" if summary["params"]["class_weight"] else ""
+    wrong = f"{score['errors']:,} of {counted(score['rows'], 'row')} wrong"
+    return f"accuracy {score['accuracy']:.1%}{error}{balanced}; {wrong}"
+
+
+def _name(label: Any) -> str:
+    """Return a label, cut where it would fill the line."""
+    text = str(label)
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 3]}..."
+
+
+def _score(classifier: TopKTreeClassifier, table: Labelled) -> dict[str, Any]:
+    true, weights = table.y.to_numpy(), _weights(table)
+    right = classifier.predict(table.X) == true
+    _, classes = np.unique(true, return_inverse=True)
+    of_class, right_of_class = np.bincount(classes, weights), np.bincount(classes, weights * right)
+    present = of_class > 0
+    accuracy = float(right_of_class.sum() / of_class.sum())
+    effective = weights.sum() ** 2 / (weights**2).sum()  # the number of equally weighted rows that say as much
+    return {
+        "rows": len(true),
+        "errors": int(np.count_nonzero(~right)),
+        "accuracy": accuracy,
+        "se": math.sqrt(max(accuracy * (1 - accuracy), 0.0) / effective),
+        "balanced_accuracy": float(np.mean(right_of_class[present] / of_class[present])),
+    }
+
+
+def _class_shares(classifier: TopKTreeClassifier, table: Labelled) -> list[tuple[Any, float]]:
+    """Return the tree's classes and their shares of the rows' weight, the largest share first."""
+    labels, indices = np.unique(table.y.to_numpy(), return_inverse=True)
+    weight = dict(zip(labels.tolist(), np.bincount(indices, _weights(table)).tolist(), strict=True))
+    total = sum(weight.get(label, 0.0) for label in classifier.classes_.tolist())
+    shares = [(label, weight.get(label, 0.0) / total) for label in classifier.classes_.tolist()]
+    return sorted(shares, key=lambda pair: -pair[1])
+
+
+def _weights(table: Labelled) -> Any:
+    """Return the rows' weights, scaled to at most 1: the squares of others may overflow or underflow."""
+    return np.ones(len(table.y)) if table.weights is None else table.weights / table.weights.max()

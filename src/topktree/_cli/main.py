@@ -49,7 +49,7 @@ class Commands(click.Group):
         name = args[0]
         if name not in self.commands:
             if name in _plugins():
-                return name, _load(_plugins()[name]), args[1:]
+                return name, _plugins()[name].load(), args[1:]
             if name in EVIDENCE and not ctx.resilient_parsing:  # a shell that completes wants no errors
                 package = "topktree-evidence, which is not installed"
                 raise Mistake(f"{name} is a command of {package}: pip install ./evidence in a checkout of topktree")
@@ -68,15 +68,6 @@ class Commands(click.Group):
 
 def _plugins() -> dict[str, EntryPoint]:
     return {entry_point.name: entry_point for entry_point in entry_points(group=PLUGINS)}
-
-
-def _load(plugin: EntryPoint) -> click.Command:
-    try:
-        command = plugin.load()
-    except (ImportError, AttributeError) as error:
-        raise Mistake(f"the command {plugin.name} cannot be loaded from {plugin.value}: {error}") from error
-    assert isinstance(command, click.Command)
-    return command
 
 
 @contextmanager

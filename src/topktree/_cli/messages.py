@@ -45,14 +45,16 @@ def echo(text: str) -> None:
 
 
 @contextmanager
-def warnings_as_lines() -> Iterator[None]:
-    """Print the estimator's warnings at the end, each once, when no progress line is in the way."""
+def estimator_messages() -> Iterator[None]:
+    """Turn the estimator's errors into mistakes, and print its warnings at the end, after any line of progress."""
     from sklearn.exceptions import FitFailedWarning
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield
+        except (TypeError, ValueError) as error:
+            raise Mistake(str(error)) from error
         finally:
             texts = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, FitFailedWarning))]
             for text in dict.fromkeys(texts):

@@ -7,19 +7,17 @@ and completion are quick. The constants repeat those of the library, which a tes
 from __future__ import annotations
 
 import csv
-import functools
 import gzip
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from .files import GZIP_MAGIC, check_output
+from .files import GZIP_MAGIC, STDOUT
 from .messages import Mistake
 
 KINDS = ("number", "boolean", "category")
@@ -39,16 +37,6 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
-
-
-@dataclass(frozen=True)
-class ColumnOptions:
-    """What the user says about the columns of a table."""
-
-    target: str
-    weight: str | None = None
-    types: Mapping[str, str] | None = None
-    drop: Sequence[str] = ()
 
 
 def number(kind: type, least: float, most: float, words: Mapping[str, Any], allowed: str, *, many: bool = False) -> Any:
@@ -98,28 +86,38 @@ def jobs_option(help: str) -> Decorator:
     return click.option("--jobs", "n_jobs", metavar="N", default="1", callback=read_jobs, help=help)
 
 
-def output_option(*names: str, help: str, callback: Any = check_output) -> Decorator:
-    """Add an option that names a file to write."""
-    return click.option(*names, metavar="FILE", type=click.Path(path_type=Path), callback=callback, help=help)
+def output_option(*names: str, help: str, suffixes: Sequence[str] = (), or_stdout: bool = False) -> Decorator:
+    """Add a file to write, refused before anything is computed if it cannot be written; "-" is None if allowed."""
+
+    def check(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+        if path is None or (or_stdout and str(path) == STDOUT):
+            return None
+        option = f"{parameter.opts[0]} {path}"
+        if suffixes and not path.name.lower().endswith(tuple(suffixes)):
+            raise Mistake(f"{option}: the name must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}")
+        if path.is_dir():
+            raise Mistake(f"{option}: that is a folder")
+        if not path.parent.is_dir():
+            raise Mistake(f"{option}: there is no folder {path.parent}")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise Mistake(f"{option}: cannot write: permission denied")
+        return path
+
+    return click.option(*names, metavar="FILE", type=click.Path(path_type=Path), callback=check, help=help)
 
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add FILE, --target, --weight, --type and --drop; the function gets `data` and `columns`."""
-
-    @functools.wraps(function)
-    def command(target: str, weight: str | None, types: dict[str, str], drop: tuple[str, ...], **others: Any) -> Any:
-        return function(columns=ColumnOptions(target, weight, types, drop), **others)
-
+    """Add FILE, --target, --weight, --type and --drop."""
     kinds = f"What a column is: {', '.join(KINDS)}. May be repeated."
-    for decorate in (
+    for add in (
         _column_option("--drop", multiple=True, help="A column to leave out. May be repeated."),
         click.option("--type", "types", metavar="COLUMN=KIND", multiple=True, callback=_read_types, help=kinds),
         _column_option("--weight", help="The column with the weights of the rows."),
         _column_option("--target", required=True, help="The column with the classes to predict."),
         click.argument("data", metavar="FILE", type=click.Path()),
     ):
-        command = decorate(command)
-    return command
+        function = add(function)
+    return function
 
 
 def _column_option(name: str, help: str, **settings: Any) -> Decorator:

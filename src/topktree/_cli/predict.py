@@ -19,7 +19,7 @@ from .._tree.text import rule_text, rules
 from .columns import known_as_text, known_features
 from .files import STDIN, Model, check_apart, read_model
 from .messages import Mistake, counted, listed
-from .table_files import TableFile, is_csv, write_table
+from .table_files import CSV, TableFile, format_of, write_table
 
 MOST_CLASSES = 10  # in the summary
 
@@ -38,7 +38,7 @@ def predict_table(model: str, data: str, output: Path | None, proba: bool, rule:
     except (TypeError, ValueError) as error:
         raise Mistake(f"{file.title}: {error}") from None
     if keep:
-        kept = file.read_as_written() if is_csv(output) else frame
+        kept = file.read_as_written() if format_of(output) == CSV else frame
         predicted = _beside(kept, predicted, file.title)
     write_table(predicted, output)
     if output is not None:

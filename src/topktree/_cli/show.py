@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,63 +16,44 @@ from .._tree.naming import one_line
 from .files import Model, check_apart, read_model, write_file
 from .messages import Mistake, counted, listed
 
-if TYPE_CHECKING:
-    from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
-
 MOST_CLASSES = 10  # in the heading
 
 
 def show_model(model: str, form: str, table: str | None, output: Path | None) -> None:
     """Print the tree of a model file, or write it to `output`."""
     check_apart({"-o": output}, {"MODEL": model})
-    classifier = read_model(model)
-    if isinstance(classifier, TopKTreeClassifier):
-        text = _tree_text(classifier, form, table)
-    else:
-        text = _ensemble_text(classifier, form)
+    text = _text(read_model(model), form, table)
     if output is None:
         click.echo(text)
-    else:
-        write_file("-o", output, lambda: output.write_text(f"{text}\n", encoding="utf-8"))
+    write_file("-o", output, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
 
 
-def _tree_text(classifier: TopKTreeClassifier, form: str, table: str | None) -> str:
+def _text(model: Model, form: str, table: str | None) -> str:
     if form == "json":
-        return json.dumps(classifier.export_dict(), indent=1, allow_nan=False)
+        return json.dumps(model.export_dict(), indent=1, allow_nan=False)
+    if form == "text":
+        return f"{_heading(model)}\n\n{model.export_text().rstrip()}"
+    if not isinstance(model, TopKTreeClassifier):
+        allowed = "is for a model that is one tree"
+        raise Mistake(f"--format {form}: {allowed}, this is an ensemble of {len(model)}: text and json show all")
     if form == "sql":
         try:
-            return classifier.export_sql(table.split(".") if table and "." in table else table)
+            return model.export_sql(table.split(".") if table and "." in table else table)
         except ValueError as error:
             raise Mistake(str(error)) from None
-    if form == "text":
-        return f"{_heading(classifier)}\n\n{classifier.export_text().rstrip()}"
-    return {"rules": classifier.export_rules, "dot": classifier.export_dot}[form]().rstrip()
+    return (model.export_rules() if form == "rules" else model.export_dot()).rstrip()
 
 
-def _ensemble_text(ensemble: TopKForestClassifier | TopKBoostingClassifier, form: str) -> str:
-    if form == "json":
-        return json.dumps(ensemble.export_dict(), indent=1, allow_nan=False)
-    if form != "text":
-        allowed = "is for a model that is one tree"
-        raise Mistake(f"--format {form}: {allowed}, this is an ensemble of {len(ensemble)}: text and json show all")
-    kind = "boosting" if hasattr(ensemble, "learning_rate") else "forest"
-    leaves = counted(ensemble.get_n_leaves(), "leaf", "leaves")
-    heading = f"{kind} of {counted(len(ensemble), 'tree')}, {leaves} in all; k = {checks.k_text(ensemble.k)}"
-    return f"{heading}\n{_data_line(ensemble)}\n\n{ensemble.export_text().rstrip()}"
-
-
-def _heading(classifier: TopKTreeClassifier) -> str:
-    """Return two lines about the tree."""
-    n_rows, n_wrong = int(classifier.tree_.n_node_samples[0]), classifier.train_errors_
-    wrong = "" if n_wrong is None else f", {n_wrong:,} of them wrong"
-    return (
-        f"{counted(classifier.get_n_leaves(), 'leaf', 'leaves')}, depth {classifier.get_depth()}; "
-        f"k = {checks.k_text(classifier.k)}, search {classifier.status_}; "
-        f"fitted to {counted(n_rows, 'row')}{wrong}\n{_data_line(classifier)}"
-    )
-
-
-def _data_line(classifier: Model) -> str:
-    labels = classifier.classes_.tolist()
+def _heading(model: Model) -> str:
+    """Return two lines: about the tree or the ensemble, and about its data."""
+    leaves, k = counted(model.get_n_leaves(), "leaf", "leaves"), checks.k_text(model.k)
+    if isinstance(model, TopKTreeClassifier):
+        n_rows = counted(int(model.tree_.n_node_samples[0]), "row")
+        wrong = "" if model.train_errors_ is None else f", {model.train_errors_:,} of them wrong"
+        first = f"{leaves}, depth {model.get_depth()}; k = {k}, search {model.status_}; fitted to {n_rows}{wrong}"
+    else:
+        kind = "boosting" if hasattr(model, "learning_rate") else "forest"
+        first = f"{kind} of {counted(len(model), 'tree')}, {leaves} in all; k = {k}"
+    labels = model.classes_.tolist()
     classes = f"{counted(len(labels), 'class', 'classes')}: {one_line(listed(labels, MOST_CLASSES))}"
-    return f"{counted(classifier.n_features_in_, 'feature')}; {classes}"
+    return f"{first}\n{counted(model.n_features_in_, 'feature')}; {classes}"

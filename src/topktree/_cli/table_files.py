@@ -40,9 +40,8 @@ class TableFile:
         self._is_gzip = head.startswith(GZIP_MAGIC)
         self.format = next((name for magic, name in MAGIC.items() if head.startswith(magic)), CSV)
         if self.format == CSV and not self._is_gzip:
-            named = _format(Path(path))
-            if named != CSV:
-                raise Mistake(f"{self.title} is not a {named} file")
+            if format_of(Path(path)) != CSV:
+                raise Mistake(f"{self.title} is not a {format_of(Path(path))} file")
             if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 has a message of its own
                 raise Mistake(f"{self.title} is not a table: it must be CSV (in UTF-8), Parquet or Feather")
 
@@ -121,20 +120,15 @@ class TableFile:
             raise Mistake(f"{self.title} has more than one column named {repeated[0]!r}: names must be different")
 
 
-def _format(path: Path | None) -> str:
+def format_of(path: Path | None) -> str:
     """Return the format that a file name stands for; None is standard output."""
     return CSV if path is None else SUFFIXES.get(path.suffix.lower(), CSV)
-
-
-def is_csv(path: Path | None) -> bool:
-    """Return whether `write_table` writes CSV."""
-    return _format(path) == CSV
 
 
 def write_table(frame: pd.DataFrame, path: Path | None) -> None:
     """Write the table to a file, whole or not at all; None is standard output."""
     if path is not None:
-        write_file("-o", path, lambda: _replace(frame, path))
+        write_file("-o", path, lambda path: _replace(frame, path))
     elif sys.stdout is None:
         raise Mistake("standard output is closed: -o writes to a file")
     else:
@@ -144,9 +138,9 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
 
 def _replace(frame: pd.DataFrame, path: Path) -> None:
     with whole_file(path) as partial, open(partial, "wb") as stream:
-        if _format(path) == PARQUET:
+        if format_of(path) == PARQUET:
             frame.to_parquet(stream, index=False)
-        elif _format(path) == FEATHER:
+        elif format_of(path) == FEATHER:
             frame.to_feather(stream)
         else:
             compression = "gzip" if path.suffix.lower() == ".gz" else None

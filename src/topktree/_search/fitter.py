@@ -125,18 +125,19 @@ def make_tree(
     solution: engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
 ) -> Tree:
     """Turn a tree over columns into a tree over features."""
-    inner = np.flatnonzero(solution.column >= 0)
-    column = solution.column[inner]
-    feature = np.full(len(solution.column), TREE_UNDEFINED, dtype=np.int64)
-    kind, compared = np.zeros(len(feature), dtype=np.uint8), np.zeros(len(feature))
-    feature[inner], kind[inner], compared[inner] = columns.feature[column], columns.test[column], columns.value[column]
+    is_inner, column = solution.column >= 0, np.maximum(solution.column, 0)
+    feature = np.full(len(column), TREE_UNDEFINED, dtype=np.int64)
+    kind, threshold = np.zeros(len(column), dtype=np.uint8), np.zeros(len(column))
+    if len(columns):  # a single leaf may come from a table without any column
+        feature = np.where(is_inner, columns.feature[column], TREE_UNDEFINED)
+        kind, threshold = columns.test[column], columns.value[column]
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
-        **code_tests(feature, kind, compared, features),
         children_left=solution.false_child.astype(np.int64),
         children_right=solution.true_child.astype(np.int64),
         value=value,
         impurity=node_impurity(value, criterion),
         n_node_samples=solution.n_rows,
         weighted_n_node_samples=value.sum(axis=1),
+        **code_tests(feature, kind, threshold, features),
     )

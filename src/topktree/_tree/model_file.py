@@ -209,8 +209,7 @@ def _search(search: dict[str, Any], features: Sequence[Feature]) -> dict[str, An
 
     def check_choice(choice: Any) -> None:
         require(is_int(choice.get("rank")) and is_number(choice.get("cost")), "a choice must have a rank and a cost")
-        score = choice.get("score", "")
-        require(score is None or is_number(score), "a choice must have a score or null")
+        require(choice.get("score", "") is None or is_number(choice.get("score")), "a choice must have a score or null")
         require(all(isinstance(choice.get(key), bool) for key in ("exact", "chosen")), "a choice must have its flags")
         read_test(choice.get("feature"), choice.get("test"), choice.get("value"), features)
 

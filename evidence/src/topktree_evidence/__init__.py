@@ -1,0 +1,1 @@
+"""The evidence behind topktree: experiments and benchmarks, and the pages of its documentation that they write."""

@@ -1,0 +1,1 @@
+"""The commands that plug into topktree's command line."""

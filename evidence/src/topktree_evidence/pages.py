@@ -1,0 +1,36 @@
+"""Pages from templates: the prose is in templates/, the numbers and tables come from the studies.
+
+In: the name of a template and what it shows. Out: a Markdown file. The one idea: no number on a page is typed by hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from . import text
+
+ENVIRONMENT = Environment(
+    loader=PackageLoader("topktree_evidence"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+ENVIRONMENT.filters |= {name: getattr(text, name) for name in ("listed", "commas", "points", "signed", "seconds")}
+
+
+def render(template: str, **shown: Any) -> str:
+    """Return the text of a template; several empty lines become one."""
+    lines: list[str] = []
+    for line in ENVIRONMENT.get_template(f"{template}.md").render(shown).splitlines():
+        if line.strip() or (lines and lines[-1]):
+            lines.append(line.rstrip())
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def write(path: Path, template: str, **shown: Any) -> None:
+    """Write a page; `picture(file, text)` in its template shows a picture that is there."""
+
+    def picture(file: str, alt: str) -> str:
+        return f"![{alt}]({file})" if (path.parent / file).is_file() else ""
+
+    path.write_text(render(template, picture=picture, **shown), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Speed: topktree against its peers."""

@@ -1,0 +1,335 @@
+"""How many thresholds a numeric feature needs: topktree's rules against scikit-learn's greedy tree on raw numbers.
+
+In: every rule, k, depth and split of the numerical datasets, each fitted once. Out: docs/thresholds.csv, a row per run,
+and thresholds.md, from templates/thresholds.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from statistics import median, stdev
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from topktree import Binarizer, TopKTreeClassifier
+
+from .. import machine, pages
+from ..numbers import NUMERICAL, raw
+from ..splits import FICO, Array, chosen
+from ..study import FINISHED, SKIPPED, TIMEOUT, Row, Settings, Study, Task
+from ..text import Tables, aligned, mean, where
+
+# The numerical datasets of the paper: a damaged column of dry-bean repaired, and all rows of FICO.
+DATASETS = [{"dry-bean": "dry-bean-repaired", FICO: "fico"}.get(name, name) for name in NUMERICAL]
+
+SKLEARN, EXACT, GUESS = "scikit-learn", "exact", "guess"
+MAX_THRESHOLDS = {"8": 8, "16": 16, "32": 32, "64": 64, "128": 128, EXACT: None}  # by the rule's name
+RULES = (*MAX_THRESHOLDS, GUESS)
+DEFAULT = str(TopKTreeClassifier().max_thresholds)
+KS = (1, 8)
+DEPTHS = (3, 4, 5, 6)
+SEEDS = (42, 43, 44, 45, 46)
+
+TIME_LIMIT = 30.0  # seconds, for k > 1
+EXACT_DEPTH = 4  # the deepest for "exact" with k > 1: one level more takes 12 to 30 s a fit on half of the sets
+EXACT_BYTES = 400e6  # of packed bits, rows x columns / 8: a dataset with more is skipped by "exact"
+CLOSE = 0.2  # points: what "as good as scikit-learn" means
+
+
+def plan(settings: Settings) -> list[Task]:
+    """Plan the fits split by split, scikit-learn's first."""
+    return [
+        {"dataset": name, "seed": seed, "depth": depth, "rule": rule, "k": k}
+        for name in chosen(settings, DATASETS)
+        for seed in SEEDS[: settings.splits]
+        for rule, k in [(SKLEARN, 1), *((rule, k) for k in KS for rule in RULES)]
+        for depth in settings.up_to(depths_of(rule, k))
+    ]
+
+
+def depths_of(rule: str, k: int) -> tuple[int, ...]:
+    """Return the depths at which a rule is fitted."""
+    return tuple(depth for depth in DEPTHS if depth <= EXACT_DEPTH or rule != EXACT or k == 1)
+
+
+def estimator(task: Task, limit: float | None) -> Any:
+    """Return the model of a run, not fitted."""
+    if task["rule"] == SKLEARN:
+        return DecisionTreeClassifier(criterion="entropy", max_depth=task["depth"], random_state=0)
+    tree = TopKTreeClassifier(k=task["k"], max_depth=task["depth"], time_limit=limit if task["k"] > 1 else None)
+    if task["rule"] == GUESS:
+        return make_pipeline(Binarizer(strategy="guess"), tree)
+    return tree.set_params(max_thresholds=MAX_THRESHOLDS[task["rule"]])
+
+
+def run(task: Task, settings: Settings) -> Row:
+    """Fit one tree and score it on training and test rows."""
+    X, X_test, y, y_test = split(task["dataset"], task["seed"], settings.data_home)
+    rule, origin = task["rule"], {"machine": made_on()}
+    columns = (
+        None if rule in (SKLEARN, GUESS) else count_columns(task["dataset"], task["seed"], rule, settings.data_home)
+    )
+    if rule == EXACT and len(X) * (columns or 0) / 8 > EXACT_BYTES:
+        return {"columns": columns, "status": SKIPPED} | origin
+    model = estimator(task, settings.time_limit)
+    with threadpool_limits(1):  # the ensemble of "guess" would take every core
+        start = time.perf_counter()
+        model.fit(X, y)
+        seconds = time.perf_counter() - start
+    tree = model[-1] if rule == GUESS else model
+    return {
+        "train": round(model.score(X, y), 6),
+        "test": round(model.score(X_test, y_test), 6),
+        "seconds": round(seconds, 5),
+        "columns": len(model[0].columns_) if rule == GUESS else columns,
+        "status": TIMEOUT if getattr(tree, "status_", "") == "time_limit" else FINISHED,
+    } | origin
+
+
+def made_on() -> str:
+    """Return the machine and the versions that a run was made with."""
+    versions = ", ".join(f"{package} {machine.version(package)}" for package in ("topktree", "scikit-learn"))
+    return f"{machine.description()}; {versions}"
+
+
+@lru_cache(maxsize=2)  # runs of the same split follow each other
+def split(name: str, seed: int, data_home: str | None) -> tuple[Array, Array, Array, Array]:
+    """Return X of training and test rows, then y of both."""
+    X, y = raw(name, data_home)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=0.8, random_state=seed)
+    return X_train, X_test, y_train, y_test
+
+
+@lru_cache(maxsize=16)
+def count_columns(name: str, seed: int, rule: str, data_home: str | None) -> int:
+    """Return the number of Boolean columns of the training rows; for "exact", before copies are dropped."""
+    X, _, y, _ = split(name, seed, data_home)
+    if rule == EXACT:
+        return sum(len(np.unique(feature)) - 1 for feature in X.T)
+    return len(Binarizer(max_thresholds=MAX_THRESHOLDS[rule]).fit(X, y).columns_)
+
+
+def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
+    """Write thresholds.md."""
+    runs = found["thresholds"].astype({"rule": str})
+    names = list(runs["dataset"].unique())
+    gaps = gaps_of(runs)
+    path = out / "thresholds.md"
+    pages.write(
+        path,
+        "thresholds",
+        rules=RULES,
+        default=DEFAULT,
+        most=Binarizer().max_thresholds,
+        ks=KS,
+        seeds=SEEDS,
+        depths=DEPTHS,
+        limit=TIME_LIMIT,
+        exact_depth=EXACT_DEPTH,
+        exact_megabytes=EXACT_BYTES / 1e6,
+        datasets=len(names),
+        machine="; ".join(sorted(set(runs["machine"]))),
+        minutes=runs["seconds"].sum() / 60,
+        accuracy={what: {k: accuracy_table(runs, gaps, k, what) for k in KS} for what in ("test", "train")},
+        seconds={k: seconds_table(runs, k) for k in KS},
+        by_depth={k: depth_table(gaps, k, names) for k in KS},
+        columns=columns_table(runs),
+        conclusions=conclusions(runs, gaps),
+    )
+    return [path], []
+
+
+def gaps_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the points above scikit-learn of every run that was made, as columns `test_gap` and `train_gap`."""
+    case = ["dataset", "seed", "depth"]
+    base = where(runs, rule=SKLEARN).set_index(case)[["test", "train"]].add_suffix("_base")
+    done = runs[(runs["rule"] != SKLEARN) & (runs["status"] != SKIPPED)].join(base, on=case)
+    return done.assign(**{f"{what}_gap": 100 * (done[what] - done[f"{what}_base"]) for what in ("test", "train")})
+
+
+def gap(
+    gaps: pd.DataFrame, rule: str, k: int, what: str = "test", depths: Sequence[int] = DEPTHS, sets: Sequence[str] = ()
+) -> pd.Series:
+    """Return the mean gap over splits and depths by dataset, of those (or of `sets`) that the rule was run on."""
+    own = where(gaps, rule=rule, k=k, depth=tuple(depths))
+    own = where(own, dataset=tuple(sets)) if sets else own
+    return (
+        own.groupby("dataset", sort=False)[f"{what}_gap"].agg(mean).map(lambda value: round(value, 6))
+    )  # equal is zero
+
+
+def with_exact(gaps: pd.DataFrame) -> list[str]:
+    """Return the datasets on which "exact" was run, unless these are all."""
+    found = list(gap(gaps, EXACT, 1).index)
+    return [] if len(found) == gaps["dataset"].nunique() else found
+
+
+def points(value: float | None) -> str:
+    """Return signed points with two digits, never "-0.00"."""
+    return "-" if value is None or value != value else f"{round(float(value), 2) + 0.0:+.2f}"
+
+
+def _mean(found: pd.Series) -> str:
+    return points(mean(found) if len(found) else None)
+
+
+def heading(k: int) -> list[str]:
+    """Return the columns of a table of rules."""
+    names = {DEFAULT: f"{DEFAULT} (default)"}
+    if depths_of(EXACT, k) != DEPTHS:
+        names[EXACT] = f"exact, depth {DEPTHS[0]}-{EXACT_DEPTH}"
+    return [names.get(rule, rule) for rule in RULES]
+
+
+def accuracy_table(runs: pd.DataFrame, gaps: pd.DataFrame, k: int, what: str) -> str:
+    """Return gaps per dataset; "t" marks those with fits that were stopped."""
+    base = 100 * where(runs, rule=SKLEARN).groupby("dataset", sort=False)[what].agg(mean)
+    found = {rule: gap(gaps, rule, k, what) for rule in RULES}
+    stopped = where(runs, k=k, status=TIMEOUT)
+    cut = set(zip(stopped["dataset"], stopped["rule"], strict=True))
+    rows = []
+    for name in base.index:
+        cells = [points(found[rule].get(name)) + " t" * ((name, rule) in cut) for rule in RULES]
+        rows.append([name, f"{base[name]:.2f} %", *cells])
+    rows.append(["mean", "", *(_mean(found[rule]) for rule in RULES)])
+    if common := with_exact(gaps):
+        cells = [_mean(gap(gaps, rule, k, what, sets=common)) for rule in RULES]
+        rows.append([f"mean of the {len(common)} with exact", "", *cells])
+    return aligned(["dataset", "scikit-learn", *heading(k)], rows)
+
+
+def depth_table(gaps: pd.DataFrame, k: int, names: Sequence[str]) -> str:
+    """Return the mean gap on test rows by depth."""
+    common = with_exact(gaps)
+    rows = []
+    for depth in DEPTHS:
+        sets = {str(depth): names} | ({f"{depth}, the {len(common)}": common} if common else {})
+        for label, own in sets.items():
+            rows.append([label, *(_mean(gap(gaps, rule, k, depths=(depth,), sets=own)) for rule in RULES)])
+    return aligned(["depth", *heading(k)], rows)
+
+
+def seconds_of(runs: pd.DataFrame, rule: str, k: int) -> pd.Series:
+    """Return the median over splits and depths by dataset."""
+    own = where(runs, rule=rule, k=k)
+    return own[own["status"] != SKIPPED].groupby("dataset", sort=False)["seconds"].agg(median)
+
+
+def seconds_table(runs: pd.DataFrame, k: int) -> str:
+    """Return seconds per dataset."""
+    found = pd.DataFrame({rule: seconds_of(runs, rule, 1 if rule == SKLEARN else k) for rule in (SKLEARN, *RULES)})
+    found = found.reindex(runs["dataset"].unique())
+    found.loc["median"] = found.median()
+    rows = [[name, *("-" if s != s else f"{s:.3g}" for s in cells)] for name, cells in found.iterrows()]
+    return aligned(["dataset", "scikit-learn", *heading(k)], rows)
+
+
+def columns_table(runs: pd.DataFrame) -> str:
+    """Return the number of Boolean columns, which does not depend on k."""
+    counts = runs.groupby(["dataset", "rule"], sort=False)["columns"].agg(median)
+    names = runs["dataset"].unique()
+    return aligned(
+        ["dataset", *heading(1)], [[name, *(f"{counts[name, rule]:,.0f}" for rule in RULES)] for name in names]
+    )
+
+
+def conclusions(runs: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
+    """Say what the numbers mean."""
+    found = [about_default(gaps, k) for k in KS]
+    found += [about_best(gaps, k, what) for k in KS for what in ("test", "train")]
+    found += [about_rule(gaps, rule, k) for rule in (EXACT, GUESS) for k in KS]
+    return [*found, about_seconds(runs), *about_limits(runs)]
+
+
+def about_default(gaps: pd.DataFrame, k: int) -> str:
+    """Compare the default with scikit-learn."""
+    found = gap(gaps, DEFAULT, k)
+    average, low, high = mean(found), found.idxmin(), found.idxmax()
+    side = "better" if average > 0 else "worse"
+    compared = f"within {CLOSE:g} points" if abs(average) <= CLOSE else f"more than {CLOSE:g} points {side}"
+    below = ", ".join(f"{name} ({points(value)})" for name, value in found.items() if value < 0) or "none"
+    return (
+        f"The default, {DEFAULT} thresholds, at k = {k} is {with_error(found)} points from"
+        f" scikit-learn's raw greedy tree on test rows, in the mean over {len(found)} datasets: **{compared}**."
+        f" Worst is {low} ({points(found[low])}), best {high} ({points(found[high])}). It is above"
+        f" scikit-learn on **{(found > 0).sum()} of {len(found)}** datasets; below on: {below}."
+    )
+
+
+def with_error(found: Iterable[float]) -> str:
+    """Return the mean over datasets and its standard error."""
+    values = list(found)
+    error = f" (standard error {stdev(values) / len(values) ** 0.5:.2f})" if len(values) > 1 else ""
+    return points(mean(values)) + error
+
+
+def about_best(gaps: pd.DataFrame, k: int, what: str) -> str:
+    """Say which number of thresholds has the best accuracy."""
+    found = {rule: gap(gaps, rule, k, what) for rule in MAX_THRESHOLDS if rule != EXACT}
+    best, following, *_ = sorted(found, key=lambda rule: -mean(found[rule]))
+    rows = "test rows" if what == "test" else "training rows"
+    text = f"On {rows} at k = {k}, {best} thresholds have the best mean ({points(mean(found[best]))})"
+    if best == DEFAULT:
+        return f"{text}: the default. Next is {following} ({points(mean(found[following]))})."
+    return f"{text}, {with_error(found[best] - found[DEFAULT])} points from the default's."
+
+
+def about_rule(gaps: pd.DataFrame, rule: str, k: int) -> str:
+    """Compare a rule with the default, on the same datasets, splits and depths."""
+    depths = depths_of(rule, k)
+    test, train = (
+        (gap(gaps, rule, k, what, depths) - gap(gaps, DEFAULT, k, what, depths)).dropna() for what in ("test", "train")
+    )
+    if not len(test):
+        return f'"{rule}" at k = {k} was run on no dataset.'
+    return (
+        f'"{rule}" at k = {k} is {with_error(test)} points from the default on test rows, in the mean'
+        f" over {len(test)} datasets at depths {depths[0]} to {depths[-1]}, and above it on {(test > 0).sum()}; on"
+        f" training rows {with_error(train)}."
+    )
+
+
+def about_seconds(runs: pd.DataFrame) -> str:
+    """Return multiples of scikit-learn's seconds."""
+    base, parts = seconds_of(runs, SKLEARN, 1), []
+    for rule, k in [(rule, k) for rule in (DEFAULT, GUESS) for k in KS]:
+        ratios = list((seconds_of(runs, rule, k) / base).dropna())
+        words = f"{DEFAULT} thresholds" if rule == DEFAULT else f'"{rule}"'
+        parts.append(f"{words} at k = {k}: {median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})")
+    return f"Seconds as a multiple of scikit-learn's, median and range over the datasets: {'; '.join(parts)}."
+
+
+def about_limits(runs: pd.DataFrame) -> list[str]:
+    """Name the runs that were skipped or stopped."""
+    cut, skipped = where(runs, status=TIMEOUT), where(runs, status=SKIPPED)
+    cases = dict.fromkeys(f"{row.dataset}, {row.rule}, k = {row.k}, depth {row.depth}" for row in cut.itertuples())
+    tally = f"{len(cut)} of {len(runs) - len(skipped)} runs hit the limit of {TIME_LIMIT:g} s"
+    found = [f"{tally}: {'; '.join(cases)}." if cases else f"{tally}."]
+    if len(skipped):
+        found.append(f'"exact" was not run on {", ".join(skipped["dataset"].unique())}: too many columns.')
+    return found
+
+
+STUDIES = (
+    Study(
+        "thresholds",
+        ("dataset", "seed", "depth", "rule", "k"),
+        ("train", "test", "seconds", "columns"),
+        plan,
+        run,
+        limit=TIME_LIMIT,
+        optional=("columns",),
+        origin=("machine",),
+        folder=".",
+        keeps_runs=True,
+    ),
+)

@@ -1,1 +1,0 @@
-"""The figures and theorems of the paper, remade."""
