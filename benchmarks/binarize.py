@@ -14,8 +14,9 @@ import time
 
 import numpy as np
 
-from topktree._data.binarizer import by_feature, find_redundant, make_columns, pack
-from topktree._data.table import NUMBER, Feature
+from topktree._data.columns import by_feature, find_redundant, make_columns, pack
+from topktree._data.features import Feature
+from topktree._data.table import NUMBER
 from topktree._data.thresholds import Target, quantile_thresholds
 
 STEPS = ("transpose", "find thresholds", "find redundant columns", "pack")

@@ -1,50 +1,94 @@
-"""What a fitted tree can do: predict, explain itself, become something else.
+"""What every fitted classifier can do: predict, explain itself, become something else.
 
-In: an estimator with `tree_`, `features_` and `classes_`. Out: predictions, texts, scikit-learn's own tree.
+In: a `FoundTree`. Out: a fitted estimator with predictions, texts, pictures, a report and scikit-learn's own tree.
+`set_fitted` is the one place where an estimator of a single tree becomes fitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy, deepcopy
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.pipeline import Pipeline
-from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ._data.table import encode, read_table
-from ._fitted_classifier import FittedClassifier
+from ._data.arrays import FloatArray, IntArray
+from ._data.features import Feature, encode
+from ._data.labels import known_classes, read_labels, read_weights
+from ._data.table import read_table
+from ._runtime import checks
 from ._runtime.files import PathLike
-from ._search.objective import FloatArray, IntArray, ScoreFunction
-from ._tree import export
-from ._tree.to_sklearn import to_sklearn
+from ._search.fitter import FoundTree
+from ._search.objective import ScoreFunction
+from ._search.spec import check_parameters
+from ._tree import export, pruning
+from ._tree.model_file import write_model
 from ._tree.tree import Tree
-from .report import write_report
-from .report.content import Rows
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+    from sklearn.tree import DecisionTreeClassifier
+
     from ._classifier import TopKTreeClassifier
     from ._selection.classifier_cv import TopKTreeClassifierCV
 
 
-class FittedTree(FittedClassifier):
-    """Base of the classifiers that are one tree."""
+class FittedClassifier(ClassifierMixin, BaseEstimator):
+    """The base of trees and of ensembles of them."""
 
-    tree_: Tree
-    criterion: str | ScoreFunction
+    features_: tuple[Feature, ...]
+    classes_: NDArray[Any]
+    n_features_in_: int
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The heaviest class of each row's leaf; ties go to the first class.
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy. It takes all labels that `fit` takes, some of which scikit-learn's function refuses.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
+        >>> clf.score(X, y)
+        0.96
+        """
+        return self._accuracy(self.predict(X), y, sample_weight)
+
+    def _accuracy(self, predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+        labels = read_labels(y)
+        check_consistent_length(predicted, labels)
+        return float(np.average(predicted == labels, weights=read_weights(sample_weight, len(labels))))
+
+    def _encode(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the table as numbers, as the trees read it."""
+        check_is_fitted(self)
+        return encode(read_table(self, X, reset=False), self.features_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class FittedTree(FittedClassifier):
+    """The base of the classifiers that are one tree."""
+
+    tree_: Tree
+    cost_: int | float
+    train_errors_: int | None
+    status_: str
+    search_: dict[str, Any]
+    criterion: str | ScoreFunction
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the heaviest class of each row's leaf; ties go to the first class.
+
+        Examples
+        --------
         >>> clf.predict(X[:2])
         array([0, 0])
         """
@@ -53,14 +97,10 @@ class FittedTree(FittedClassifier):
         return np.asarray(leaf_class[self.apply(X)])
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Class shares of the training weight in each row's leaf.
+        """Return the share of each class in the training weight of each row's leaf.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> clf.predict_proba(X[60:62]).round(2)
         array([[0.  , 0.91, 0.09],
                [0.  , 0.91, 0.09]])
@@ -69,29 +109,21 @@ class FittedTree(FittedClassifier):
         return np.asarray(self.tree_.shares()[self.apply(X)])
 
     def apply(self, X: ArrayLike) -> IntArray:
-        """Index of the leaf that each row ends up in.
+        """Return the index of the leaf that each row ends up in.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> clf.apply(X[[0, 60, 120]])
         array([1, 3, 4])
         """
-        check_is_fitted(self)
-        return self.tree_.apply(encode(read_table(self, X, reset=False), self.features_))
+        encoded = self._encode(X)
+        return self.tree_.apply(encoded)
 
     def decision_path(self, X: ArrayLike) -> scipy.sparse.csr_matrix:
-        """CSR matrix (n, node_count): 1 where a row passes through a node.
+        """Return a CSR matrix (n_rows, node_count) with 1 where a row passes through a node.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> clf.decision_path(X[[0, 60, 120]]).toarray()
         array([[1, 1, 0, 0, 0],
                [1, 0, 1, 1, 0],
@@ -101,14 +133,10 @@ class FittedTree(FittedClassifier):
         return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64))[self.apply(X)]
 
     def get_depth(self) -> int:
-        """Splits on the longest path.
+        """Return the number of splits on the longest path.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> clf.get_depth()
         2
         """
@@ -116,51 +144,53 @@ class FittedTree(FittedClassifier):
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
-        """Number of leaves.
+        """Return the number of leaves.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> clf.get_n_leaves()
         3
         """
         check_is_fitted(self)
         return self.tree_.n_leaves
 
-    def to_sklearn(self) -> DecisionTreeClassifier | Pipeline:
-        """A fitted scikit-learn object with the same predictions and probabilities for every input.
-
-        A `DecisionTreeClassifier` if all features are numbers or booleans without missing values, and of a size that
-        scikit-learn's float32 can tell apart; else a `Pipeline` whose last step is one.
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """The share of each feature in the total decrease of weighted impurity.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
+        >>> clf.feature_importances_.round(2)
+        array([0.  , 0.  , 0.67, 0.33])
+        """
+        check_is_fitted(self)
+        return self.tree_.feature_importances(self.n_features_in_)
+
+    def to_sklearn(self) -> DecisionTreeClassifier | Pipeline:
+        """Return a fitted scikit-learn object with the same predictions and probabilities for every input.
+
+        It is a `DecisionTreeClassifier` if all features are numbers or booleans without missing values, of a size that
+        scikit-learn's float32 can tell apart; otherwise a `Pipeline` whose last step is one.
+
+        Examples
+        --------
         >>> model = clf.to_sklearn()
         >>> model
         DecisionTreeClassifier(criterion='entropy', max_depth=2, random_state=0)
         >>> bool((model.predict(X) == clf.predict(X)).all())
         True
         """
+        from ._tree.to_sklearn import to_sklearn
+
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         return to_sklearn(self.tree_, self.features_, self.classes_, str(self.criterion), names)
 
     def export_text(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """The tree as indented text, with confidence and counts in the leaves.
+        """Return the tree as indented text, with confidence and counts in the leaves.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> print(clf.export_text(class_names=["setosa", "versicolor", "virginica"]))
         |--- x2 <= 2.45
         |   |--- class: setosa (100.0% of 50 rows; setosa 50)
@@ -173,14 +203,10 @@ class FittedTree(FittedClassifier):
         return export.export_text(self._model(feature_names, class_names))
 
     def export_rules(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """One line per leaf: conditions, class, confidence and counts.
+        """Return one line per leaf: conditions, class, confidence and counts.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> print(clf.export_rules(feature_names=["sepal length", "sepal width", "petal length", "petal width"]))
         petal length <= 2.45 -> 0 (100.0% of 50 rows; 0 50)
         petal length > 2.45 and petal width <= 1.75 -> 1 (90.7% of 54 rows; 1 49, 2 5)
@@ -189,30 +215,22 @@ class FittedTree(FittedClassifier):
         return export.export_rules(self._model(feature_names, class_names))
 
     def export_dot(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """The tree in the language of Graphviz.
+        """Return the tree in the language of Graphviz.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> clf.export_dot().splitlines()[0]
         'digraph Tree {'
         """
         return export.export_dot(self._model(feature_names, class_names))
 
     def export_sql(self, table: str | Sequence[str] | None = None, feature_names: ArrayLike | None = None) -> str:
-        """`SELECT CASE ... END AS prediction FROM table`; without a table, the CASE expression alone.
+        """Return `SELECT CASE ... END AS prediction FROM table`; without a table, the CASE expression alone.
 
         NULL is a missing value. A table in a schema is given as a sequence of names.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> print(clf.export_sql("flowers"))
         SELECT CASE
           WHEN "x2" <= 2.450000166893005
@@ -227,14 +245,10 @@ class FittedTree(FittedClassifier):
         return export.export_sql(self._model(feature_names, None), table)
 
     def export_dict(self) -> dict[str, Any]:
-        """Features, classes and nodes as plain Python objects.
+        """Return features, classes and nodes as plain Python objects.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
         >>> root = clf.export_dict()["nodes"][0]
         >>> root["feature"], root["test"], root["rows"]
         ('x2', '<=', 150)
@@ -255,46 +269,180 @@ class FittedTree(FittedClassifier):
     ) -> None:
         """Write a page about the tree: one HTML file to click through, which needs no network.
 
-        It shows the tree, its rules, how right it is on the training data and on the rows of `X_test` and `y_test`, by
-        their `sample_weight` if it is given, and what the search did, of a choice by
-        cross-validation also what it was made from; a reader can type a row's values and follow it to
-        its leaf. The first `max_rows` rows of `X_test` are in the file, as far as the tree looks at them, to be
-        followed as well: 0 keeps them out. The same fitted classifier and rows always give the same file.
+        It shows the tree, its rules, its accuracy on the training data and on the rows of `X_test` and `y_test`
+        (weighted by `sample_weight`, if that is given), what the search did, and the candidates of a choice by
+        cross-validation. A reader can type the values of a row and follow it to its leaf. The file contains the first
+        `max_rows` rows of `X_test`, restricted to the features that the tree uses, so that they can be followed as
+        well; 0 keeps them out. The same fitted classifier and rows always give the same file.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from sklearn.model_selection import train_test_split
-        >>> from topktree import TopKTreeClassifier
-        >>> X_train, X_test, y_train, y_test = train_test_split(*load_iris(return_X_y=True), random_state=0)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X_train, y_train)
-        >>> clf.report("report.html", X_test, y_test, title="Iris")
+        >>> clf.report("report.html", X, y, title="Iris")
         """
+        from .report import write_report
+        from .report.content import Rows
+
         model = self._model(feature_names, class_names)
         classifier, cv = self._searched()
         rows = Rows(X_test, y_test, sample_weight)
         write_report(path, classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
 
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Share of each feature in the total decrease of weighted impurity.
+    def plot_search(self, ax: Any = None) -> Any:
+        """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKTreeClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
-        >>> clf.feature_importances_.round(2)
-        array([0.  , 0.  , 0.67, 0.33])
+        >>> ax = clf.plot_search()
+        >>> ax.figure.savefig("search.png")
+        """
+        from ._tree.charts import plot_trace
+
+        check_is_fitted(self)
+        classifier, _ = self._searched()
+        return plot_trace(classifier.search_.get("trace", []), classifier.status_, ax)
+
+    def pruning_path(self) -> Bunch:
+        """Return the subtrees that minimal cost-complexity pruning leaves, from the largest to the root alone.
+
+        The arrays have an entry per subtree, as in scikit-learn's `cost_complexity_pruning_path`: `ccp_alphas`, the
+        penalty per leaf from which on the subtree is the best one, as a fraction of the training weight, like
+        `leaf_penalty`; `errors`, the fraction of the training weight that it misclassifies, where scikit-learn has
+        impurities; and `n_leaves`. The first is the smallest subtree with the errors of the tree itself.
+
+        Examples
+        --------
+        >>> path = clf.pruning_path()
+        >>> path.n_leaves.tolist(), path.errors.round(3).tolist()
+        ([3, 2, 1], [0.04, 0.333, 0.667])
         """
         check_is_fitted(self)
-        return self.tree_.feature_importances(self.n_features_in_)
+        return Bunch(**pruning.describe_sequence(self.tree_))
+
+    def prune(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, rule: str = "best"
+    ) -> TopKTreeClassifier:
+        """Return a new classifier with the subtree on the `pruning_path` that does best on these rows.
+
+        The rows should be others than those of `fit`. The `rule` "best" takes the subtree with the lowest weight of
+        errors, the smallest one in case of a tie; "1se" takes the smallest one whose error rate is within one standard
+        error of that. Rows of a class that training did not have are errors of every subtree.
+
+        The result has a `cost_` and `train_errors_` of its own, a `pruned_alpha_`, and the `status_` and `search_` of
+        the tree that was pruned. Where splits were removed, `train_errors_` counts the rows that had weight in `fit`;
+        it is None if the tree does not tell: a tree holds the weights of the classes at its nodes, and the numbers of
+        rows follow from these only if every row weighs 1.
+
+        Examples
+        --------
+        >>> from sklearn.model_selection import train_test_split
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> game = datasets.load_tic_tac_toe()
+        >>> X_fit, X_prune, y_fit, y_prune = train_test_split(game.data, game.target, random_state=0)
+        >>> large = TopKTreeClassifier(max_depth=6).fit(X_fit, y_fit)
+        >>> large.get_n_leaves(), large.prune(X_prune, y_prune).get_n_leaves()
+        (42, 28)
+        """
+        check_is_fitted(self)
+        checks.check_choice("rule", rule, pruning.RULES)
+        leaves = self.apply(X)
+        weights = read_weights(sample_weight, len(leaves))
+        if weights is None:
+            weights = np.ones(len(leaves))
+        if not weights.any():  # not every version of scikit-learn refuses them
+            raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
+        classes = known_classes(read_labels(y), self.classes_, len(leaves))
+        tree, alpha = pruning.choose_subtree(self.tree_, pruning.ValidationRows(leaves, classes, weights), rule)
+        classifier, _ = self._searched()
+        found = replace(found_tree_of(classifier), record=deepcopy(self.search_), pruned_alpha=alpha)
+        if tree.node_count < self.tree_.node_count:
+            cost = pruning.pruned_cost(self.tree_, tree, self.cost_)
+            errors = pruning.pruned_train_errors(self.tree_, tree, self.train_errors_)
+            found = replace(found, tree=tree, cost=cost, train_errors=errors)
+        return fitted_copy(classifier, found)
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted tree to a JSON file, which `topktree.load` reads as a `TopKTreeClassifier`.
+
+        A criterion of your own is not saved: set it again before you fit again.
+
+        Examples
+        --------
+        >>> clf.save("model.json")
+        """
+        check_is_fitted(self)
+        classifier, _ = self._searched()
+        check_parameters(classifier, criterion_is_lost=classifier.criterion is None)
+        content = {
+            "topktree": version("topktree"),
+            "parameters": checks.to_json(classifier.get_params()),
+            **self.export_dict(),
+            "has_feature_names": hasattr(self, "feature_names_in_"),
+            **found_tree_of(classifier).for_file(),
+        }
+        write_model(path, content, self.classes_)
 
     def _searched(self) -> tuple[TopKTreeClassifier, TopKTreeClassifierCV | None]:
-        """The classifier whose search found the tree, and the cross-validation that chose it, if one did."""
+        """Return the classifier whose search found the tree, and the cross-validation that chose it, if one did."""
         raise NotImplementedError
 
     def _model(self, feature_names: ArrayLike | None, class_names: ArrayLike | None) -> export.Model:
         check_is_fitted(self)
         return export.make_model(self.tree_, self.features_, self.classes_, feature_names, class_names)
+
+
+Estimator = TypeVar("Estimator", bound=FittedTree)
+
+
+def set_fitted(estimator: Any, found: FoundTree) -> None:
+    """Give the estimator all that a fit gives, but for what reading the table has set."""
+    estimator.classes_ = found.classes
+    estimator.features_ = found.features
+    estimator.tree_ = found.tree
+    estimator.cost_ = found.cost
+    estimator.train_errors_ = found.train_errors
+    estimator.status_ = found.status
+    estimator.search_ = found.record
+    estimator.__dict__.pop("pruned_alpha_", None)  # an earlier fit may have set it
+    if found.pruned_alpha is not None:
+        estimator.pruned_alpha_ = found.pruned_alpha
+
+
+def fitted_copy(estimator: Estimator, found: FoundTree, **parameters: Any) -> Estimator:
+    """Return a copy of the estimator, fitted, with some parameters changed."""
+    result = copy(estimator)
+    result.__dict__.update(parameters)
+    set_fitted(result, found)
+    return result
+
+
+def found_tree_of(estimator: Any) -> FoundTree:
+    """Return the tree of a fitted estimator, and what is known of it."""
+    return FoundTree(
+        estimator.tree_,
+        estimator.features_,
+        estimator.classes_,
+        estimator.cost_,
+        estimator.train_errors_,
+        estimator.status_,
+        estimator.search_,
+        pruned_alpha=getattr(estimator, "pruned_alpha_", None),
+    )
+
+
+def copy_names(source: Any, target: Any) -> None:
+    """Give the target what reading the table has set on the source."""
+    target.n_features_in_ = source.n_features_in_
+    if hasattr(source, "feature_names_in_"):
+        target.feature_names_in_ = source.feature_names_in_
+
+
+@contextmanager
+def restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Whatever goes wrong inside, the estimator's attributes are those from before."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

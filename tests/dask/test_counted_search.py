@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import oracle
 from support.problems import (
     CRITERIA,
     Problem,
@@ -22,10 +23,11 @@ from support.problems import (
 from support.profiles import examples
 
 from topktree._search import engine
+from topktree._search.objective import Objective
 from topktree.dask import counted_search
 from topktree.dask.counted_nodes import Answer, Path
-from topktree.dask.counted_ranking import NO_LIMIT, NodeCounts, rank_columns, rank_one_by_one
-from topktree.dask.counted_search import CountedSearch, Limits, Totals
+from topktree.dask.counted_ranking import NO_LIMIT, NodeCounts, Ranked, rank_columns
+from topktree.dask.counted_search import ByteLimits, CountedSearch, Totals
 
 pytest.importorskip("distributed")
 
@@ -37,7 +39,7 @@ some = examples(0.6)
 batches = st.fixed_dictionaries(
     {
         "min_batch": st.sampled_from([1, 3, counted_search.MIN_BATCH]),
-        "limits": st.builds(Limits, st.sampled_from([1, 1000, 2**24]), st.sampled_from([0, 5000, 2**30])),
+        "limits": st.builds(ByteLimits, st.sampled_from([1, 1000, 2**24]), st.sampled_from([0, 5000, 2**30])),
         "n_parts": st.integers(1, 4),
         "greedy_first": st.booleans(),
     }
@@ -74,7 +76,7 @@ class Counter:
         return add_counts([count_shards([shard], question) for shard in self.shards])
 
 
-def make_search(problem: Problem, counter: Counter, limits: Limits | None = None) -> CountedSearch:
+def make_search(problem: Problem, counter: Counter, limits: ByteLimits | None = None) -> CountedSearch:
     weight, n_classes = problem.objective.row_weight, problem.objective.n_classes
     totals = Totals(
         np.bincount(problem.classes, weight, n_classes).astype(np.int64),
@@ -119,7 +121,7 @@ def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem:
     counter = Counter(problem)
     node_bytes = 8 * problem.objective.n_classes * problem.columns.shape[1]
     limit = 10 * node_bytes
-    search = make_search(problem, counter, Limits(batch_bytes=limit))
+    search = make_search(problem, counter, ByteLimits(batch_bytes=limit))
     search.run()
     asked = [frozenset(path) for paths in counter.questions for path in paths]
     if problem.objective.row_weight is None and not problem.objective.distinct_splits:
@@ -205,6 +207,24 @@ def test_choices_at_the_root(problem: Problem) -> None:
         assert cost == costs[column] if exact else cost <= costs[column]
 
 
+def rank_by_oracle(nodes: NodeCounts, k: int, objective: Objective, total: int) -> Ranked:
+    """`rank_columns` from its definition, node by node."""
+    shape = (len(nodes.totals), k)
+    ranked = Ranked(np.full(shape, -1, np.int32), np.zeros(shape, np.int64), np.full(len(nodes.totals), NO_LIMIT))
+    for i, whole in enumerate(nodes.totals):
+        right = nodes.true_weight[i].T
+        left = whole - right
+        usable = np.minimum(left.sum(axis=1), right.sum(axis=1)) >= objective.min_weight_leaf
+        admissible = np.flatnonzero(usable if nodes.usable is None else usable & nodes.usable[i])
+        errors = whole.sum() - left.max(axis=1) - right.max(axis=1)
+        ranked.fewest[i] = errors[admissible].min(initial=NO_LIMIT)
+        if ranked.fewest[i] < nodes.limit[i]:
+            scores = oracle.column_scores(left, right, objective, oracle.fixed_point(total))[admissible]
+            best = admissible[np.lexsort((admissible, -scores))][:k]
+            ranked.columns[i, : len(best)], ranked.errors[i, : len(best)] = best, errors[best]
+    return ranked
+
+
 @some
 @given(st.integers(0, 2**32 - 1), st.sampled_from(CRITERIA))
 def test_columns_are_ranked_as_in_numpy(seed: int, criterion: str) -> None:
@@ -219,7 +239,7 @@ def test_columns_are_ranked_as_in_numpy(seed: int, criterion: str) -> None:
     limit = rng.choice([1, scale, NO_LIMIT], n).astype(np.int64)
     nodes = NodeCounts(counts, totals, usable, limit)
     k, total = int(rng.integers(1, d + 2)), int(totals.sum()) + 1
-    fast, slow = (rank(nodes, k, objective, total) for rank in (rank_columns, rank_one_by_one))
+    fast, slow = (rank(nodes, k, objective, total) for rank in (rank_columns, rank_by_oracle))
     np.testing.assert_array_equal(fast.columns, slow.columns)
     np.testing.assert_array_equal(fast.errors, slow.errors)
     np.testing.assert_array_equal(fast.fewest, slow.fewest)

@@ -14,9 +14,9 @@ pytest.importorskip("distributed")
 from support.dask_parts import assert_same_fit, fit_parts
 
 from topktree import TopKTreeClassifier
-from topktree._data.row_hashes import hash_rows
+from topktree._data.packing import hash_rows
 from topktree._data.thresholds import Target, quantile_thresholds
-from topktree._search.objective import integer_weights, threshold_weights
+from topktree._data.weights import integer_weights, threshold_weights
 from topktree.dask.shards import DistinctRows, merge_rows
 from topktree.dask.target import finish_weighing, merge_divisors, merge_targets, start_weighing, summarize_target
 from topktree.dask.value_summary import MAX_VALUES, ValueSummary, merge, summarize

@@ -18,10 +18,10 @@ from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
+from topktree._runtime.dask_tasks import WorkerLost
 
 from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
 from topktree._cli.main import main
-from topktree._runtime.dask_tasks import WorkerLost
 from topktree._runtime.parallel import count_threads, results_of
 from topktree._selection.grid import Limits
 from topktree.experiments.experiment import Experiment, Settings
@@ -179,7 +179,7 @@ def test_an_ensemble_is_fitted_on_the_workers(client, dask, monks):
 
 @pytest.mark.parametrize("draws", [{}, {"max_features": 2, "oob_score": True}], ids=["rows", "features"])
 def test_our_forest_is_fitted_on_the_workers(client, dask, monks, draws):
-    forest = TopKForestClassifier(20, k=4, max_depth=3, random_state=0, **draws)
+    forest = TopKForestClassifier(n_estimators=20, k=4, max_depth=3, random_state=0, **draws)
     here = clone(forest).fit(*monks)
     before = finished(client)
     with dask:

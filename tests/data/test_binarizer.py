@@ -20,9 +20,10 @@ from support.profiles import examples
 from threadpoolctl import threadpool_limits
 
 from topktree import Binarizer
-from topktree._data.binarizer import AT_MOST, EQUALS, IS_MISSING, find_redundant, make_columns, pack, pack_binary
-from topktree._data.table import BOOLEAN, CATEGORY, NUMBER, Feature
-from topktree._data.thresholds import half, quantile_thresholds
+from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING, find_redundant, make_columns, pack, pack_binary
+from topktree._data.features import Feature
+from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
+from topktree._data.thresholds import binary_threshold, quantile_thresholds
 
 PEOPLE = pd.DataFrame(
     {
@@ -580,7 +581,7 @@ def test_zeros_and_ones_stay_columns(convert, n_columns):
         assert (columns.value == 1).all()
     else:
         assert (columns.test == AT_MOST).all()
-        assert (columns.value == half()).all()
+        assert (columns.value == binary_threshold()).all()
     np.testing.assert_array_equal(rows if rows.dtype == np.uint8 else unpack(rows, n_columns), X)
 
 
@@ -595,7 +596,7 @@ def test_booleans_beside_numbers_stay_columns():
     encoded = np.array([[0.0, 1.0], [1.0, -0.0], [1.0, 1.0]])
     rows, columns = pack_binary(encoded, [Feature("a", BOOLEAN), Feature("b", NUMBER)])
     assert columns.test.tolist() == [EQUALS, AT_MOST]
-    assert columns.value.tolist() == [1.0, half()]
+    assert columns.value.tolist() == [1.0, binary_threshold()]
     np.testing.assert_array_equal(unpack(rows, 2), encoded > 0.5)
 
 

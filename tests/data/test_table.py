@@ -17,7 +17,9 @@ from sklearn.base import BaseEstimator
 from support.profiles import examples
 
 from topktree import Binarizer, TopKTreeClassifier
-from topktree._data.table import UNSEEN, canonical, encode, is_missing, learn_features, read_table
+from topktree._data.encoding import canonical, is_missing
+from topktree._data.features import UNSEEN, encode, learn_features
+from topktree._data.table import read_table
 
 some = examples(0.6)
 

@@ -8,20 +8,20 @@ from hypothesis.extra import numpy as hnp
 from support.profiles import examples
 
 from topktree import Binarizer
+from topktree._data.packing import class_cells, split_order
 from topktree._data.thresholds import (
     FINE_BOUNDARIES,
     Target,
+    binary_threshold,
     find_boundaries,
     float32_edge,
     format_number,
-    half,
     is_float32_edge,
     paper_thresholds,
     quantile_thresholds,
     separators,
     threshold_texts,
 )
-from topktree._search.engine import class_cells, split_order
 
 more = examples(3)
 
@@ -197,9 +197,9 @@ def test_separators_are_in_the_middle(low, high):
 
 
 def test_half_is_the_edge_of_a_half():
-    assert half() == separator(0.0, 1.0)
-    assert np.nextafter(np.float32(0.5), np.float32(1)) > half() >= 0.5
-    assert is_edge(half())
+    assert binary_threshold() == separator(0.0, 1.0)
+    assert np.nextafter(np.float32(0.5), np.float32(1)) > binary_threshold() >= 0.5
+    assert is_edge(binary_threshold())
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False).filter(lambda value: abs(value) < MAX32))
@@ -281,7 +281,7 @@ def test_thresholds_within_one_float32_have_different_names(values):
 
 
 def test_a_value_and_the_edge_beside_it_have_different_names():
-    X = np.array([[0.5], [half()], [1.0]])
+    X = np.array([[0.5], [binary_threshold()], [1.0]])
     names = Binarizer(strategy="paper").fit(X).get_feature_names_out()
     assert len(set(names)) == len(names) == 3
 

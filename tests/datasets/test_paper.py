@@ -274,7 +274,7 @@ def test_the_variable_names_the_folder_and_data_home_goes_first(tmp_path, monkey
 )
 def test_a_file_of_another_shape(tmp_path, shape, found):
     write(tmp_path / "hayes-roth.csv.gz", hayes_roth(**shape))
-    expected = "expected of dataset 'hayes-roth' are 160 rows, 4 features and 3 classes"
+    expected = "dataset 'hayes-roth' must have 160 rows, 4 features and 3 classes"
     said = message(load, "hayes-roth", tmp_path, error=ValueError)
     assert said == f"{tmp_path / 'hayes-roth.csv.gz'} has {found}; {expected}"
 
@@ -315,7 +315,7 @@ def test_two_parts_that_do_not_fit(tmp_path):
     assert "avila-test.csv.gz has other names in its first line than" in said
     write(tmp_path / "avila-test.csv.gz", "a,b,class\n1,2,A\n")
     said = message(load, "avila", tmp_path, error=ValueError)
-    assert said == f"{tmp_path / 'avila-train.csv.gz'} has 1 rows; expected are 10430"
+    assert said == f"{tmp_path / 'avila-train.csv.gz'} has 1 rows; it must have 10430"
 
 
 # What a user can get wrong.
@@ -361,12 +361,12 @@ def test_no_file_and_no_id(tmp_path):
     original = "the original is at https://archive.ics.uci.edu/ml/datasets/MiniBooNE+particle+identification"
     online = f"OpenML: the paper's table gives no OpenML id; {original}"
     assert message(load, "miniboone") == (
-        "dataset 'miniboone' was not found. Folder: no folder is given: let data_home or $TOPKTREE_DATA name one that "
+        "dataset 'miniboone' was not found. Folder: no folder is given: set data_home or $TOPKTREE_DATA to one that "
         f"has miniboone.csv.gz. {online}"
     )
     assert message(load, "miniboone", tmp_path) == (
         f"dataset 'miniboone' was not found. Folder: data_home is {str(tmp_path)!r}, which lacks miniboone.csv.gz: put "
-        f"it there, or let data_home or $TOPKTREE_DATA name a folder that has miniboone.csv.gz. {online}"
+        f"it there, or set data_home or $TOPKTREE_DATA to a folder that has miniboone.csv.gz. {online}"
     )
 
 
@@ -521,7 +521,7 @@ def test_another_shape_from_openml(monkeypatch, part, found):
         monkeypatch,
         fetched(source.data[part], source.target[part[0]], source.categories, source.feature_names[part[1]]),
     )
-    expected = "expected of dataset 'tic-tac-toe' are 958 rows, 9 features and 2 classes"
+    expected = "dataset 'tic-tac-toe' must have 958 rows, 9 features and 2 classes"
     said = message(load, "tic-tac-toe", error=ValueError)
     assert said == f"OpenML's dataset 50 has {found}; {expected}"
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,13 +19,14 @@ from support.profiles import examples
 
 from topktree import TopKBoostingClassifier, TopKTreeClassifier, datasets
 from topktree._search import engine
-from topktree.ensemble import rounds
-from topktree.ensemble.growing import grow
-from topktree.ensemble.rounds import (
+from topktree.ensemble import samme
+from topktree.ensemble.early_stopping import Validation, hold_out
+from topktree.ensemble.member import search_member
+from topktree.ensemble.samme import (
     DIGITS,
     MANY,
     RANGE_BITS,
-    Weights,
+    RowWeights,
     error_rate,
     few_digits,
     is_useless,
@@ -32,7 +34,6 @@ from topktree.ensemble.rounds import (
     shares_of,
     vote_of,
 )
-from topktree.ensemble.validation import Validation, hold_out
 
 few = examples(0.2)
 
@@ -50,7 +51,7 @@ def test_scikit_learn_checks(estimator, check):
 @few
 @given(cases())
 def test_the_first_tree_is_the_single_tree(case):
-    boosting = TopKBoostingClassifier(2, **case.parameters).fit(case.X, case.y, case.sample_weight)
+    boosting = TopKBoostingClassifier(n_estimators=2, **case.parameters).fit(case.X, case.y, case.sample_weight)
     assert_same_tree(boosting[0], case.fit())
 
 
@@ -62,7 +63,7 @@ def test_weights_stay_weights(data):
     """Whatever the votes are, after any number of rounds."""
     n = data.draw(st.integers(1, 20))
     initial = data.draw(st.lists(st.floats(1e-300, 1e300), min_size=n, max_size=n))
-    weights = Weights(np.array(initial))
+    weights = RowWeights(np.array(initial))
     for _ in range(data.draw(st.integers(0, 30))):
         wrong = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
         vote = data.draw(st.floats(1e-12, 1e6))
@@ -125,7 +126,7 @@ def test_boosting_by_hand(n_classes, weighted):
     X, y = binary(n_classes=n_classes)
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
     parameters = {"k": 3, "max_depth": 2}
-    boosting = TopKBoostingClassifier(8, **parameters).fit(X, y, weight if weighted else None)
+    boosting = TopKBoostingClassifier(n_estimators=8, **parameters).fit(X, y, weight if weighted else None)
     trees, votes = boost_by_hand(X, y, np.unique(y), weight, 8, **parameters)
     assert len(trees) == len(boosting)
     np.testing.assert_allclose(boosting.estimator_weights_, votes, rtol=1e-9)
@@ -157,7 +158,7 @@ def test_weights_are_repetitions(data):
     }
     if isinstance(parameters["class_weight"], dict):
         parameters["class_weight"] = {c: parameters["class_weight"][c] for c in range(y.max() + 1)}
-    boosting = TopKBoostingClassifier(4, **parameters)
+    boosting = TopKBoostingClassifier(n_estimators=4, **parameters)
     weighted = boosting.fit(X, y, weight).estimators_
     votes, stopped = boosting.estimator_weights_, boosting.stopped_
     boosting.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
@@ -182,9 +183,9 @@ def test_other_weights_have_few_digits(weight):
 
 def test_scikit_learn_finds_the_same_votes_with_the_same_trees(monkeypatch):
     """AdaBoost around our tree, with the weights as they are."""
-    monkeypatch.setattr("topktree.ensemble.rounds.few_digits", lambda weights: weights)
+    monkeypatch.setattr("topktree.ensemble.samme.few_digits", lambda weights: weights)
     X, y = binary(n_classes=3)
-    boosting = TopKBoostingClassifier(6, k=2, max_depth=2).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=6, k=2, max_depth=2).fit(X, y)
     theirs = AdaBoostClassifier(TopKTreeClassifier(k=2, max_depth=2), n_estimators=6).fit(X, y)
     np.testing.assert_allclose(boosting.estimator_weights_, theirs.estimator_weights_)
     np.testing.assert_allclose(boosting.estimator_errors_, theirs.estimator_errors_)
@@ -201,7 +202,7 @@ def test_weights_of_every_search_are_positive(monkeypatch):
 
     monkeypatch.setattr(engine, "solve", watch)
     X, y = noisy(seed=4)
-    boosting = TopKBoostingClassifier(60, learning_rate=5.0, k=1, max_depth=2).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=60, learning_rate=5.0, k=1, max_depth=2).fit(X, y)
     assert len(boosting) > 3
     assert all(weights is None or weights.min() >= 1 for weights in seen)
     assert np.isfinite(boosting.estimator_weights_).all()
@@ -211,8 +212,8 @@ def test_weights_of_every_search_are_positive(monkeypatch):
 def test_class_weights_are_there_from_the_beginning():
     X, y = binary()
     weight = {0: 1.0, 1: 2.5}
-    by_class = TopKBoostingClassifier(4, k=2, max_depth=2, class_weight=weight).fit(X, y)
-    by_row = TopKBoostingClassifier(4, k=2, max_depth=2).fit(X, y, np.where(y == 1, 2.5, 1.0))
+    by_class = TopKBoostingClassifier(n_estimators=4, k=2, max_depth=2, class_weight=weight).fit(X, y)
+    by_row = TopKBoostingClassifier(n_estimators=4, k=2, max_depth=2).fit(X, y, np.where(y == 1, 2.5, 1.0))
     np.testing.assert_allclose(by_class.estimator_weights_, by_row.estimator_weights_)
     np.testing.assert_array_equal(by_class.predict(X), by_row.predict(X))
 
@@ -222,7 +223,8 @@ def test_balanced_is_a_dict_of_inverse_shares():
     counts = np.bincount(y)
     by_class = {c: len(y) / (3 * count) for c, count in enumerate(counts.tolist())}
     balanced, by_dict = (
-        TopKBoostingClassifier(4, k=2, max_depth=2, class_weight=weight).fit(X, y) for weight in ("balanced", by_class)
+        TopKBoostingClassifier(n_estimators=4, k=2, max_depth=2, class_weight=weight).fit(X, y)
+        for weight in ("balanced", by_class)
     )
     np.testing.assert_allclose(balanced.estimator_weights_, by_dict.estimator_weights_)
     for tree in balanced:
@@ -241,7 +243,7 @@ def test_chance(n_classes):
 
 
 def test_the_lightest_rows_have_their_share():
-    values = Weights(np.exp([0.0, -100.0])).values()
+    values = RowWeights(np.exp([0.0, -100.0])).values()
     assert error_rate(values, np.array([False, True])) == pytest.approx(math.exp(-100))
 
 
@@ -251,7 +253,7 @@ def test_the_lightest_rows_have_their_share():
 def test_ends_with_a_perfect_tree():
     X, y = noisy()
     y = (X[:, 0] > 0).astype(int)
-    boosting = TopKBoostingClassifier(10, max_depth=1, max_thresholds=None).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=10, max_depth=1, max_thresholds=None).fit(X, y)
     assert (len(boosting), boosting.stopped_) == (1, "perfect_tree")
     assert boosting.estimator_weights_.tolist() == [1.0]
     assert boosting.estimator_errors_.tolist() == [0.0]
@@ -262,7 +264,7 @@ def test_ends_with_a_useless_tree():
     """After the first tree, which is right about three of four equal rows, no tree is better than chance."""
     X = np.repeat([[0, 0], [0, 1]], 4, axis=0)
     y = np.array([0, 0, 0, 1, 1, 1, 1, 0])
-    boosting = TopKBoostingClassifier(10, max_depth=1).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=10, max_depth=1).fit(X, y)
     assert (len(boosting), boosting.stopped_) == (1, "useless_tree")
     assert boosting.score(X, y) == 0.75
 
@@ -270,7 +272,7 @@ def test_ends_with_a_useless_tree():
 def test_a_first_tree_that_is_useless_stays():
     X = np.repeat([[0, 0], [0, 1]], 2, axis=0)
     y = np.array([0, 1, 0, 1])
-    boosting = TopKBoostingClassifier(10, max_depth=1).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=10, max_depth=1).fit(X, y)
     assert (len(boosting), boosting.stopped_) == (1, "useless_tree")
     assert boosting.predict(X).tolist() == [0] * 4
     assert np.isfinite(boosting.predict_proba(X)).all()
@@ -278,7 +280,9 @@ def test_a_first_tree_that_is_useless_stays():
 
 def test_early_stopping():
     X, y = noisy(600, seed=2)
-    boosting = TopKBoostingClassifier(40, max_depth=3, n_iter_no_change=3, validation_fraction=0.3, random_state=0)
+    boosting = TopKBoostingClassifier(
+        n_estimators=40, max_depth=3, n_iter_no_change=3, validation_fraction=0.3, random_state=0
+    )
     boosting.fit(X, y)
     scores = boosting.validation_scores_
     assert boosting.stopped_ == "early_stopping"
@@ -296,7 +300,9 @@ def test_early_stopping():
 def test_early_stopping_keeps_its_rows_back():
     """The validation rows are not among those of the trees."""
     X, y = noisy(200)
-    boosting = TopKBoostingClassifier(3, n_iter_no_change=5, validation_fraction=0.25, random_state=0).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=3, n_iter_no_change=5, validation_fraction=0.25, random_state=0).fit(
+        X, y
+    )
     assert boosting[0].tree_.n_node_samples[0] == 150
 
 
@@ -306,9 +312,9 @@ def test_validation_by_hand():
     wanted = np.array([0, 1, 1, 1], dtype=np.int32)
     for weights, score in ((None, 0.75), (np.array([1.0, 3.0, 0.0, 1.0]), 0.4)):
         validation = Validation(X, wanted, weights, np.zeros((4, 2)), patience=2, tol=0.0)
-        assert not validation.is_enough(tree, 1.0)
-        assert not validation.is_enough(tree, 1.0)
-        assert validation.is_enough(tree, 1.0)
+        assert not validation.is_enough(tree.tree_, 1.0)
+        assert not validation.is_enough(tree.tree_, 1.0)
+        assert validation.is_enough(tree.tree_, 1.0)
         assert validation.scores == [score] * 3
         assert validation.n_best() == 1
 
@@ -327,8 +333,8 @@ def test_validation_has_all_classes_and_weights():
     boosting = TopKBoostingClassifier(n_iter_no_change=1, random_state=0)
     data, validation = hold_out(boosting, X, y, weights, 0.1)
     assert np.bincount(validation.y)[2] == 2
-    assert np.bincount(data.training.y)[2] == 18
-    assert set(validation.weights) | set(data.training.sample_weight) == set(weights)
+    assert np.bincount(data.y)[2] == 18
+    assert set(validation.weights) | set(data.sample_weight) == set(weights)
     assert len(validation.weights) == 20
 
 
@@ -342,19 +348,18 @@ def test_a_perfect_tree_is_validated_too():
 
 def test_a_tree_that_was_cut_short_makes_the_whole_late(monkeypatch):
     def cut_short(*args):
-        grown = grow(*args)
-        grown.tree.status_ = "time_limit"
-        return grown
+        member = search_member(*args)
+        return replace(member, found=replace(member.found, status="time_limit"))
 
-    monkeypatch.setattr("topktree.ensemble.boosting.grow", cut_short)
+    monkeypatch.setattr("topktree.ensemble.boosting.search_member", cut_short)
     X, y = noisy()
-    boosting = TopKBoostingClassifier(2).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=2).fit(X, y)
     assert (boosting.status_, boosting.stopped_) == ("time_limit", "n_estimators")
 
 
 def test_validation_of_few_rows():
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 0, 0, 1])
-    boosting = TopKBoostingClassifier(3, n_iter_no_change=1, validation_fraction=0.34, random_state=1)
+    boosting = TopKBoostingClassifier(n_estimators=3, n_iter_no_change=1, validation_fraction=0.34, random_state=1)
     with pytest.raises(ValueError, match="validation_fraction must leave rows"):
         boosting.set_params(validation_fraction=0.999).fit(X, y)
 
@@ -371,16 +376,16 @@ def test_validation_says_what_is_wrong_with_the_table(change):
     }
     odd, labels = changes[change](), y[:0] if change == "empty" else y
     with pytest.raises((TypeError, ValueError)) as without:
-        TopKBoostingClassifier(2).fit(odd, labels)
+        TopKBoostingClassifier(n_estimators=2).fit(odd, labels)
     with pytest.raises(type(without.value)) as validated:
-        TopKBoostingClassifier(2, n_iter_no_change=1).fit(odd, labels)
+        TopKBoostingClassifier(n_estimators=2, n_iter_no_change=1).fit(odd, labels)
     assert str(validated.value) == str(without.value)
 
 
 @pytest.mark.parametrize("learning_rate", [5e-324, 1e-300, 1e-12, 1e6, 1e300, 1.7e308])
 def test_extreme_learning_rates(learning_rate):
     X, y = noisy(n_classes=3)
-    boosting = TopKBoostingClassifier(8, max_depth=2, learning_rate=learning_rate).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=8, max_depth=2, learning_rate=learning_rate).fit(X, y)
     assert np.isfinite(boosting.estimator_weights_).all()
     assert np.isfinite(boosting.predict_proba(X)).all()
 
@@ -391,8 +396,8 @@ def test_extreme_learning_rates(learning_rate):
 )
 def test_extreme_weights(weight, class_weight):
     X, y = noisy()
-    boosting = TopKBoostingClassifier(3, class_weight=class_weight).fit(X, y, np.full(len(y), weight))
-    usual = TopKBoostingClassifier(3, class_weight=class_weight).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=3, class_weight=class_weight).fit(X, y, np.full(len(y), weight))
+    usual = TopKBoostingClassifier(n_estimators=3, class_weight=class_weight).fit(X, y)
     np.testing.assert_array_equal(boosting[0].predict(X), usual[0].predict(X))
     assert all(np.isfinite(tree.predict_proba(X)).all() for tree in boosting)
 
@@ -403,7 +408,7 @@ def test_extreme_weights(weight, class_weight):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_stages_are_smaller_ensembles(n_classes):
     X, y = noisy(n_classes=n_classes)
-    boosting = TopKBoostingClassifier(4, k=2, max_depth=2).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=4, k=2, max_depth=2).fit(X, y)
     stages = zip(
         boosting.staged_predict(X),
         boosting.staged_predict_proba(X),
@@ -412,7 +417,7 @@ def test_stages_are_smaller_ensembles(n_classes):
         strict=True,
     )
     for n, (predicted, shares, decision, score) in enumerate(stages, start=1):
-        smaller = TopKBoostingClassifier(n, k=2, max_depth=2).fit(X, y)
+        smaller = TopKBoostingClassifier(n_estimators=n, k=2, max_depth=2).fit(X, y)
         np.testing.assert_array_equal(smaller.predict(X), predicted)
         np.testing.assert_array_equal(smaller.predict_proba(X), shares)
         np.testing.assert_array_equal(smaller.decision_function(X), decision)
@@ -424,7 +429,7 @@ def test_stages_are_smaller_ensembles(n_classes):
 @few
 @given(cases())
 def test_tables_of_any_kind(case):
-    boosting = TopKBoostingClassifier(4, **case.parameters | {"max_depth": 2, "k": 2})
+    boosting = TopKBoostingClassifier(n_estimators=4, **case.parameters | {"max_depth": 2, "k": 2})
     boosting.fit(case.X, case.y, case.sample_weight)
     X = queries(boosting[0], case)
     shares = boosting.predict_proba(X)
@@ -444,7 +449,7 @@ def test_shares_of_extreme_decisions_are_shares():
 
 def test_scikit_learns_depth_is_that_of_the_deepest_tree():
     X, y = noisy(n_classes=3)
-    boosting = TopKBoostingClassifier(6, max_depth=4, leaf_penalty=0.02).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=6, max_depth=4, leaf_penalty=0.02).fit(X, y)
     depths = [tree.get_depth() for tree in boosting]
     assert len(set(depths)) > 1
     assert boosting.to_sklearn().estimator.max_depth == max(depths)
@@ -452,7 +457,7 @@ def test_scikit_learns_depth_is_that_of_the_deepest_tree():
 
 def test_nothing_depends_on_threads():
     X, y = noisy(500, 12)
-    one, two = (TopKBoostingClassifier(4, k=6, max_depth=4, n_jobs=n).fit(X, y) for n in (1, 2))
+    one, two = (TopKBoostingClassifier(n_estimators=4, k=6, max_depth=4, n_jobs=n).fit(X, y) for n in (1, 2))
     for tree, other in zip(one, two, strict=True):
         assert_same_tree(tree, other)
 
@@ -507,13 +512,13 @@ def test_parameters_that_cannot_be(parameters, message):
 
 def test_an_error_leaves_the_earlier_fit(monkeypatch):
     X, y = noisy()
-    boosting = TopKBoostingClassifier(2).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=2).fit(X, y)
     before = vars(boosting).copy()
 
     def fail(*args):
         raise MemoryError
 
-    monkeypatch.setattr(rounds.Weights, "raise_where", fail)
+    monkeypatch.setattr(samme.RowWeights, "raise_where", fail)
     with pytest.raises(MemoryError):
         boosting.fit(X[:100], y[:100])
     assert vars(boosting) == before
@@ -521,14 +526,14 @@ def test_an_error_leaves_the_earlier_fit(monkeypatch):
 
 def test_progress(capsys):
     X, y = noisy()
-    TopKBoostingClassifier(3, verbose=1).fit(X, y)
+    TopKBoostingClassifier(n_estimators=3, verbose=1).fit(X, y)
     assert "3 of 3 trees, weighted error 0." in capsys.readouterr().err
 
 
 @pytest.mark.serial
 def test_time_limit_ends_it():
     X, y = datasets.load_tic_tac_toe(return_X_y=True)
-    boosting = TopKBoostingClassifier(1000, k=8, max_depth=4, time_limit=0.5)
+    boosting = TopKBoostingClassifier(n_estimators=1000, k=8, max_depth=4, time_limit=0.5)
     start = time.monotonic()
     boosting.fit(X, y)
     assert time.monotonic() - start < 5
@@ -539,7 +544,7 @@ def test_time_limit_ends_it():
 @pytest.mark.serial
 def test_ctrl_c(ctrl_c):
     X, y = noisy(2000, 30)
-    boosting = TopKBoostingClassifier(3, k="all", max_depth=8)
+    boosting = TopKBoostingClassifier(n_estimators=3, k="all", max_depth=8)
     sent = ctrl_c()
     with pytest.raises(KeyboardInterrupt):
         boosting.fit(X, y)

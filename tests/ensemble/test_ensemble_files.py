@@ -68,7 +68,9 @@ def test_what_is_loaded_is_what_was_saved(tmp_path_factory, case, kind):
 
 def test_what_a_forest_file_keeps(tmp_path):
     X, y = people()
-    forest = TopKForestClassifier(20, oob_score=accuracy_score, random_state=np.random.RandomState(0)).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=20, oob_score=accuracy_score, random_state=np.random.RandomState(0)).fit(
+        X, y
+    )
     forest.save(tmp_path / "forest.json")
     loaded = topktree.load(tmp_path / "forest.json")
     assert loaded.oob_score_ == forest.oob_score_
@@ -80,7 +82,7 @@ def test_what_a_forest_file_keeps(tmp_path):
 
 def test_what_a_boosting_file_keeps(tmp_path):
     X, y = people()
-    boosting = TopKBoostingClassifier(4, n_iter_no_change=2, random_state=0).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=4, n_iter_no_change=2, random_state=0).fit(X, y)
     boosting.save(tmp_path / "boosting.json")
     loaded = topktree.load(tmp_path / "boosting.json")
     for name in ("estimator_weights_", "estimator_errors_", "validation_scores_"):
@@ -263,7 +265,7 @@ def test_shap_and_onnx_read_a_forest():
     skl2onnx = pytest.importorskip("skl2onnx")
     onnxruntime = pytest.importorskip("onnxruntime")
     X, y = noisy(200)
-    forest = TopKForestClassifier(4, max_depth=3, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=4, max_depth=3, random_state=0).fit(X, y)
     theirs = forest.to_sklearn()
     values = shap.TreeExplainer(theirs)(X[:20])
     np.testing.assert_allclose(values.values.sum(axis=1) + values.base_values, forest.predict_proba(X[:20]), atol=1e-6)

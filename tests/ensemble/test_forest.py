@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -29,8 +28,8 @@ from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClass
 from topktree._data.training import prepare
 from topktree._runtime.parallel import MAX_THREADS
 from topktree.ensemble import forest as forest_module
-from topktree.ensemble.drawing import RowDraw, draw_rows, n_features
-from topktree.ensemble.growing import grow, shared_data
+from topktree.ensemble.member import search_member
+from topktree.ensemble.sampling import RowSampler, count_features, row_sampler
 
 few = examples(0.2)
 PLAIN = {"bootstrap": False, "max_features": None}
@@ -50,7 +49,7 @@ def test_scikit_learn_checks(estimator, check):
 @given(cases(), st.integers(1, 3))
 def test_one_tree_of_all_rows_and_features_is_the_single_tree(case, n_estimators):
     tree = case.fit()
-    forest = TopKForestClassifier(n_estimators, **PLAIN, **case.parameters)
+    forest = TopKForestClassifier(n_estimators=n_estimators, **PLAIN, **case.parameters)
     forest.fit(case.X, case.y, case.sample_weight)
     for member in forest:
         assert_same_tree(member, tree)
@@ -83,8 +82,8 @@ def test_every_tree_is_that_of_its_repeated_rows(parameters, n_classes):
     parameters = {"max_depth": 4} | parameters
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = dict(list(parameters["class_weight"].items())[:n_classes])
-    forest = TopKForestClassifier(5, random_state=3, **parameters).fit(X, y)
-    rows = draw_rows(*prepared(forest, X, y), None)
+    forest = TopKForestClassifier(n_estimators=5, random_state=3, **parameters).fit(X, y)
+    rows = row_sampler(prepared(forest, X, y), None)
     for i, member in enumerate(forest):
         counts = sample_of(rows, forest, i)
         assert counts.sum() == len(y)
@@ -96,12 +95,11 @@ def test_every_tree_is_that_of_its_repeated_rows(parameters, n_classes):
 
 
 def prepared(forest, X, y, sample_weight=None):
-    data = prepare(clone(forest), X, y, sample_weight)
-    return shared_data(data), data.training.sample_weight
+    return prepare(clone(forest), X, y, sample_weight).without_table()
 
 
-def sample_of(rows: RowDraw, forest, i):
-    seed = np.random.SeedSequence([forest._seed, i]).generate_state(4)[0]
+def sample_of(rows: RowSampler, forest, i):
+    seed = np.random.SeedSequence([forest.seed_, i]).generate_state(4)[0]
     return rows.counts(np.random.RandomState(int(seed)))
 
 
@@ -110,7 +108,7 @@ def test_rows_that_weigh_2_are_rows_that_are_there_twice_in_any_order():
     rng = np.random.default_rng(1)
     weights = rng.integers(0, 4, len(y))
     repeated = rng.permutation(np.repeat(np.arange(len(y)), weights))
-    forest = TopKForestClassifier(4, max_features=2, random_state=0)
+    forest = TopKForestClassifier(n_estimators=4, max_features=2, random_state=0)
     of_weights = clone(forest).fit(X, y, sample_weight=weights)
     of_rows = clone(forest).fit(X[repeated], y[repeated])
     for tree, other in zip(of_weights, of_rows, strict=True):
@@ -124,7 +122,7 @@ def test_the_order_of_equal_rows_does_not_matter():
     y = (X[:, 0] ^ (rng.random(120) < 0.4)).astype(int)
     weights = rng.integers(1, 3, 120)
     order = rng.permutation(120)
-    forest = TopKForestClassifier(60, min_samples_leaf=4, oob_score=True, random_state=0)
+    forest = TopKForestClassifier(n_estimators=60, min_samples_leaf=4, oob_score=True, random_state=0)
     expected = clone(forest).fit(X, y, weights)
     permuted = clone(forest).fit(X[order], y[order], weights[order])
     assert_same_forest(permuted, expected)
@@ -136,7 +134,7 @@ def test_the_order_of_equal_rows_does_not_matter():
 )
 def test_the_seed_decides_and_not_the_number_of_jobs(parameters):
     X, y = noisy(400, n_classes=3)
-    forest = TopKForestClassifier(6, max_depth=3, random_state=7, **parameters)
+    forest = TopKForestClassifier(n_estimators=6, max_depth=3, random_state=7, **parameters)
     expected = clone(forest).fit(X, y)
     for n_jobs in (2, 3, -1):
         assert_same_forest(clone(forest).set_params(n_jobs=n_jobs).fit(X, y), expected)
@@ -149,15 +147,15 @@ def test_the_seed_decides_and_not_the_number_of_jobs(parameters):
 def test_a_generator_goes_on_and_none_differs():
     X, y = noisy()
     random = np.random.RandomState(0)
-    first = TopKForestClassifier(2, random_state=random).fit(X, y)
-    second = TopKForestClassifier(2, random_state=random).fit(X, y)
-    assert first._seed != second._seed
-    assert TopKForestClassifier(1).fit(X, y)._seed != TopKForestClassifier(1).fit(X, y)._seed
+    first = TopKForestClassifier(n_estimators=2, random_state=random).fit(X, y)
+    second = TopKForestClassifier(n_estimators=2, random_state=random).fit(X, y)
+    assert first.seed_ != second.seed_
+    assert TopKForestClassifier(n_estimators=1).fit(X, y).seed_ != TopKForestClassifier(n_estimators=1).fit(X, y).seed_
 
 
 def test_trees_can_be_added():
     X, y = noisy()
-    forest = TopKForestClassifier(2, random_state=0, warm_start=True, oob_score=True, max_features="sqrt")
+    forest = TopKForestClassifier(n_estimators=2, random_state=0, warm_start=True, oob_score=True, max_features="sqrt")
     with pytest.warns(UserWarning, match="sample of every tree"):
         forest.fit(X, y)
     kept = list(forest.estimators_)
@@ -180,8 +178,8 @@ def test_trees_can_be_added():
 
 def test_first_trees_of_a_forest_are_the_smaller_forest():
     X, y = noisy()
-    large = TopKForestClassifier(6, max_features=2, random_state=1).fit(X, y)
-    assert_same_forest(TopKForestClassifier(3, max_features=2, random_state=1).fit(X, y), large[:3])
+    large = TopKForestClassifier(n_estimators=6, max_features=2, random_state=1).fit(X, y)
+    assert_same_forest(TopKForestClassifier(n_estimators=3, max_features=2, random_state=1).fit(X, y), large[:3])
 
 
 # Features.
@@ -189,7 +187,7 @@ def test_first_trees_of_a_forest_are_the_smaller_forest():
 
 def test_a_tree_uses_only_features_that_it_drew():
     X, y = noisy(n_features=9)
-    forest = TopKForestClassifier(20, max_features_per_tree=2, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=20, max_features_per_tree=2, random_state=0).fit(X, y)
     used = [set(tree.tree_.feature[tree.tree_.feature >= 0].tolist()) for tree in forest]
     assert all(len(features) <= 2 for features in used)
     assert len(set.union(*used)) == 9
@@ -197,31 +195,39 @@ def test_a_tree_uses_only_features_that_it_drew():
 
 def test_one_feature_per_node_splits_on_all_kinds_of_features():
     X, y = noisy(n_features=9)
-    forest = TopKForestClassifier(20, k=1, max_features=1, bootstrap=False, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=20, k=1, max_features=1, bootstrap=False, random_state=0).fit(X, y)
     roots = {int(tree.tree_.feature[0]) for tree in forest if tree.tree_.node_count > 1}
     assert len(roots) >= 5
-    same = TopKForestClassifier(3, k=1, max_features=None, bootstrap=False, random_state=0).fit(X, y)
+    same = TopKForestClassifier(n_estimators=3, k=1, max_features=None, bootstrap=False, random_state=0).fit(X, y)
     assert len({int(tree.tree_.feature[0]) for tree in same}) == 1
 
 
 def test_numbers_of_features():
-    assert [n_features(wish, 9) for wish in (None, "sqrt", "log2", 4, 0.5, 1.0, 9)] == [None, 3, 3, 4, 4, None, None]
-    assert n_features(0.01, 9) == 1
-    assert [n_features(wish, 1) for wish in ("sqrt", "log2", 0.1, 1)] == [None] * 4
+    assert [count_features(wish, 9) for wish in (None, "sqrt", "log2", 4, 0.5, 1.0, 9)] == [
+        None,
+        3,
+        3,
+        4,
+        4,
+        None,
+        None,
+    ]
+    assert count_features(0.01, 9) == 1
+    assert [count_features(wish, 1) for wish in ("sqrt", "log2", 0.1, 1)] == [None] * 4
 
 
 def test_a_tree_that_saw_a_part_is_not_optimal():
     X, y = noisy()
     for draws in ({"max_features": 2}, {"max_features_per_tree": 2}):
-        forest = TopKForestClassifier(2, k="all", max_depth=2, random_state=0, **draws).fit(X, y)
+        forest = TopKForestClassifier(n_estimators=2, k="all", max_depth=2, random_state=0, **draws).fit(X, y)
         assert {tree.status_ for tree in forest} == {"complete"}
-    assert TopKForestClassifier(1, k="all", max_depth=2).fit(X, y)[0].status_ == "optimal"
+    assert TopKForestClassifier(n_estimators=1, k="all", max_depth=2).fit(X, y)[0].status_ == "optimal"
 
 
 def test_constant_features_are_never_all_that_is_drawn():
     X, y = noisy(n_features=3)
     X = np.hstack([np.zeros((len(X), 20)), X])
-    forest = TopKForestClassifier(10, max_features_per_tree=1, max_features=1, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=10, max_features_per_tree=1, max_features=1, random_state=0).fit(X, y)
     assert all(tree.tree_.node_count > 1 for tree in forest)
 
 
@@ -233,8 +239,8 @@ def test_out_of_bag_by_hand(n_jobs):
     X, y = noisy()
     weights = np.ones(len(y))
     weights[:5] = 0.0
-    forest = TopKForestClassifier(30, oob_score=True, random_state=0, n_jobs=n_jobs).fit(X, y, weights)
-    rows = draw_rows(*prepared(forest, X, y, weights), None)
+    forest = TopKForestClassifier(n_estimators=30, oob_score=True, random_state=0, n_jobs=n_jobs).fit(X, y, weights)
+    rows = row_sampler(prepared(forest, X, y, weights), None)
     total, times = np.zeros((len(y) - 5, 2)), np.zeros(len(y) - 5)
     for i, tree in enumerate(forest):
         out = sample_of(rows, forest, i) == 0
@@ -249,7 +255,7 @@ def test_out_of_bag_by_hand(n_jobs):
 def test_out_of_bag_metric_of_the_user():
     X, y = noisy()
     y = np.where(y == 1, "yes", "no")
-    forest = TopKForestClassifier(30, oob_score=balanced_accuracy_score, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=30, oob_score=balanced_accuracy_score, random_state=0).fit(X, y)
     predicted = forest.classes_[np.argmax(forest.oob_decision_function_, axis=1)]
     assert forest.oob_score_ == balanced_accuracy_score(y, predicted)
     forest.set_params(oob_score=False).fit(X, y)
@@ -259,7 +265,7 @@ def test_out_of_bag_metric_of_the_user():
 def test_rows_in_every_sample_have_no_vote():
     X, y = noisy(50)
     with pytest.warns(UserWarning, match=r"\d+ of 50 rows are in the sample of every tree"):
-        forest = TopKForestClassifier(1, oob_score=True, random_state=0).fit(X, y)
+        forest = TopKForestClassifier(n_estimators=1, oob_score=True, random_state=0).fit(X, y)
     assert 0 < np.isnan(forest.oob_decision_function_[:, 0]).sum() < 50
     assert 0 < forest.oob_score_ <= 1
 
@@ -270,8 +276,8 @@ def test_rows_in_every_sample_have_no_vote():
 def test_real_weights_are_chances():
     X, y = noisy(1000)
     weights = np.where(np.arange(1000) < 500, 0.25, 0.75)
-    forest = TopKForestClassifier(1, random_state=0).fit(X, y, weights)
-    counts = sample_of(draw_rows(*prepared(forest, X, y, weights), None), forest, 0)
+    forest = TopKForestClassifier(n_estimators=1, random_state=0).fit(X, y, weights)
+    counts = sample_of(row_sampler(prepared(forest, X, y, weights), None), forest, 0)
     assert counts.sum() == 1000
     assert abs(counts[500:].sum() - 750) < 5 * math.sqrt(1000 * 0.75 * 0.25)
 
@@ -279,19 +285,19 @@ def test_real_weights_are_chances():
 @pytest.mark.parametrize(("max_samples", "n"), [(None, 300), (50, 50), (0.5, 150), (1.0, 300), (600, 600)])
 def test_size_of_a_sample(max_samples, n):
     X, y = noisy(300)
-    forest = TopKForestClassifier(2, max_samples=max_samples, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=2, max_samples=max_samples, random_state=0).fit(X, y)
     assert [tree.tree_.value[0].sum() for tree in forest] == [n, n]
 
 
 def test_large_whole_weights_are_no_numbers_of_rows():
     X, y = noisy(300)
-    forest = TopKForestClassifier(1, random_state=0).fit(X, y, np.full(300, 10.0**9))
+    forest = TopKForestClassifier(n_estimators=1, random_state=0).fit(X, y, np.full(300, 10.0**9))
     assert forest[0].tree_.value[0].sum() == 300
 
 
 def test_a_sample_of_one_class_is_a_leaf():
     X, y = np.arange(40.0)[:, None], np.array([1] + [0] * 39)
-    forest = TopKForestClassifier(20, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=20, random_state=0).fit(X, y)
     leaves = [tree.get_n_leaves() for tree in forest]
     assert min(leaves) == 1
     assert max(leaves) == 2
@@ -304,7 +310,7 @@ def test_a_sample_of_one_class_is_a_leaf():
 @few
 @given(cases(), st.integers(0, 5))
 def test_tables_of_any_kind(case, seed):
-    forest = TopKForestClassifier(3, max_features=0.5, random_state=seed, **case.parameters)
+    forest = TopKForestClassifier(n_estimators=3, max_features=0.5, random_state=seed, **case.parameters)
     forest.fit(case.X, case.y, case.sample_weight)
     X = queries(forest[0], case)
     shares = forest.predict_proba(X)
@@ -318,7 +324,7 @@ def test_tables_of_any_kind(case, seed):
 def test_frames_have_names():
     X, y = noisy(n_features=3)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    forest = TopKForestClassifier(2, random_state=0).fit(frame, y)
+    forest = TopKForestClassifier(n_estimators=2, random_state=0).fit(frame, y)
     assert forest.feature_names_in_.tolist() == forest[1].feature_names_in_.tolist() == ["a", "b", "c"]
     with pytest.raises(ValueError, match="feature names"):
         forest.predict(frame.rename(columns={"a": "z"}))
@@ -330,43 +336,17 @@ def test_frames_have_names():
 
 def test_importances_of_a_forest_of_leaves_are_zero():
     X, y = noisy()
-    forest = TopKForestClassifier(2, max_depth=0, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=2, max_depth=0, random_state=0).fit(X, y)
     assert forest.feature_importances_.tolist() == [0] * 6
 
 
 def test_scikit_learn_around_it():
     X, y = noisy()
-    forest = TopKForestClassifier(3, random_state=0)
+    forest = TopKForestClassifier(n_estimators=3, random_state=0)
     assert cross_val_score(make_pipeline(StandardScaler(), forest), X, y, cv=3).mean() > 0.6
     search = GridSearchCV(forest, {"k": [1, 4], "max_depth": [0, 3]}, cv=3).fit(X, y)
     assert search.best_params_["max_depth"] == 3
     assert_same_forest(pickle.loads(pickle.dumps(search.best_estimator_)), search.best_estimator_)
-
-
-# Forests of trees that are there.
-
-
-def test_a_forest_of_near_optimal_trees(tmp_path):
-    X, y = noisy()
-    trees = TopKTreeClassifier(k=4, max_depth=3).fit(X, y).near_optimal(n=5, epsilon=0.5)
-    forest = trees.forest()
-    assert list(forest) == list(trees)
-    assert (forest.n_estimators, forest.k, forest.max_depth, forest.status_) == (5, 4, 3, "complete")
-    np.testing.assert_allclose(forest.predict_proba(X), np.mean([tree.predict_proba(X) for tree in trees], axis=0))
-    np.testing.assert_array_equal(forest.to_sklearn().predict_proba(X), forest.predict_proba(X))
-    forest.save(tmp_path / "forest.json")
-    assert_same_forest(load(tmp_path / "forest.json"), forest)
-
-
-def test_trees_that_were_put_in_have_no_votes_out_of_bag():
-    X, y = noisy()
-    forest = TopKForestClassifier.of_trees([TopKTreeClassifier(max_depth=3).fit(X, y)] * 3)
-    grown = TopKForestClassifier(40, oob_score=True, random_state=0, max_depth=3).fit(X, y)
-    forest.set_params(n_estimators=43, warm_start=True, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
-    assert_same_tree(forest[0], forest[2])
-    assert len({tree.export_text() for tree in forest[3:]}) > 1
-    assert abs(forest.oob_score_ - grown.oob_score_) < 0.1
-    assert np.isfinite(forest.oob_decision_function_).all()
 
 
 @pytest.mark.parametrize("labels", [[b"no", b"yes"], ["2020-01-01", "2021-01-01"]])
@@ -374,8 +354,8 @@ def test_all_labels_can_be_judged_out_of_bag(labels):
     X, y = noisy()
     labels = np.array(labels, dtype="S" if isinstance(labels[0], bytes) else "datetime64[D]")
     options = {"max_depth": 2, "oob_score": True, "random_state": 0}
-    forest = TopKForestClassifier(30, **options).fit(X, labels[y])
-    assert forest.oob_score_ == TopKForestClassifier(30, **options).fit(X, y).oob_score_
+    forest = TopKForestClassifier(n_estimators=30, **options).fit(X, labels[y])
+    assert forest.oob_score_ == TopKForestClassifier(n_estimators=30, **options).fit(X, y).oob_score_
 
 
 @pytest.mark.parametrize("kind", [TopKTreeClassifier, TopKForestClassifier, TopKBoostingClassifier])
@@ -390,7 +370,7 @@ def test_weights_whose_product_no_float_holds(kind, size):
 def test_samples_that_are_too_large(max_samples):
     X, y = noisy()
     with pytest.raises(ValueError, match=f"max_samples must be .* at most {2**24}, .*got {max_samples}"):
-        TopKForestClassifier(1, max_samples=max_samples).fit(X, y)
+        TopKForestClassifier(n_estimators=1, max_samples=max_samples).fit(X, y)
 
 
 @pytest.mark.parametrize("n_estimators", [1, 3])
@@ -401,83 +381,52 @@ def test_no_more_threads_than_are_of_use(n_estimators, monkeypatch):
     monkeypatch.setattr(
         forest_module, "in_parallel", lambda calls, n, *a, **b: asked.append(n) or real(calls, n, *a, **b)
     )
-    monkeypatch.setattr(forest_module, "grow", lambda *args: asked.append(args[-1].threads) or grow(*args))
-    TopKForestClassifier(n_estimators, n_jobs=1000, random_state=0).fit(X, y)
+    monkeypatch.setattr(
+        forest_module, "search_member", lambda *args: asked.append(args[-1].threads) or search_member(*args)
+    )
+    TopKForestClassifier(n_estimators=n_estimators, n_jobs=1000, random_state=0).fit(X, y)
     assert asked[0] == n_estimators
     assert max(asked[1:]) <= MAX_THREADS
 
 
-@pytest.mark.parametrize("before", ["all rows", "larger samples", "other rows", "put in", "put in and loaded"])
-def test_trees_that_may_have_seen_a_row_have_no_votes_out_of_bag(before, tmp_path):
+@pytest.mark.parametrize("before", ["all rows", "larger samples", "other rows"])
+def test_trees_that_may_have_seen_a_row_have_no_votes_out_of_bag(before):
     rng = np.random.default_rng(0)
-    X, y = rng.random((300, 4)), rng.integers(0, 2, 300)  # nothing to be learnt but the rows themselves
-    options = {"k": 1, "max_depth": 20, "warm_start": True, "random_state": 0}
-    if before.startswith("put in"):
-        forest = TopKForestClassifier.of_trees([TopKTreeClassifier(k=1, max_depth=20).fit(X, y)] * 20)
-    elif before == "other rows":
-        forest = TopKForestClassifier(20, **options).fit(np.vstack([X, X[::-1]]), np.append(y, y[::-1]))
+    X, y = rng.random((300, 4)), rng.integers(0, 2, 300)
+    forest = TopKForestClassifier(n_estimators=3, k=1, warm_start=True, random_state=0)
+    if before == "other rows":
+        forest.fit(np.vstack([X, X[::-1]]), np.append(y, y[::-1]))
     else:
         how = {"bootstrap": False} if before == "all rows" else {"max_samples": 2000}
-        forest = TopKForestClassifier(20, **options, **how).fit(X, y)
-    if before == "put in and loaded":
-        forest.save(tmp_path / "forest.json")
-        forest = load(tmp_path / "forest.json")
-    later = {"n_estimators": 50, "bootstrap": True, "max_samples": None, "oob_score": True}
-    forest.set_params(**options, **later).fit(X, y)
-    assert forest.oob_score_ < 0.7
-    forest.save(tmp_path / "forest.json")
-    assert load(tmp_path / "forest.json").set_params(n_estimators=80).fit(X, y).oob_score_ < 0.7
+        forest.set_params(**how).fit(X, y)
+    kept = forest.estimators_
+    forest.set_params(n_estimators=5, bootstrap=True, max_samples=None, oob_score=True)
+    with pytest.raises(ValueError, match="oob_score with warm_start needs the rows that the trees were drawn from"):
+        forest.fit(X, y)
+    assert forest.estimators_ is kept
+    assert len(forest.set_params(oob_score=False).fit(X, y)) == 5
 
 
 def test_trees_added_by_and_by_vote_for_rows_that_they_have_not_seen(tmp_path):
-    """Two trees are put in, then three are drawn, then five, from a file in between."""
+    """Three trees are drawn, then the others, from a file in between."""
     X, y = noisy()
-    forest = TopKForestClassifier.of_trees([TopKTreeClassifier(max_depth=2).fit(X, y)] * 2)
-    forest.set_params(n_estimators=5, warm_start=True, bootstrap=True, random_state=0).fit(X, y)
-    forest.save(tmp_path / "forest.json")
+    TopKForestClassifier(n_estimators=3, warm_start=True, random_state=0).fit(X, y).save(tmp_path / "forest.json")
     forest = load(tmp_path / "forest.json").set_params(n_estimators=30, oob_score=True).fit(X, y)
-    rows = draw_rows(*prepared(forest, X, y), None)
+    rows = row_sampler(prepared(forest, X, y), None)
     total = np.zeros((len(y), 2))
     for i, tree in enumerate(forest):
-        if i >= 2:
-            out = sample_of(rows, forest, i) == 0
-            total[out] += tree.predict_proba(X[out])
-    assert forest.oob_score_ == np.mean(np.argmax(total, axis=1) == y)
-
-
-@pytest.mark.parametrize("earlier", [{"bootstrap": False}, {"max_samples": 0.3}], ids=label)
-def test_trees_that_drew_otherwise_have_no_vote(earlier):
-    X, y = noisy()
-    forest = TopKForestClassifier(3, random_state=0, warm_start=True, **earlier).fit(X, y)
-    now = {"bootstrap": True, "max_samples": None, "oob_score": True, "n_estimators": 30}
-    forest.set_params(**now).fit(X, y)
-    rows = draw_rows(*prepared(forest, X, y), None)
-    total = np.zeros((len(y), 2))
-    for i in range(3, 30):
         out = sample_of(rows, forest, i) == 0
-        total[out] += forest[i].predict_proba(X[out])
+        total[out] += tree.predict_proba(X[out])
     assert forest.oob_score_ == np.mean(np.argmax(total, axis=1) == y)
-
-
-def test_trees_that_do_not_go_together():
-    X, y = noisy()
-    tree = TopKTreeClassifier(max_depth=2).fit(X, y)
-    for others in ([], [tree, 5], [X], None, tree, 5):
-        with pytest.raises(ValueError, match="trees must be at least one fitted TopKTreeClassifier"):
-            TopKForestClassifier.of_trees(others)
-    with pytest.raises(NotFittedError):
-        TopKForestClassifier.of_trees([tree, TopKTreeClassifier()])
-    for other in (TopKTreeClassifier().fit(X[:, :4], y), TopKTreeClassifier().fit(X, y + 1)):
-        with pytest.raises(ValueError, match="trees must have the same features"):
-            TopKForestClassifier.of_trees([tree, other])
 
 
 def test_missing_values_of_any_tree_count():
     X, y = noisy()
     holes = X.copy()
     holes[::3, 0] = np.nan
-    trees = [TopKTreeClassifier(max_depth=3).fit(rows, y) for rows in (X, holes)]
-    forest = TopKForestClassifier.of_trees(trees)
+    forest = TopKForestClassifier(n_estimators=1, max_depth=3, warm_start=True, random_state=0).fit(X, y)
+    assert not forest.features_[0].has_missing
+    forest.set_params(n_estimators=2).fit(holes, y)
     assert forest.features_[0].has_missing
     np.testing.assert_array_equal(forest.to_sklearn().predict_proba(holes), forest.predict_proba(holes))
 
@@ -515,7 +464,7 @@ def test_missing_values_of_any_tree_count():
 )
 def test_parameters_that_cannot_be(parameters, message):
     X, y = noisy()
-    forest = TopKForestClassifier(2).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=2).fit(X, y)
     before = forest.estimators_
     with pytest.raises(ValueError, match=message):
         forest.set_params(**parameters).fit(X, y)
@@ -529,20 +478,20 @@ def test_criterion_that_fails_in_a_thread():
     X, y = noisy()
     for n_jobs in (None, 2):
         with pytest.raises(RuntimeError, match="no"):
-            TopKForestClassifier(3, criterion=bad, n_jobs=n_jobs).fit(X, y)
+            TopKForestClassifier(n_estimators=3, criterion=bad, n_jobs=n_jobs).fit(X, y)
 
 
 def test_threads_have_a_limit():
     X, y = noisy(1000, 20)
-    forest = TopKForestClassifier(1, k=8, max_depth=5, n_jobs=300, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=1, k=8, max_depth=5, n_jobs=300, random_state=0).fit(X, y)
     assert 1 < forest[0].search_["n_threads"] <= MAX_THREADS
 
 
 def test_what_is_sent_to_other_processes_has_no_table():
     X, y = noisy(2000)
     data = prepare(TopKForestClassifier(), X, y, None)
-    assert len(pickle.dumps(shared_data(data))) < X.nbytes
-    forest = TopKForestClassifier(4, max_depth=2, random_state=0)
+    assert len(pickle.dumps(data.without_table())) < X.nbytes
+    forest = TopKForestClassifier(n_estimators=4, max_depth=2, random_state=0)
     with joblib.parallel_config(backend="loky", n_jobs=2):
         forest.fit(X, y)
     assert all(tree.features_ is forest[0].features_ for tree in forest)
@@ -550,7 +499,7 @@ def test_what_is_sent_to_other_processes_has_no_table():
 
 def test_progress(capsys):
     X, y = noisy()
-    TopKForestClassifier(3, verbose=1, random_state=0).fit(X, y)
+    TopKForestClassifier(n_estimators=3, verbose=1, random_state=0).fit(X, y)
     assert "3 of 3 trees" in capsys.readouterr().err
 
 
@@ -558,7 +507,7 @@ def test_progress(capsys):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_time_limit_is_for_all_trees(n_jobs):
     X, y = noisy(3000, 30)
-    forest = TopKForestClassifier(4, k="all", max_depth=6, time_limit=2.0, n_jobs=n_jobs, random_state=0)
+    forest = TopKForestClassifier(n_estimators=4, k="all", max_depth=6, time_limit=2.0, n_jobs=n_jobs, random_state=0)
     start = time.monotonic()
     forest.fit(X, y)
     assert time.monotonic() - start < 10
@@ -570,7 +519,7 @@ def test_time_limit_is_for_all_trees(n_jobs):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c(ctrl_c, n_jobs):
     X, y = noisy(2000, 30)
-    forest = TopKForestClassifier(2).fit(X[:50], y[:50])
+    forest = TopKForestClassifier(n_estimators=2).fit(X[:50], y[:50])
     before = forest.estimators_
     sent = ctrl_c()
     with pytest.raises(KeyboardInterrupt):

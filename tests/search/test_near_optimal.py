@@ -1,20 +1,14 @@
-"""The near-optimal trees: against a list of all trees, against `fit`, from what `fit` keeps, as table and picture."""
+"""The near-optimal trees: against a list of all trees, against `fit`, as table and picture."""
 
-import copy
-import gc
-import pickle
-import weakref
 from dataclasses import fields, replace
 from fractions import Fraction
 
-import joblib
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.exceptions import NotFittedError
+from support import oracle
 from support.people import make_people
 from support.problems import (
     Problem,
@@ -32,17 +26,19 @@ from support.problems import (
 from support.profiles import examples, seed_range
 
 import topktree
-from topktree import TopKTreeClassifier, TopKTreeClassifierCV, _classifier, datasets
+from topktree import TopKTreeClassifier, datasets
 from topktree._data import training
-from topktree._search import engine, reference
+from topktree._data.packing import pack_booleans
+from topktree._search import engine
 from topktree._search.near_optimal import NearOptimalTrees
+from topktree._search.spec import read_spec
 from topktree._tree.tree import Tree
 
 some = examples(1.2)
 few = examples(0.3)
 
-wishes = st.builds(
-    engine.NearOptimalWishes,
+asked = st.builds(
+    engine.NearOptimalOptions,
     n=st.sampled_from([1, 2, 3, 7, 50, 10**6]),
     epsilon=st.sampled_from([0.0, 0.0, 0.1, 0.5, 1.0, 1e300]),
     different=st.sampled_from(["predictions", "splits"]),
@@ -51,11 +47,11 @@ wishes = st.builds(
 MOST_TREES = 20_000
 
 
-def near_optimal(problem: Problem, wishes: engine.NearOptimalWishes, packed: bool = True, **options):
+def near_optimal(problem: Problem, asked: engine.NearOptimalOptions, packed: bool = True, **options):
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    rows = engine.pack_booleans(rows) if packed else rows
+    rows = pack_booleans(rows) if packed else rows
     search = engine.SearchOptions(**{"threads_after": 0.0} | options)
-    return engine.near_optimal(rows, problem.columns.shape[1], problem.classes, problem.objective, wishes, search)
+    return engine.near_optimal(rows, problem.columns.shape[1], problem.classes, problem.objective, asked, search)
 
 
 def assert_same_trees(solutions, expected):
@@ -65,56 +61,58 @@ def assert_same_trees(solutions, expected):
         assert_same_tree(solution, one)
 
 
-def assert_is_the_reference(problem, wishes, options):
+def assert_is_the_reference(problem, asked, options):
     most = 1
     for k in reversed(problem.objective.k):
         most = 1 + k * most**2
     assume(most <= MOST_TREES)
-    expected = reference.near_optimal(
-        problem.columns, problem.classes, problem.objective, wishes.n, wishes.epsilon, wishes.different
+    expected = oracle.near_optimal(
+        problem.columns, problem.classes, problem.objective, asked.n, asked.epsilon, asked.different
     )
-    assert_same_trees(near_optimal(problem, wishes, **options), expected)
+    assert_same_trees(near_optimal(problem, asked, **options), expected)
     assert_same_tree(problem.engine(**options), expected[0])
 
 
 @some
-@given(problems(max_rows=40, max_columns=7, max_depth=2), wishes, switches)
-def test_engine_finds_the_trees_of_the_reference(problem, wishes, options):
-    assert_is_the_reference(problem, wishes, options)
+@given(problems(max_rows=40, max_columns=7, max_depth=2), asked, switches)
+def test_engine_finds_the_trees_of_the_reference(problem, asked, options):
+    assert_is_the_reference(problem, asked, options)
 
 
 @few
-@given(problems(max_rows=30, max_columns=3, max_depth=3), wishes, switches)
-def test_three_levels(problem, wishes, options):
-    assert_is_the_reference(problem, wishes, options)
+@given(problems(max_rows=30, max_columns=3, max_depth=3), asked, switches)
+def test_three_levels(problem, asked, options):
+    assert_is_the_reference(problem, asked, options)
 
 
 @few
-@given(hard_problems, wishes, switches)
-def test_nothing_but_time_depends_on_how_it_is_searched(problem, wishes, options):
+@given(hard_problems, asked, switches)
+def test_nothing_but_time_depends_on_how_it_is_searched(problem, asked, options):
     problem = replace(problem, objective=replace(problem.objective, k=problem.objective.k[:3]))
-    wishes = replace(wishes, n=min(wishes.n, 200), epsilon=min(wishes.epsilon, 0.5))
-    plain = near_optimal(problem, wishes, use_cache=False, use_bounds=False, kernel="scalar", arrange="never")
-    solutions = near_optimal(problem, wishes, **options)
+    asked = replace(asked, n=min(asked.n, 200), epsilon=min(asked.epsilon, 0.5))
+    plain = near_optimal(problem, asked, use_cache=False, use_bounds=False, kernel="scalar", arrange="never")
+    solutions = near_optimal(problem, asked, **options)
     assert len(solutions) == len(plain)
     for solution, expected in zip(solutions, plain, strict=True):
         assert_identical(solution, expected)
         assert_describes(solution, problem)
     assert_identical(solutions[0], problem.engine())
-    shorter = near_optimal(problem, replace(wishes, n=(len(plain) + 1) // 2), **options)
+    shorter = near_optimal(problem, replace(asked, n=(len(plain) + 1) // 2), **options)
     for solution, expected in zip(shorter, plain[: (len(plain) + 1) // 2], strict=True):
         assert_identical(solution, expected)
 
 
 def test_the_limit_is_exact():
     """0.1 is a little more than a tenth, 0.3 a little less than three tenths; with "tie" only the errors count."""
-    problem = Problem(np.zeros((1, 1), bool), np.zeros(1, np.int32), TopKTreeClassifier()._objective(data(*mixed())))
+    problem = Problem(
+        np.zeros((1, 1), bool), np.zeros(1, np.int32), read_spec(TopKTreeClassifier()).objective(data(*mixed()))
+    )
     objective = replace(problem.objective, cost_scale=1, leaves_break_ties=False)
-    assert reference.cost_limit(objective, 1000, 0.1) == 1100
-    assert reference.cost_limit(objective, 1000, 0.3) == 1299
+    assert oracle.cost_limit(objective, 1000, 0.1) == 1100
+    assert oracle.cost_limit(objective, 1000, 0.3) == 1299
     tie = replace(objective, cost_scale=100, leaf_penalty=1, leaves_break_ties=True)
-    assert reference.cost_limit(tie, 1007, 0.1) == 1199
-    assert reference.cost_limit(tie, 1007, 0.09) == 1099
+    assert oracle.cost_limit(tie, 1007, 0.1) == 1199
+    assert oracle.cost_limit(tie, 1007, 0.09) == 1099
 
 
 # The classifier.
@@ -195,30 +193,29 @@ def assert_in_order(trees, clf, X, y, weight, epsilon):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=label)
 @pytest.mark.parametrize("seed", seed_range(3))
-def test_a_fitted_classifier_and_one_that_is_given_the_rows_agree(seed, options):
+def test_the_trees_are_in_order_and_the_classifier_stays_as_it_is(seed, options):
     X, y, weight = random_data(seed)
     clf = small(**options).fit(X, y, weight)
-    trees = clf.near_optimal(20, 0.3)
+    before = vars(clf).copy()
+    trees = clf.near_optimal(X, y, weight, n=20, epsilon=0.3)
+    assert vars(clf) == before
     assert isinstance(trees, NearOptimalTrees)
     assert trees.complete
     assert_in_order(trees, clf, X, y, weight, 0.3)
     unfitted = small(**options)
     before = vars(unfitted).copy()
-    given = unfitted.near_optimal(20, 0.3, X, y, weight)
+    assert same_trees(trees, unfitted.near_optimal(X, y, weight, n=20, epsilon=0.3))
     assert vars(unfitted) == before
-    assert same_trees(trees, given)
-    assert given.train_errors.tolist() == trees.train_errors.tolist()
-    assert given.costs.tolist() == trees.costs.tolist()
 
 
 @pytest.mark.parametrize("different", ["predictions", "splits"])
 def test_the_trees_of_a_table_are_those_of_the_reference(different):
     X, y = mixed()
     clf = TopKTreeClassifier(k=4, max_depth=2, max_thresholds=6).fit(X, y)
-    trees = clf.near_optimal(30, 0.2, different=different)
+    trees = clf.near_optimal(X, y, n=30, epsilon=0.2, different=different)
     prepared = data(X, y, max_thresholds=6)
     columns = np.unpackbits(prepared.rows.view(np.uint8), axis=1, bitorder="little")[:, : len(prepared.columns)] > 0
-    expected = reference.near_optimal(columns, prepared.training.y, clf._objective(prepared), 30, 0.2, different)
+    expected = oracle.near_optimal(columns, prepared.y, read_spec(clf).objective(prepared), 30, 0.2, different)
     assert len(trees) == len(expected) > 2
     assert trees.costs.tolist() == [tree.cost for tree in expected]
     for tree, wanted in zip(trees, expected, strict=True):
@@ -232,26 +229,26 @@ def test_copies_of_columns_count_as_splits_only():
     X = np.repeat([[0, 0], [1, 1]], [4, 3], axis=0)
     y = [0, 0, 0, 1, 1, 1, 0]
     clf = TopKTreeClassifier(k="all", max_depth=1).fit(X, y)
-    assert clf.near_optimal(9, 0.4).train_errors.tolist() == [2]
-    assert clf.near_optimal(9, 0.4, different="splits").train_errors.tolist() == [2, 2]
-    assert clf.near_optimal(9, 0.5).train_errors.tolist() == [2, 3]  # the single leaf
-    assert clf.near_optimal(9, 0.5, different="splits").n_leaves.tolist() == [2, 2, 1]
-    assert clf.near_optimal(2, 0.5, different="splits").n_leaves.tolist() == [2, 2]
+    assert clf.near_optimal(X, y, n=9, epsilon=0.4).train_errors.tolist() == [2]
+    assert clf.near_optimal(X, y, n=9, epsilon=0.4, different="splits").train_errors.tolist() == [2, 2]
+    assert clf.near_optimal(X, y, n=9, epsilon=0.5).train_errors.tolist() == [2, 3]  # the single leaf
+    assert clf.near_optimal(X, y, n=9, epsilon=0.5, different="splits").n_leaves.tolist() == [2, 2, 1]
+    assert clf.near_optimal(X, y, n=2, epsilon=0.5, different="splits").n_leaves.tolist() == [2, 2]
 
 
 def test_few_trees_are_the_first_of_many():
     X, y = load_breast_cancer(return_X_y=True)
     clf = TopKTreeClassifier(max_depth=3).fit(X, y)
-    trees = clf.near_optimal(12, 0.2)
+    trees = clf.near_optimal(X, y, n=12, epsilon=0.2)
     assert len(trees) == 12
     for n in (1, 2, 11):
-        assert same_trees(clf.near_optimal(n, 0.2), trees[:n])
-    assert same_trees(clf.near_optimal(1, 0), [clf])
+        assert same_trees(clf.near_optimal(X, y, n=n, epsilon=0.2), trees[:n])
+    assert same_trees(clf.near_optimal(X, y, n=1, epsilon=0), [clf])
 
 
 def test_what_comes_out_is_a_fitted_classifier(tmp_path):
     X, y = mixed()
-    tree = TopKTreeClassifier(k=4, max_depth=2).fit(X, y).near_optimal(3, 0.2)[-1]
+    tree = TopKTreeClassifier(k=4, max_depth=2).near_optimal(X, y, n=3, epsilon=0.2)[-1]
     assert tree.score(X, y) == pytest.approx(1 - tree.train_errors_ / len(y))
     assert "class: high" in tree.export_text()
     np.testing.assert_array_equal(tree.to_sklearn().predict(X), tree.predict(X))
@@ -261,152 +258,17 @@ def test_what_comes_out_is_a_fitted_classifier(tmp_path):
     assert (loaded.cost_, loaded.status_, loaded.search_) == (tree.cost_, tree.status_, tree.search_)
     np.testing.assert_array_equal(loaded.predict(X), tree.predict(X))
     assert len(tree.prune(X, y).pruning_path().n_leaves) > 0
-    with pytest.raises(ValueError, match="X and y must be given"):
-        tree.near_optimal()
-
-
-# What a fit keeps.
-
-
-@pytest.mark.parametrize("kind", ["bool", "uint8", "float", "numbers"])
-def test_a_fit_keeps_neither_the_table_nor_the_labels(kind):
-    rng = np.random.default_rng(0)
-    X = {"bool": rng.random((60, 5)) < 0.5, "numbers": rng.random((60, 5))}.get(kind, rng.integers(2, size=(60, 5)))
-    X = X.astype({"uint8": np.uint8, "float": np.float64}.get(kind, X.dtype), order="C")
-    y = rng.integers(2, size=60).astype(np.int32)
-    clf = small().fit(X, y)
-    expected = str(clf.near_optimal())
-    X[:], y[:] = 0, 0
-    assert str(clf.near_optimal()) == expected
-    alive = weakref.ref(X), weakref.ref(y)
-    del X, y
-    gc.collect()
-    assert [reference() for reference in alive] == [None, None]
-
-
-def test_pickles_and_copies_are_as_large_as_without(tmp_path):
-    X, y, _ = random_data(0, n=5000)
-    clf = small().fit(X, y)
-    assert clf._searched_data is not None
-    bare = small().fit(X, y)
-    bare._searched_data = None
-    del bare._searched_data
-    bare.search_ = clf.search_
-    assert len(pickle.dumps(clf)) == len(pickle.dumps(bare))
-    joblib.dump(clf, tmp_path / "clf.joblib")
-    for other in (
-        pickle.loads(pickle.dumps(clf)),
-        copy.copy(clf),
-        copy.deepcopy(clf),
-        joblib.load(tmp_path / "clf.joblib"),
-        clf.prune(X, y),
-    ):
-        assert "_searched_data" not in vars(other)
-        np.testing.assert_array_equal(other.predict(X), clf.predict(X))
-        with pytest.raises(
-            ValueError, match="X and y must be given, got None: rows of a fit are kept only up to 16 MiB"
-        ):
-            other.near_optimal()
-        assert same_trees(other.near_optimal(5, 0.1, X, y), clf.near_optimal(5, 0.1))
-    assert clf._searched_data is not None
-
-
-def test_classifiers_that_do_not_know_their_rows(tmp_path):
-    X, y, _ = random_data(0)
-    clf = small().fit(X, y)
-    clf.save(tmp_path / "model.json")
-    cv = TopKTreeClassifierCV(ks=(1, 2), max_depths=(1, 2), cv=2).fit(X, y)
-    for other in (topktree.load(tmp_path / "model.json"), cv.best_estimator_, clf.near_optimal(2)[0]):
-        with pytest.raises(ValueError, match="X and y must be given"):
-            other.near_optimal()
-        assert other.near_optimal(2, 0.5, X, y).complete
-    for unfitted in (small(), clone(clf)):
-        with pytest.raises(NotFittedError):
-            unfitted.near_optimal()
-
-
-@pytest.mark.parametrize("weight", [None, "some zero"])
-def test_large_rows_are_not_kept(weight, monkeypatch):
-    X, y, _ = random_data(0, n=64, d=9)
-    sample_weight = None if weight is None else np.arange(64) % 2
-    clf = small().fit(X, y, sample_weight)
-    assert clf._searched_data is not None
-    n_bytes = 64 * 8 if weight is None else 32 * 8 + 32 * 9 * 8  # rows without weight are there as numbers
-    monkeypatch.setattr(training, "KEPT_BYTES", n_bytes)
-    assert clf.fit(X, y, sample_weight)._searched_data is not None
-    monkeypatch.setattr(training, "KEPT_BYTES", n_bytes - 1)
-    assert clf.fit(X, y, sample_weight)._searched_data is None
-    with pytest.raises(ValueError, match="X and y must be given"):
-        clf.near_optimal()
-
-
-def test_the_rows_are_those_of_the_last_fit():
-    X, y, _ = random_data(0)
-    other_X, other_y, _ = random_data(3)
-    clf = small().fit(X, y).fit(other_X, other_y)
-    assert same_trees(clf.near_optimal(), small().fit(other_X, other_y).near_optimal())
-    with pytest.raises(ValueError, match="k must be"):
-        clf.set_params(k=0).fit(X, y)
-    assert same_trees(clf.set_params(k=3).near_optimal(), small().fit(other_X, other_y).near_optimal())
 
 
 def test_rows_without_weight_that_cannot_be_read():
     """They may hold anything, and no tree gets them wrong."""
     X = np.array([[1], [2], [1], [2], ["many"]], dtype=object)
     clf = TopKTreeClassifier(max_depth=1, categorical_features=None)
-    trees = clf.fit(X, [0, 1, 0, 1, 1], [1, 1, 1, 1, 0]).near_optimal(3, 1.0)
+    trees = clf.near_optimal(X, [0, 1, 0, 1, 1], [1, 1, 1, 1, 0], n=3, epsilon=1.0)
     assert trees.train_errors.tolist() == [0]
     X[4] = 1
-    assert clf.fit(X, [0, 1, 0, 1, 1], [1, 1, 1, 1, 0]).near_optimal(3, 1.0).train_errors.tolist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("k", 4),
-        ("k", "all"),
-        ("k", [3, 3, 2]),
-        ("max_depth", 2),
-        ("criterion", "gini"),
-        ("criterion", user_criterion),
-        ("min_samples_leaf", 2),
-        ("leaf_penalty", "tie"),
-        ("distinct_splits", True),
-        ("class_weight", {0: 1.0, 1: 2.0, 2: 1.0}),
-        ("max_thresholds", None),
-        ("categorical_features", None),
-        ("min_weight_fraction_leaf", 0.1),
-    ],
-    ids=label,
-)
-def test_parameters_that_were_changed_after_the_fit(name, value):
-    X, y, _ = random_data(0)
-    clf = small().fit(X, y).set_params(**{name: value})
-    with pytest.raises(ValueError, match=f"{name} must be as in fit, .*, unless X and y are given, got "):
-        clf.near_optimal()
-    assert clf.near_optimal(3, 0.1, X, y).complete
-
-
-def test_parameters_that_were_changed_in_place():
-    X, y, _ = random_data(0)
-    clf = small(k=[3, 3, 3], class_weight={0: 1.0, 1: 2.0, 2: 1.0}).fit(X, y)
-    assert clf.near_optimal().complete
-    clf.k[0] = 2
-    with pytest.raises(
-        ValueError, match=r"k must be as in fit, \[3, 3, 3\], unless X and y are given, got \[2, 3, 3\]"
-    ):
-        clf.near_optimal()
-
-
-def test_how_to_search_may_change_after_the_fit():
-    X, y, _ = random_data(0)
-    clf = small().fit(X, y)
-    trees = clf.near_optimal()
-    clf.set_params(time_limit=100.0, memory_limit=10_000, n_jobs=2, verbose=1)
-    assert same_trees(clf.near_optimal(), trees)
-    clf.set_params(time_limit=-1)
-    with pytest.raises(ValueError, match="time_limit must be"):
-        clf.near_optimal()
+    trees = clf.near_optimal(X, [0, 1, 0, 1, 1], [1, 1, 1, 1, 0], n=3, epsilon=1.0)
+    assert trees.train_errors.tolist() == [1]
 
 
 # Bad input.
@@ -425,16 +287,13 @@ def test_how_to_search_may_change_after_the_fit():
         ({"epsilon": "much"}, "epsilon must be a finite number >= 0, got 'much'"),
         ({"different": "trees"}, "different must be one of 'predictions', 'splits', got 'trees'"),
         ({"different": None}, "different must be one of 'predictions', 'splits', got None"),
-        ({"X": [[0], [1]]}, "y must be given if X, y or sample_weight is, got None"),
-        ({"y": [0, 1]}, "X must be given if X, y or sample_weight is, got None"),
-        ({"sample_weight": [1, 1]}, "X must be given if X, y or sample_weight is, got None"),
     ],
     ids=label,
 )
 def test_arguments_are_checked(arguments, message):
     X, y, _ = random_data(0)
     with pytest.raises(ValueError) as error:  # noqa: PT011
-        small().fit(X, y).near_optimal(**arguments)
+        small().near_optimal(X, y, **arguments)
     assert str(error.value) == message
 
 
@@ -452,16 +311,16 @@ def test_errors_are_those_of_fit(parameters, X, y):
     with pytest.raises(ValueError, match=r".") as of_fit:
         TopKTreeClassifier(**parameters).fit(X, y)
     with pytest.raises(type(of_fit.value)) as of_trees:
-        TopKTreeClassifier(**parameters).near_optimal(X=X, y=y)
+        TopKTreeClassifier(**parameters).near_optimal(X, y)
     assert str(of_trees.value) == str(of_fit.value)
 
 
 def test_large_numbers():
     X, y, _ = random_data(0)
-    clf = small(max_depth=1).fit(X, y)
-    trees = clf.near_optimal(10**30, 1e300)
+    clf = small(max_depth=1)
+    trees = clf.near_optimal(X, y, n=10**30, epsilon=1e300)
     assert 1 < len(trees) < 10
-    assert same_trees(trees, clf.near_optimal(np.int64(1000), np.float32(1e30)))
+    assert same_trees(trees, clf.near_optimal(X, y, n=np.int64(1000), epsilon=np.float32(1e30)))
 
 
 # Limits.
@@ -477,7 +336,7 @@ def hard_data(n=2000, d=60):
 def test_when_time_is_up_the_trees_so_far_come_back(time_limit):
     X, y = hard_data()
     clf = TopKTreeClassifier(k=16, max_depth=5, time_limit=time_limit)
-    trees = clf.near_optimal(10**9, 1.0, X, y)
+    trees = clf.near_optimal(X, y, n=10**9, epsilon=1.0)
     assert not trees.complete
     assert {tree.status_ for tree in trees} == {"time_limit"}
     assert np.all(np.diff(trees.costs) >= 0)
@@ -489,7 +348,7 @@ def test_time_is_up_after_the_first_search():
     """Of few candidates per node: the best tree is known, and the first of what comes back."""
     X, y = hard_data(300, 40)
     clf = TopKTreeClassifier(k=4, max_depth=4).fit(X, y)
-    trees = clf.set_params(time_limit=0.2).near_optimal(10**9, 10.0)
+    trees = clf.set_params(time_limit=0.2).near_optimal(X, y, n=10**9, epsilon=10.0)
     assert not trees.complete
     assert same_trees(trees[:1], [clf])
 
@@ -500,18 +359,14 @@ def test_ctrl_c_ends_it(ctrl_c):
     before = vars(clf).copy()
     ctrl_c()
     with pytest.raises(KeyboardInterrupt):
-        clf.near_optimal(10**9, 10.0)
+        clf.near_optimal(X, y, n=10**9, epsilon=10.0)
     assert vars(clf) == before
 
 
 def test_nothing_is_printed(capsys):
     X, y, _ = random_data(0)
-    assert small(verbose=1).near_optimal(3, 0.1, X, y).complete
+    assert small(verbose=1).near_optimal(X, y, n=3, epsilon=0.1).complete
     assert capsys.readouterr() == ("", "")
-
-
-def test_a_limit_that_the_classifier_tells():
-    assert _classifier.KEPT_BYTES == training.KEPT_BYTES == 2**24
 
 
 # A sequence, tables and a picture.
@@ -520,7 +375,7 @@ def test_a_limit_that_the_classifier_tells():
 @pytest.fixture
 def trees():
     X, y = datasets.load_monks(1, return_X_y=True)
-    return TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(20, 0.25)
+    return TopKTreeClassifier(max_depth=3).near_optimal(X, y, n=20, epsilon=0.25)
 
 
 def test_it_is_a_sequence(trees):
@@ -546,9 +401,9 @@ def test_text(trees):
         "   3    60      60         8      3  x0, x1, x4"
     )
     X, y, weight = random_data(2)
-    of_weights = small(max_depth=1, leaf_penalty=0.01).near_optimal(4, 9.0, X, y, weight)
+    of_weights = small(max_depth=1, leaf_penalty=0.01).near_optimal(X, y, weight, n=4, epsilon=9.0)
     assert str(of_weights).splitlines()[1].split()[1] == f"{of_weights[0].cost_:.6g}"
-    leaf = str(small(max_depth=0).near_optimal(4, 9.0, X, y))
+    leaf = str(small(max_depth=0).near_optimal(X, y, n=4, epsilon=9.0))
     assert leaf.splitlines()[1].split()[-1] == "0"  # its depth: it looks at no feature
 
 
@@ -574,7 +429,7 @@ def test_tables(trees):
 def test_a_split_that_lowers_no_impurity_is_a_use():
     """Parity: the first split says nothing by itself."""
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2)
-    tree = TopKTreeClassifier(k=2, max_depth=2).near_optimal(1, 0, X, X[:, 0] ^ X[:, 1])
+    tree = TopKTreeClassifier(k=2, max_depth=2).near_optimal(X, X[:, 0] ^ X[:, 1], n=1, epsilon=0)
     assert tree.importances()[0].min() == 0
     assert tree.importance_table()["share"].tolist() == [1, 1]
 
@@ -613,7 +468,7 @@ def test_plot_on_given_axes(trees, plt):
 def test_plot_of_many_features(plt):
     rng = np.random.default_rng(0)
     X = rng.random((400, 40)) < 0.5
-    trees = TopKTreeClassifier(k=3, max_depth=5).near_optimal(30, 0.5, X, rng.integers(2, size=400))
+    trees = TopKTreeClassifier(k=3, max_depth=5).near_optimal(X, rng.integers(2, size=400), n=30, epsilon=0.5)
     ax = trees.plot()
     assert len(ax.get_yticks()) == 20
     n_used = np.count_nonzero(trees.importances().any(axis=0))
@@ -623,7 +478,7 @@ def test_plot_of_many_features(plt):
 
 @pytest.mark.parametrize("which", [slice(0), slice(1)], ids=["no tree", "a leaf"])
 def test_nothing_to_show(which, plt):
-    trees = TopKTreeClassifier(max_depth=0).near_optimal(3, 0, np.eye(4), [0, 1, 0, 1])[which]
+    trees = TopKTreeClassifier(max_depth=0).near_optimal(np.eye(4), [0, 1, 0, 1], n=3, epsilon=0)[which]
     assert len(trees.plot().get_yticks()) == 0
     assert len(trees.importance_table()["share"]) == 4 * len(trees)
     assert len(str(trees).splitlines()) == 1 + len(trees)

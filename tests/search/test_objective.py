@@ -11,7 +11,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from support.problems import make_problem
 from support.profiles import examples
 
-from topktree._search.objective import COST_BITS, TOTAL_BITS, balanced_class_weight, integer_weights
+from topktree._data.weights import TOTAL_BITS, balanced_class_weight, integer_weights
+from topktree._search.objective import COST_BITS
 
 some = examples(2)
 

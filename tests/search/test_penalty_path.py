@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
+from support import oracle
 from support.problems import label, random_classes, random_columns, user_criterion
 from support.profiles import seed_range
 
 from topktree import TopKTreeClassifier
 from topktree._data.training import prepare
-from topktree._search import objective, penalty_path, reference
+from topktree._runtime.limits import Limits, OutOfTime
+from topktree._search import objective, penalty_path
+from topktree._search.spec import read_spec
 from topktree._tree.tree import Tree
 
 OPTIONS = (
@@ -49,7 +52,7 @@ def all_points(columns, class_weights, level, objective, unit):
     points = {(1, int(totals.sum() - totals.max()))}
     if level == objective.depth or np.count_nonzero(totals) < 2:
         return points
-    for column in reference.candidates(columns, class_weights, level, objective, unit):
+    for column in oracle.candidates(columns, class_weights, level, objective, unit):
         side = columns[:, column]
         below = [all_points(columns[s], class_weights[s], level + 1, objective, unit) for s in (~side, side)]
         points |= {(a + b, e + f) for a, e in below[0] for b, f in below[1]}
@@ -77,12 +80,12 @@ def expected_path(classifier, columns, y, weight):
     """The corners by brute force, errors in the user's weights."""
     classifier = clone(classifier).set_params(leaf_penalty=0.0)
     kept = np.ones(len(y), dtype=bool) if weight is None else weight > 0
-    objective = classifier._objective(prepare(classifier, columns, y, weight))
+    objective = read_spec(classifier).objective(prepare(classifier, columns, y, weight))
     _, classes = np.unique(y[kept], return_inverse=True)
     class_weights = np.eye(objective.n_classes, dtype=np.int64)[classes] * objective.class_weight
     if objective.row_weight is not None:
         class_weights = class_weights * objective.row_weight[:, None]
-    unit = reference.fixed_point(int(class_weights.sum()))
+    unit = oracle.fixed_point(int(class_weights.sum()))
     points = all_points(columns[kept], class_weights, 0, objective, unit)
     return [(leaves, objective.user_cost(errors)) for leaves, errors in corners(points)]
 
@@ -97,7 +100,7 @@ def assert_is_the_fit(estimator, classifier, X, y, weight, penalty):
         np.testing.assert_array_equal(one, other, err_msg=array.name)
     for name in ("cost_", "train_errors_", "status_", "features_", "n_features_in_"):
         assert getattr(estimator, name) == getattr(direct, name), name
-    assert set(vars(estimator)) == set(vars(direct)) - {"_searched_data"}
+    assert set(vars(estimator)) == set(vars(direct))
     assert set(estimator.search_) == set(direct.search_)
     assert [step["cost"] for step in estimator.search_["trace"]] == [estimator.cost_]
 
@@ -243,7 +246,7 @@ def test_whenever_time_is_up_every_tree_is_a_fit(seed, monkeypatch):
 
         def solve_some(search, *args, left=left):
             if next(left, None) is None:
-                raise penalty_path._TimeIsUp
+                raise OutOfTime
             return solve(search, *args)
 
         monkeypatch.setattr(penalty_path._Search, "_solve_in_time", solve_some)
@@ -264,13 +267,13 @@ def test_a_search_is_stopped_when_time_is_up(monkeypatch):
     solve = penalty_path._Search._solve_in_time
 
     def solve_until_stopped(search, *args):
-        clock = iter([0.0])
-        monkeypatch.setattr(penalty_path.time, "perf_counter", lambda: next(clock, 1e9))
+        looks = iter([False])
+        monkeypatch.setattr(Limits, "is_past", property(lambda _: next(looks, True)))
         searches.append("begun")
         return solve(search, *args)
 
     monkeypatch.setattr(penalty_path._Search, "_solve_in_time", solve_until_stopped)
-    monkeypatch.setattr(penalty_path.time, "perf_counter", lambda: 0.0)
+    monkeypatch.setattr(Limits, "is_past", False)
     path = TopKTreeClassifier(k=16, max_depth=5, time_limit=1.0).leaf_penalty_path(X, y)
     assert not path.complete
     assert len(path) == 2

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import oracle
 from support.problems import (
     Problem,
     assert_identical,
@@ -21,7 +22,8 @@ from support.problems import (
 )
 from support.profiles import examples
 
-from topktree._search import engine, reference
+from topktree._data.packing import pack_booleans
+from topktree._search import engine
 from topktree._search.objective import FeatureDraw
 
 some = examples(1.5)
@@ -30,7 +32,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def packed(columns: np.ndarray) -> np.ndarray:
-    rows = engine.pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
+    rows = pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
     assert rows is not None
     return rows
 
@@ -72,7 +74,7 @@ def test_a_draw_of_all_features_is_no_draw() -> None:
     draw = FeatureDraw(12, np.arange(12, dtype=np.int32), 5)
     classes = random_classes(rng, columns, 3)
     totals = np.bincount(classes)
-    kept = reference.drawn_columns(draw, np.arange(12), totals)
+    kept = oracle.drawn_columns(draw, np.arange(12), totals)
     np.testing.assert_array_equal(kept, np.arange(12))
 
 
@@ -81,7 +83,7 @@ def test_draws_vary_with_the_seed_and_the_node_and_favour_no_feature() -> None:
     times = np.zeros(10)
     for seed in range(2000):
         for totals in ([30, 20], [0, 20]):
-            times[reference.drawn_columns(FeatureDraw(3, of_column, seed), np.arange(10), np.array(totals))] += 1
+            times[oracle.drawn_columns(FeatureDraw(3, of_column, seed), np.arange(10), np.array(totals))] += 1
     # 4000 draws of 3 from 10: 1200 each, with a standard deviation of 29.
     assert np.all(np.abs(times - 1200) < 5 * 29)
 

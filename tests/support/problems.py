@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from support import oracle
 
-from topktree._search import engine, reference
+from topktree._data.packing import pack_booleans
+from topktree._search import engine
 from topktree._search.objective import Objective, make_objective
 
 STATISTICS = {"seconds", "nodes", "pruned", "cache_hits", "cache_bytes", "k_reached", "n_threads", "kernel", "trace"}
@@ -30,8 +32,8 @@ class Problem:
     classes: np.ndarray  # (n,) int32
     objective: Objective
 
-    def reference(self) -> reference.Solution:
-        return reference.solve(self.columns, self.classes, self.objective)
+    def reference(self) -> oracle.Solution:
+        return oracle.solve(self.columns, self.classes, self.objective)
 
     def root_costs(self) -> dict[int, int]:
         """By column: the cost of the best tree below each candidate of the root, in their order."""
@@ -42,16 +44,16 @@ class Problem:
         by_class[np.arange(len(weights)), self.classes] = weights
         if self.objective.depth == 0 or np.count_nonzero(by_class.sum(axis=0)) < 2:
             return {}
-        unit = reference.fixed_point(int(weights.sum()))
+        unit = oracle.fixed_point(int(weights.sum()))
         # Where there is room for all columns, the engine does not ask which of them split the rows alike.
         has_room = self.objective.k[0] >= self.columns.shape[1]
         root = replace(self.objective, distinct_splits=self.objective.distinct_splits and not has_room)
         return {
             int(column): sum(
-                reference._best(self.columns[rows], by_class[rows], 1, self.objective, unit).cost
+                oracle._best(self.columns[rows], by_class[rows], 1, self.objective, unit).cost
                 for rows in (~self.columns[:, column], self.columns[:, column])
             )
-            for column in reference.candidates(self.columns, by_class, 0, root, unit)
+            for column in oracle.candidates(self.columns, by_class, 0, root, unit)
         }
 
     def engine(self, **options: Any) -> engine.Solution:
@@ -63,7 +65,7 @@ def solve(
 ) -> engine.Solution:
     rows: Any = np.ascontiguousarray(columns).view(np.uint8)
     if packed:
-        rows = engine.pack_booleans(rows)
+        rows = pack_booleans(rows)
     options = {"threads_after": 0.0} | options  # or most searches would end before there are threads
     return engine.solve(rows, columns.shape[1], classes, objective, engine.SearchOptions(**options))
 
@@ -96,7 +98,7 @@ def make_problem(
     return Problem(columns, classes, objective)
 
 
-def assert_same_tree(solution: engine.Solution, expected: reference.Solution) -> None:
+def assert_same_tree(solution: engine.Solution, expected: oracle.Solution) -> None:
     assert solution.cost == expected.cost
     np.testing.assert_array_equal(solution.column, expected.column)
     np.testing.assert_array_equal(solution.false_child, expected.false_child)

@@ -9,7 +9,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from topktree import TopKTreeClassifier
-from topktree._data.table import BOOLEAN, CATEGORY, NUMBER, Feature
+from topktree._data.features import Feature
+from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
 from topktree._tree.export import make_model
 from topktree._tree.plot import ELLIPSIS, OTHERS_COLOUR, class_colours, plot_tree, shorten
 from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, Tree, node_impurity

@@ -1,25 +1,25 @@
-"""Thresholds that a small boosted ensemble uses (the guesses of McTavish et al., AAAI 2022).
+"""Thresholds used by a small boosted ensemble (the guesses of McTavish et al., AAAI 2022).
 
 In: encoded features and classes. Out: the thresholds of each numeric feature. The one idea: an ensemble that sees all
-thresholds tells which few matter; they are ranked by the gain of the splits that use them.
+thresholds shows which few matter; they are ranked by the gain of the splits that use them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .._search.objective import FloatArray
-from .table import NUMBER, Feature
+from .arrays import FloatArray
+from .features import Feature
+from .table import NUMBER
 from .thresholds import Target, find_boundaries
 
-# Of scikit-learn's ensemble: 40 rounds of trees with three levels.
+# The size of scikit-learn's ensemble: 40 trees per class, of depth 3.
 ROUNDS = 40
 DEPTH = 3
-MAX_CATEGORIES = 255  # as many or more are numbers to scikit-learn's ensemble
+MAX_CATEGORIES = 255  # scikit-learn's limit: a feature with more is a number to the ensemble
 
 
 def guess_thresholds(
@@ -30,33 +30,27 @@ def guess_thresholds(
     max_thresholds: int | None,
     max_columns: int | None,
 ) -> list[FloatArray]:
-    """Ascending thresholds per feature: at most `max_thresholds` for each, `max_columns` in all."""
-    gains = _split_gains(encoded, features, sample_weight, target)
-    chosen: list[list[float]] = []
-    for of_feature in gains:
-        ranked = sorted(of_feature, key=lambda threshold: (-of_feature[threshold], threshold))
-        chosen.append(ranked[:max_thresholds])
-    every = sorted((-gains[f][t], f, t) for f, thresholds in enumerate(chosen) for t in thresholds)
-    kept = {(f, t) for _, f, t in every[:max_columns]}
-    return [
-        np.array(sorted(t for t in thresholds if (f, t) in kept), dtype=np.float64)
-        for f, thresholds in enumerate(chosen)
-    ]
+    """Return ascending thresholds per feature: at most `max_thresholds` each, `max_columns` in all."""
+    ranked: list[tuple[float, int, float]] = []  # -gain, feature, threshold: the best first
+    for f, gains in enumerate(_split_gains(encoded, features, sample_weight, target)):
+        ranked += sorted((-gain, f, threshold) for threshold, gain in gains.items())[:max_thresholds]
+    chosen: list[list[float]] = [[] for _ in features]
+    for _, f, threshold in sorted(ranked)[:max_columns]:
+        chosen[f].append(threshold)
+    return [np.array(sorted(thresholds), dtype=np.float64) for thresholds in chosen]
 
 
 def _split_gains(
     encoded: FloatArray, features: Sequence[Feature], sample_weight: FloatArray | None, target: Target
 ) -> list[dict[float, float]]:
-    """Per feature: total gain of each of our thresholds that the ensemble splits at."""
-    from sklearn.ensemble import HistGradientBoostingClassifier  # a tenth of the time that importing topktree takes
+    """Return per feature the total gain of each of our thresholds that the ensemble splits at."""
+    # Imported here, because it would add a tenth to the time that `import topktree` takes, and few need it.
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
     gains: list[dict[float, float]] = [{} for _ in features]
-    if target.n_classes < 2:
-        return gains
-    boundaries = [find_boundaries(encoded[f], None) if x.kind == NUMBER else None for f, x in enumerate(features)]
-    # scikit-learn's ensemble does not take features without any value.
+    # The ensemble refuses features without any value.
     used = [f for f in range(len(features)) if not np.isnan(encoded[f]).all()]
-    if not used:
+    if target.n_classes < 2 or not used:
         return gains
     ensemble = HistGradientBoostingClassifier(
         max_iter=ROUNDS,
@@ -66,23 +60,19 @@ def _split_gains(
         categorical_features=[0 < len(features[f].categories) < MAX_CATEGORIES for f in used],
         random_state=0,
     )
-    with threadpool_limits(limits=1, user_api="openmp"):  # as everything here that is not told otherwise
+    with threadpool_limits(limits=1, user_api="openmp"):  # one thread, like everything that is not told otherwise
         ensemble.fit(encoded[used].T, target.classes, sample_weight=sample_weight)
-    for node in _split_nodes(ensemble):
+    boundaries = {f: find_boundaries(encoded[f], None) for f in used if features[f].kind == NUMBER}
+    # scikit-learn has no public access to the trees of this ensemble.
+    nodes = np.concatenate([tree.nodes for trees in vars(ensemble)["_predictors"] for tree in trees])
+    for node in nodes[nodes["is_leaf"] == 0]:
         f = used[node["feature_idx"]]
-        gaps = boundaries[f]
-        if gaps is None:
+        if f not in boundaries:
             continue
-        # The gap that the split is in; a split of missing from present values is in none.
+        gaps = boundaries[f]
+        # Find the gap of the split; a split of missing from present values is in none.
         gap = int(np.searchsorted(gaps.ordered[gaps.below + 1], node["num_threshold"], side="right"))
         if gap < len(gaps):
             threshold = float(gaps.thresholds(slice(gap, gap + 1))[0])
             gains[f][threshold] = gains[f].get(threshold, 0.0) + float(node["gain"])
     return gains
-
-
-def _split_nodes(ensemble: Any) -> Iterator[Any]:
-    """The inner nodes of all trees; scikit-learn has no public way to them."""
-    for trees in ensemble._predictors:
-        for tree in trees:
-            yield from tree.nodes[tree.nodes["is_leaf"] == 0]

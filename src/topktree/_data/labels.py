@@ -1,6 +1,6 @@
-"""What comes with a table's rows: class labels and weights, checked.
+"""What comes with a table's rows: class labels and weights, validated.
 
-In: what the user gave. Out: arrays with an entry per row.
+In: the `y` and `sample_weight` of a user. Out: arrays with an entry per row.
 """
 
 from __future__ import annotations
@@ -9,19 +9,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
-from .._search.objective import PART, FloatArray, IntArray
-from .table import is_missing
+from .arrays import PART, FloatArray, IntArray
+from .encoding import is_missing
 
 
-def read_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
-    """`y` as a 1d array of class labels."""
+def read_labels(y: Any) -> NDArray[Any]:
+    """Return `y` as a 1d array of class labels."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu" and y.size > 0:
         return y  # nothing to check: scikit-learn's validation would take longer than a small fit
-    if hasattr(y, "to_pylist"):  # of pyarrow
+    if y is None:
+        raise ValueError("A classifier requires y to be passed, but the target y is None: pass a label for every row")
+    if hasattr(y, "to_pylist"):  # a pyarrow array
         y = y.to_pylist()
     elif hasattr(y, "to_numpy"):
         y = y.to_numpy()
@@ -31,14 +33,15 @@ def read_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     missing = [label for label in objects if is_missing(label)]
     if missing:
         raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing[0]!r}")
-    labels: NDArray[Any] = validate_data(estimator, y=y)
-    if labels.dtype.kind not in "biuSUO":  # of these every array is a classification target
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    if labels.dtype.kind not in "biuSUO":  # every array of these types is a classification target
         check_classification_targets(labels)
     return labels
 
 
 def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The distinct labels in order, and the index of each row's label among them."""
+    """Return the distinct labels in order, and the index of each row's label among them."""
     if len(labels) != n_rows:
         check_consistent_length(np.empty(n_rows), labels)
     if (numbered := _number_small_integers(labels)) is not None:
@@ -51,19 +54,19 @@ def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDAr
 
 
 def known_classes(labels: NDArray[Any], classes: NDArray[Any], n_rows: int) -> IntArray:
-    """The index of each row's label among the classes of a fitted tree, their number for a label that is not there."""
+    """Return the index of each row's label among the classes of a fitted tree; their number for an unknown label."""
     if len(labels) != n_rows:
         raise ValueError(f"y must have a label for each of the {n_rows} rows of X, got {len(labels)}")
     distinct, indices = number_labels(labels, n_rows)
     number = {label: i for i, label in enumerate(classes.tolist())}
     known = np.array([number.get(label, len(classes)) for label in distinct.tolist()], dtype=np.int64)
-    if np.all(known == len(classes)):  # labels of another type, rather than rows of other classes only
+    if np.all(known == len(classes)):  # the labels are of another type, rather than of other classes only
         raise ValueError(f"y must have labels that training had, such as {classes.tolist()[0]!r}, got none of them")
     return known[indices]
 
 
 def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]] | None:
-    """The same by counting instead of sorting; None for other labels, and if they are too far apart for that."""
+    """Do the same by counting instead of sorting. Return None for other labels, and for integers too far apart."""
     if labels.dtype.kind not in "biu" or labels.dtype == np.uint64:
         return None
     lowest, highest = int(labels.min()), int(labels.max())
@@ -82,7 +85,7 @@ def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 
 
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
-    """Weights of the rows, or None."""
+    """Return the weights of the rows as float64, or None if there are none."""
     if sample_weight is None:
         return None
     weights = np.asarray(_check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64))

@@ -1,9 +1,8 @@
 """Thresholds of one numeric feature: where its values are cut.
 
-In: the feature's values (float64, NaN for missing), the rows' weights and classes. Out: ascending thresholds, each
-between two neighbouring distinct values, for tests `value <= threshold`. The one idea: thresholds are such that
-rounding a value to float32 never moves it across one, so that software which compares float32 (scikit-learn's trees)
-decides every float64 as we do.
+In: the feature's values (float64, NaN for missing), the weights and classes of the rows. Out: ascending thresholds,
+each between two neighbouring distinct values, for tests `value <= threshold`. The one idea: rounding a value to float32
+never moves it across a threshold, so that scikit-learn's trees, which compare float32, decide every float64 as we do.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._search.engine import class_cells, split_order
-from .._search.objective import FloatArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray
+from .packing import class_cells, split_order
 
-# Boundaries among which those between classes are sought: a resolution of a tenth of a per cent of the rows.
+# Gaps that are tried as boundaries between classes: a resolution of 0.1% of the rows.
 FINE_BOUNDARIES = 1023
-# How many gaps on each side may stand in for one that float32 cannot tell apart.
+# A gap that is too narrow for float32 may be replaced by one of this many gaps on each side.
 NEIGHBOURS = 64
 
 
@@ -36,27 +35,27 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Boundaries:
-    """The gaps between neighbouring distinct values, ascending. Missing values are left out."""
+    """The gaps between neighbouring distinct values, ascending, without missing values."""
 
     ordered: FloatArray  # the values
     below: IntArray  # gap i is between ordered[below[i]] and the value after it
-    cumulated: FloatArray | None  # weight of the ordered rows up to each; None: 1, 2, 3, ...
+    cumulated: FloatArray | None  # total weight of the rows up to each of the values; None: 1, 2, 3, ...
 
     def __len__(self) -> int:
         return len(self.below)
 
     def thresholds(self, chosen: IntArray | slice = slice(None)) -> FloatArray:
-        """A threshold in each of the chosen gaps."""
+        """Return a threshold in each of the chosen gaps."""
         below = self.below[chosen]
         return separators(self.ordered[below], self.ordered[below + 1])
 
-    def is_wide(self, gaps: IntArray) -> NDArray[np.bool_]:
-        """In which of the gaps float32 has a number."""
+    def is_wide(self, gaps: IntArray) -> BoolArray:
+        """Return in which of the gaps there is a float32."""
         below = self.below[gaps]
         return tells_apart(self.ordered[below], self.ordered[below + 1])
 
     def prefer_wide(self, chosen: IntArray) -> IntArray:
-        """For each gap that is too narrow for float32 the nearest of its neighbours that is not, if there is one."""
+        """Replace each gap that is too narrow for float32 by its nearest wide neighbour, if there is one."""
         taken = set(chosen.tolist())
         for gap in chosen[~self.is_wide(chosen)].tolist():
             near = np.arange(max(0, gap - NEIGHBOURS), min(len(self), gap + NEIGHBOURS + 1))
@@ -67,7 +66,7 @@ class Boundaries:
         return np.array(sorted(taken), dtype=np.int64)
 
     def spread(self, n: int) -> IntArray:
-        """At most `n` gaps, at evenly spaced quantiles; where these fall together, evenly spaced ones of the rest."""
+        """Return at most `n` gaps at evenly spaced quantiles; where these coincide, evenly spaced gaps of the rest."""
         if len(self) <= n:
             return np.arange(len(self))
         share = np.arange(1, n + 1) / (n + 1)
@@ -80,14 +79,14 @@ class Boundaries:
             return wanted
         is_chosen = np.zeros(len(self), dtype=bool)
         is_chosen[wanted] = True
-        return _filled_up(is_chosen, np.flatnonzero(~is_chosen), n)
+        return _fill_up(is_chosen, np.flatnonzero(~is_chosen), n)
 
 
 def find_boundaries(values: FloatArray, sample_weight: FloatArray | None) -> Boundaries:
-    """All gaps between the values."""
+    """Return all gaps between the values."""
     if sample_weight is None:
         ordered = np.sort(values)
-        ordered = ordered[: np.searchsorted(ordered, np.nan)]  # NaN come last
+        ordered = ordered[: np.searchsorted(ordered, np.nan)]  # NaN are sorted last
         cumulated = None
     else:
         present = ~np.isnan(values)
@@ -100,19 +99,18 @@ def find_boundaries(values: FloatArray, sample_weight: FloatArray | None) -> Bou
 def quantile_thresholds(
     values: FloatArray, max_thresholds: int | None, sample_weight: FloatArray | None, target: Target | None
 ) -> FloatArray:
-    """At most `max_thresholds`: half at quantiles, half where the classes change, as a tree on this feature cuts.
+    """Return at most `max_thresholds`: half at quantiles, half at the splits of a tree on this feature alone.
 
-    Without classes all are at quantiles; None means every gap.
+    Without classes all are at quantiles. None means one in every gap.
     """
     boundaries = find_boundaries(values, sample_weight)
     if target is None:
         return choose_thresholds(boundaries, max_thresholds, None)
 
     def cells(gaps: IntArray) -> FloatArray:
-        edges = boundaries.ordered[boundaries.below[gaps]]
         return class_cells(
             values=values,
-            edges=edges,
+            edges=boundaries.ordered[boundaries.below[gaps]],
             classes=target.classes,
             n_classes=target.n_classes,
             row_weight=sample_weight,
@@ -124,10 +122,10 @@ def quantile_thresholds(
 def choose_thresholds(
     boundaries: Boundaries, max_thresholds: int | None, cells: Callable[[IntArray], FloatArray] | None
 ) -> FloatArray:
-    """Thresholds in the gaps that are chosen.
+    """Choose at most `max_thresholds` gaps and return a threshold in each.
 
-    `cells`: of ascending gaps the weight per class of the rows before, between and after them, (n_gaps + 1, n_classes);
-    None: there are no classes.
+    `cells` returns, for ascending gaps, the weight per class of the rows before, between and after them,
+    (n_gaps + 1, n_classes); None: there are no classes.
     """
     if max_thresholds is None or len(boundaries) <= max_thresholds:
         return boundaries.thresholds()
@@ -136,7 +134,7 @@ def choose_thresholds(
 
 
 def _choose(boundaries: Boundaries, n: int, cells: Callable[[IntArray], FloatArray]) -> IntArray:
-    """Ascending indices of `n` of the gaps."""
+    """Return `n` of the gaps, ascending: half at quantiles, half between classes."""
     is_chosen = np.zeros(len(boundaries), dtype=bool)
     is_chosen[boundaries.spread(n // 2)] = True
     fine = boundaries.spread(FINE_BOUNDARIES)
@@ -144,12 +142,21 @@ def _choose(boundaries: Boundaries, n: int, cells: Callable[[IntArray], FloatArr
     between_classes = between_classes[~is_chosen[between_classes]]
     is_chosen[between_classes[: n - n // 2]] = True
     if np.count_nonzero(is_chosen) < n:
-        return _filled_up(is_chosen, boundaries.spread(n), n)
+        return _fill_up(is_chosen, boundaries.spread(n), n)
+    return np.flatnonzero(is_chosen)
+
+
+def _fill_up(is_chosen: BoolArray, spare: IntArray, n: int) -> IntArray:
+    """Return the chosen gaps and evenly spaced spare ones that are not among them, `n` in all if there are enough."""
+    n_more = n - int(np.count_nonzero(is_chosen))
+    if n_more > 0:
+        spare = spare[~is_chosen[spare]]
+        is_chosen[spare[np.linspace(0, len(spare) - 1, min(n_more, len(spare))).round().astype(np.int64)]] = True
     return np.flatnonzero(is_chosen)
 
 
 def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
-    """Quantiles of the distinct values, or with None all of these, for tests `value >= threshold`."""
+    """Return quantiles of the distinct values, or with None all of these, for tests `value >= threshold`."""
     distinct = np.unique(values[~np.isnan(values)])
     if n_buckets is None or len(distinct) == 0:
         return distinct
@@ -158,9 +165,9 @@ def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
 
 
 def separators(low: FloatArray, high: FloatArray) -> FloatArray:
-    """low <= threshold < high, near the middle, and where float32 tells the two apart, at the edge of a float32.
+    """Return thresholds with low <= threshold < high near the middle, at the edge of a float32 where there is one.
 
-    What is printed is the float32, so it must be between the two as well; where none is, the middle itself is taken.
+    The float32 is what gets printed, so it lies between the two as well. Where there is none, return the middle.
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         middle = low / 2 + high / 2
@@ -170,66 +177,57 @@ def separators(low: FloatArray, high: FloatArray) -> FloatArray:
         single = np.clip(middle.astype(np.float32), following, preceding)
         between = tells_apart(low, high)
         for i in np.flatnonzero((following == above) & np.isfinite(below) & np.isfinite(above)):
-            if low[i] <= float(_shortest(below[i])):  # neighbouring float32, and the lower one will do
+            if low[i] <= float(_shortest(below[i])):  # neighbouring float32, of which the lower one separates the two
                 single[i], between[i] = below[i], True
         # The middle may be an edge by chance, and would be printed as its float32.
         beside = np.where(is_float32_edge(low), np.maximum(np.nextafter(middle, -np.inf), low), low)
         return np.where(between, float32_edge(single), np.where(is_float32_edge(middle), beside, middle))
 
 
-def tells_apart(low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
-    """Where there is a float32 strictly between those that the two are rounded to."""
+def tells_apart(low: FloatArray, high: FloatArray) -> BoolArray:
+    """Return where a float32 lies strictly between those that the two are rounded to."""
     with np.errstate(over="ignore"):
         below, above = low.astype(np.float32), high.astype(np.float32)
         return np.asarray(np.isfinite(above) & np.isfinite(below) & (np.nextafter(below, np.float32(np.inf)) < above))
 
 
 def float32_edge(single: NDArray[np.float32]) -> FloatArray:
-    """The largest float64 that rounds to each float32."""
+    """Return the largest float64 that rounds to each float32."""
     with np.errstate(over="ignore"):
         following = np.nextafter(single, np.float32(np.inf))
         middle = single.astype(np.float64) / 2 + following.astype(np.float64) / 2  # exact
-        # It rounds to the even one of the two.
+        # The middle rounds to the even one of the two.
         return np.where(middle.astype(np.float32) == single, middle, np.nextafter(middle, -np.inf))
 
 
-@cache
-def half() -> float:
-    """What parts 0 from 1."""
-    return float(separators(np.zeros(1), np.ones(1))[0])
-
-
-def is_float32_edge(thresholds: FloatArray) -> NDArray[np.bool_]:
-    """Where `float32(value) <= threshold` says the same as `value <= threshold` of every float64 value."""
+def is_float32_edge(thresholds: FloatArray) -> BoolArray:
+    """Return where `float32(value) <= threshold` agrees with `value <= threshold` for every float64 value."""
     with np.errstate(over="ignore"):
         single = thresholds.astype(np.float32)
     return np.asarray(np.isfinite(single) & (float32_edge(single) == thresholds))
 
 
+@cache
+def binary_threshold() -> float:
+    """Return the threshold between 0 and 1, moved to a float32 edge."""
+    return float(separators(np.zeros(1), np.ones(1))[0])
+
+
 def format_number(threshold: float) -> str:
-    """The shortest text that names the threshold: of the float32 at whose edge it is, if it is at one."""
+    """Return the shortest text of the threshold, or of its float32 if it is at the edge of one."""
     at_edge = bool(is_float32_edge(np.array([threshold]))[0])
     return _shortest(np.float32(threshold) if at_edge else np.float64(threshold))
 
 
-def _shortest(number: Any) -> str:
-    if number == 0 or 1e-4 <= abs(number) < 1e16:
-        return str(np.format_float_positional(number, unique=True, trim="-"))
-    return str(np.format_float_scientific(number, unique=True, trim="-"))
-
-
 def threshold_texts(thresholds: ArrayLike) -> list[str]:
-    """The text of each threshold of one feature: short, but in full where two different ones would read alike."""
+    """Return the text of each threshold of one feature: short, but in full where two different ones read alike."""
     numbers = np.asarray(thresholds, dtype=np.float64).tolist()
     texts = {number: format_number(number) for number in numbers}
     times = Counter(texts.values())
     return [texts[number] if times[texts[number]] == 1 else repr(number) for number in numbers]
 
 
-def _filled_up(is_chosen: NDArray[np.bool_], spare: IntArray, n: int) -> IntArray:
-    """The chosen ones, and evenly spaced ones of the spare that are not among them, `n` in all if there are so many."""
-    n_more = n - int(np.count_nonzero(is_chosen))
-    if n_more > 0:
-        spare = spare[~is_chosen[spare]]
-        is_chosen[spare[np.linspace(0, len(spare) - 1, min(n_more, len(spare))).round().astype(np.int64)]] = True
-    return np.flatnonzero(is_chosen)
+def _shortest(number: Any) -> str:
+    if number == 0 or 1e-4 <= abs(number) < 1e16:
+        return str(np.format_float_positional(number, unique=True, trim="-"))
+    return str(np.format_float_scientific(number, unique=True, trim="-"))

@@ -1,7 +1,7 @@
-"""From the user's table to training data that can be searched: read, validate, binarize.
+"""From the user's table to rows that are ready to be searched: read, validate, binarize.
 
 In: a table, labels and weights, and an estimator that says how to read them (`class_weight`, `max_thresholds`,
-`categorical_features`). Out: `TrainingData`, for any number of searches; `SearchedData`, for those of one objective.
+`categorical_features`). Out: `TrainingData`, which serves any number of searches.
 """
 
 from __future__ import annotations
@@ -17,64 +17,50 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
-from .._runtime.interruptible import Interruptible, Stop
-from .._search import engine
-from .._search.objective import FloatArray, Objective, threshold_weights
-from .binarizer import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .._runtime.limits import Interruptible, Stop
+from .arrays import FloatArray, Rows
+from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .features import Feature, encode, learn_features, warn_about_identifiers
 from .labels import number_labels, read_labels, read_weights
-from .table import Feature, Table, encode, learn_features, read_table, warn_of_names
+from .packing import packed
+from .table import Table, read_table
 from .thresholds import Target, quantile_thresholds
+from .weights import threshold_weights
 
-# A fitted classifier keeps what was searched if it is no larger than this.
-KEPT_BYTES = 2**24
-
-# Rows as the tree reads them, (n, n_features), and their classes.
+# Rows as a tree reads them, (n, n_features), and their classes.
 EncodedRows = tuple[NDArray[Any], NDArray[np.int32]]
 
 
-@dataclass(frozen=True)
-class Training:
-    """Validated training data: only rows with weight, the others beside them."""
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Rows that are ready to be searched, whatever the k, the depth and the penalty.
 
-    table: Table
-    features: tuple[Feature, ...]
+    Only rows with weight are among them: the arrays have an entry for each of these. Nobody writes to them.
+    """
+
+    rows: Rows  # the bits, (n_rows, n_columns), packed or a byte each
+    columns: Columns  # what they mean
     y: NDArray[np.int32]
-    classes: NDArray[Any]
     sample_weight: FloatArray | None
-    class_weight: FloatArray | str | None
-    left_out: tuple[Table, NDArray[np.int32]] | None  # rows without weight, and their classes
-    has_weight: NDArray[np.bool_] | None  # which of all rows these are; None: they are all
+    class_weight: FloatArray | str | None  # (n_classes,), "balanced" or None
+    classes: NDArray[Any]
+    features: tuple[Feature, ...]
+    table: Table | None  # the rows as the user gave them
+    has_weight: NDArray[np.bool_] | None  # which of all rows these are; None: all of them
+    left_out: EncodedRows | None  # rows without weight; None: there are none, or a tree cannot read them
+    work: Interruptible
+
+    def without_table(self) -> TrainingData:
+        """Return the data with packed rows, which belong to nobody else, and no table: it can be sent and shared."""
+        return replace(self, rows=packed(self.rows), table=None)
 
     def for_all_rows(self, values: FloatArray) -> FloatArray:
-        """Values of the rows with weight among those of all rows, NaN for the others."""
+        """Return values of these rows among those of all rows, with NaN for rows without weight."""
         if self.has_weight is None:
             return values
         everywhere = np.full((len(self.has_weight), *values.shape[1:]), np.nan)
         everywhere[self.has_weight] = values
         return everywhere
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Training data that is ready to be searched, whatever the k, the depth and the penalty."""
-
-    training: Training
-    rows: engine.Rows
-    columns: Columns
-    work: Interruptible
-
-
-@dataclass(frozen=True, eq=False)
-class SearchedData:
-    """What was searched, without the table it came from: enough to search it again under the same objective."""
-
-    rows: engine.Rows
-    columns: Columns
-    y: NDArray[np.int32]
-    objective: Objective
-    features: tuple[Feature, ...]
-    classes: NDArray[Any]
-    left_out: EncodedRows | None  # rows without weight
 
 
 def prepare(
@@ -85,49 +71,37 @@ def prepare(
     classes: NDArray[Any] | None = None,
     stop: Stop | None = None,
 ) -> TrainingData:
-    """Validated and binarized; all that a search needs of the data.
+    """Validate and binarize the data. Sets the estimator's `n_features_in_` and `feature_names_in_`.
 
-    `classes`: of which `y` may have only some, the rows being a part of others that were read before. `stop`: who else
-    may end it.
+    `classes` is given if the rows are a part of others that were read before: `y` may then have only some of them.
+    `stop` lets others end the work.
     """
     work = Interruptible(_n_values(X, estimator.max_thresholds), stop)
-    labels = work.call(read_labels, estimator, y)
+    labels = work.call(read_labels, y)
     table = _read(estimator, X, work)
-    training = work.call(_validate, estimator, table, labels, sample_weight, classes)
-    rows, columns = work.call(_binarize, training, estimator.max_thresholds, work.check)
-    return TrainingData(training, rows, columns, work)
+    target = work.call(_weigh, labels, sample_weight, estimator.class_weight, table.n_rows, classes)
+    return work.call(_make_ready, estimator, table, target, classes is None, work)
 
 
-def without_table(data: TrainingData, objective: Objective) -> SearchedData:
-    """The data of a search under this objective. Its rows may still be the user's own array."""
-    training = data.training
-    left_out = encode_left_out(training)
-    return SearchedData(data.rows, data.columns, training.y, objective, training.features, training.classes, left_out)
+def class_weights(class_weight: str | dict[Any, float] | None, classes: NDArray[Any]) -> FloatArray | str | None:
+    """Return a dict as one weight per class; None and "balanced" as they are."""
+    if isinstance(class_weight, dict):
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=np.float64)
+    return class_weight
 
 
-def small_enough_to_keep(data: TrainingData, objective: Objective) -> SearchedData | None:
-    """The same with rows that are packed, and nobody else's; None if they are large."""
-    n_rows, n_left_out = len(data.rows), 0 if data.training.left_out is None else data.training.left_out[0].n_rows
-    n_bytes = 8 * (n_rows * -(-len(data.columns) // 64) + n_left_out * len(data.training.features))
-    if n_bytes > KEPT_BYTES:
-        return None
-    searched = without_table(data, objective)
-    return replace(searched, rows=engine.packed(searched.rows))
-
-
-def encode_left_out(training: Training) -> EncodedRows | None:
-    """The rows without weight as the tree reads them. None: there are none, or they hold what it cannot read."""
-    if training.left_out is None:
-        return None
-    rows, classes = training.left_out
-    try:
-        return encode(rows, training.features), classes
-    except (TypeError, ValueError):  # they may hold anything
-        return None
+def check_classes(present: NDArray[Any]) -> None:
+    """Raise unless rows of at least two classes have weight."""
+    if len(present) < 2:
+        found = ", ".join(repr(label) for label in present.tolist()) or "none"
+        raise ValueError(
+            "y must have rows of at least two classes with weight (sample_weight times class_weight), "
+            f"got {len(present)} class: {found}"
+        )
 
 
 def _n_values(X: ArrayLike, max_thresholds: int | None) -> int:
-    """About how many values there are to be handled, thresholds included."""
+    """Estimate how many values are to be handled, thresholds included."""
     shape: tuple[Any, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
         return 0
@@ -136,7 +110,7 @@ def _n_values(X: ArrayLike, max_thresholds: int | None) -> int:
 
 
 def _read(estimator: BaseEstimator, X: ArrayLike, work: Interruptible) -> Table:
-    """The table. What it sets on the estimator it sets on a copy first: after Ctrl-C it may still be at work."""
+    """Read the table. It sets attributes on a copy of the estimator first: after Ctrl-C it may still be at work."""
     copied = copy(estimator)
     table = work.call(lambda: read_table(copied, X, reset=True))
     for name in ("n_features_in_", "feature_names_in_"):
@@ -146,79 +120,108 @@ def _read(estimator: BaseEstimator, X: ArrayLike, work: Interruptible) -> Table:
     return table
 
 
-def _validate(
-    estimator: BaseEstimator,
-    table: Table,
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """The classes and weights of all rows of a table."""
+
+    y: NDArray[np.int32]
+    classes: NDArray[Any]
+    sample_weight: FloatArray | None
+    class_weight: FloatArray | str | None
+    has_weight: NDArray[np.bool_] | None  # None: every row has weight
+
+
+def _weigh(
     labels: NDArray[Any],
     sample_weight: ArrayLike | None,
+    class_weight: str | dict[Any, float] | None,
+    n_rows: int,
     known: NDArray[Any] | None,
-) -> Training:
-    """The rows that have weight, classes as indices."""
-    classes, indices = number_labels(labels, table.n_rows)
+) -> _Target:
+    """Assign class indices and find out which rows have weight."""
+    classes, y = number_labels(labels, n_rows)
     if known is not None:
-        classes, indices = known, np.searchsorted(known, classes).astype(np.int32)[indices]
-    row_weights = read_weights(sample_weight, table.n_rows)
-    class_weight = class_weights(estimator.class_weight, classes)
-    has_weight = None if row_weights is None else row_weights > 0
-    if isinstance(class_weight, np.ndarray):
-        _check_product(float(class_weight.max()), table.n_rows if row_weights is None else float(row_weights.sum()))
-        has_weight = (class_weight[indices] > 0) & (True if has_weight is None else has_weight)
-        class_weight = np.where(class_weight > 0, class_weight, 1.0)  # of classes without rows
+        classes, y = known, np.searchsorted(known, classes).astype(np.int32)[y]
+    weights = read_weights(sample_weight, n_rows)
+    by_class = class_weights(class_weight, classes)
+    has_weight = None if weights is None else weights > 0
+    if isinstance(by_class, np.ndarray):
+        _check_product(float(by_class.max()), n_rows if weights is None else float(weights.sum()))
+        has_weight = (by_class[y] > 0) & (True if has_weight is None else has_weight)
+        by_class = np.where(by_class > 0, by_class, 1.0)  # classes without rows
     present = np.arange(len(classes))
     if known is not None or has_weight is not None:
-        present = np.flatnonzero(np.bincount(indices if has_weight is None else indices[has_weight]))
+        present = np.flatnonzero(np.bincount(y if has_weight is None else y[has_weight]))
     check_classes(classes[present])
-    left_out = None
     if has_weight is not None and has_weight.all():
         has_weight = None
+    return _Target(y, classes, weights, by_class, has_weight)
+
+
+def _make_ready(
+    estimator: BaseEstimator, table: Table, target: _Target, is_whole: bool, work: Interruptible
+) -> TrainingData:
+    """Set rows without weight apart, learn the features, and binarize. `is_whole`: these are all rows there are."""
+    y, weights, has_weight, without_weight = target.y, target.sample_weight, target.has_weight, None
     if has_weight is not None:
-        left_out = table.take(~has_weight), indices[~has_weight]
-        table, indices = table.take(has_weight), indices[has_weight]
-        row_weights = None if row_weights is None else row_weights[has_weight]
-    names = getattr(estimator, "feature_names_in_", None)
-    features = learn_features(table, estimator.categorical_features, names)
-    if known is None:
-        warn_of_names(features, table.n_rows)
-    return Training(table, features, indices, classes, row_weights, class_weight, left_out, has_weight)
+        without_weight = table.take(~has_weight), y[~has_weight]
+        table, y = table.take(has_weight), y[has_weight]
+        weights = None if weights is None else weights[has_weight]
+    features = learn_features(table, estimator.categorical_features, getattr(estimator, "feature_names_in_", None))
+    if is_whole:
+        warn_about_identifiers(features, table.n_rows)
+    kept = replace(target, y=y, sample_weight=weights)
+    rows, columns = _binarize(table, features, kept, estimator.max_thresholds, work.check)
+    left_out = None if without_weight is None else _encode_if_possible(*without_weight, features)
+    return TrainingData(
+        rows=rows,
+        columns=columns,
+        y=y,
+        sample_weight=weights,
+        class_weight=target.class_weight,
+        classes=target.classes,
+        features=features,
+        table=table,
+        has_weight=has_weight,
+        left_out=left_out,
+        work=work,
+    )
 
 
-def _binarize(training: Training, max_thresholds: int | None, check: Callable[[], None]) -> tuple[engine.Rows, Columns]:
-    """Packed Boolean columns; a table of nothing but 0 and 1 stays as it is. `check` may raise, to end it early."""
-    encoded = encode(training.table, training.features)
-    if (binary := pack_binary(encoded, training.features)) is not None:
+def _encode_if_possible(table: Table, y: NDArray[np.int32], features: tuple[Feature, ...]) -> EncodedRows | None:
+    """Encode rows without weight, which may hold anything. None: they hold what a tree cannot read."""
+    try:
+        return encode(table, features), y
+    except (TypeError, ValueError):
+        return None
+
+
+def _binarize(
+    table: Table,
+    features: tuple[Feature, ...],
+    target: _Target,
+    max_thresholds: int | None,
+    check: Callable[[], None],
+) -> tuple[Rows, Columns]:
+    """Return the bits and their columns. A table of nothing but 0 and 1 stays as it is. `check` may end it early."""
+    encoded = encode(table, features)
+    if (binary := pack_binary(encoded, features)) is not None:
         return binary
-    encoded = by_feature(encoded, training.features)
-    target = Target(training.y, len(training.classes))
-    weights = threshold_weights(training.y, training.class_weight, training.sample_weight)
+    encoded = by_feature(encoded, features)
+    classes = Target(target.y, len(target.classes))
+    weights = threshold_weights(target.y, target.class_weight, target.sample_weight)
 
     def thresholds(f: int) -> FloatArray:
         check()
-        return quantile_thresholds(encoded[f], max_thresholds, weights, target)
+        return quantile_thresholds(encoded[f], max_thresholds, weights, classes)
 
-    columns = make_columns(training.features, thresholds)
+    columns = make_columns(features, thresholds)
     columns = columns.take(~find_redundant(encoded, columns))
     return pack(encoded, columns), columns
 
 
 def _check_product(class_weight: float, total: float) -> None:
-    """The largest class weight and the sum of the rows' must have a product that a float can hold."""
+    """Raise unless a float can hold the largest class weight times the sum of the rows' weights."""
     if class_weight > 0 and not 0 < class_weight * total < math.inf:
         allowed = "sample_weight times class_weight must be finite and > 0"
         raise ValueError(f"{allowed}, got up to {class_weight} and a sum of {total}")
-
-
-def check_classes(present: NDArray[Any]) -> None:
-    """There must be rows with weight of two classes."""
-    if len(present) < 2:
-        found = ", ".join(repr(label) for label in present.tolist()) or "none"
-        raise ValueError(
-            "y must have rows of at least two classes with weight (sample_weight times class_weight), "
-            f"got {len(present)} class: {found}"
-        )
-
-
-def class_weights(class_weight: str | dict[Any, float] | None, classes: NDArray[Any]) -> FloatArray | str | None:
-    """A dict as one weight per class; None and "balanced" as they are."""
-    if isinstance(class_weight, dict):
-        return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=np.float64)
-    return class_weight

@@ -1,4 +1,4 @@
-"""Writing files: whole, or not at all."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ PathLike = str | os.PathLike[str]
 
 @contextmanager
 def whole_file(path: PathLike) -> Iterator[Path]:
-    """A path to write to. What is there becomes the file in the end, unless something goes wrong before.
+    """Give a temporary path to write to, which replaces the file at the end unless an error is raised.
 
-    What is no file, as a pipe or a device, is written to as it is. Errors name the path that was given.
+    A path that is not a regular file, such as a pipe or a device, is written to directly. Errors name the path given.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         yield Path(path)
         return
-    target = Path(os.path.realpath(path))  # a link stays one
+    target = Path(os.path.realpath(path))  # a symbolic link stays a link
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     try:
         yield partial

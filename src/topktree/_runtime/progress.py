@@ -1,4 +1,4 @@
-"""The line that `verbose=1` shows while a search, or a grid of them, runs."""
+"""The line that `verbose=1` shows while a search, a grid of fits or an ensemble runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self, TextIO
 
 
 class _Line:
-    """One line of `stream` that is written again a few times a second."""
+    """A line of `stream` that is rewritten a few times a second."""
 
     def __init__(self, stream: TextIO | None = None, seconds_between: float = 0.2) -> None:
         self._stream = stream or sys.stderr
@@ -19,12 +19,12 @@ class _Line:
         self._width = 0
 
     def show(self, seconds: float, text: str, always: bool = False) -> None:
-        """Write the line, unless it was written a moment ago."""
+        """Write the line, unless it was written less than `seconds_between` ago."""
         if not always and seconds - self._last < self._seconds_between:
             return
         self._last = seconds
         line = f"topktree: {seconds:.1f} s, {text}"
-        if self._stream.isatty():  # what is wrapped cannot be written again
+        if self._stream.isatty():  # a wrapped line could not be overwritten
             line = line[: shutil.get_terminal_size().columns - 1]
         self._stream.write(f"\r{line:<{self._width}}")
         self._stream.flush()
@@ -37,14 +37,14 @@ class _Line:
         self.close()
 
     def close(self) -> None:
-        """End the line, if there is one."""
+        """End the line if one was written."""
         if self._width:
             self._stream.write("\n")
             self._stream.flush()
 
 
 class GridLine(_Line):
-    """For a grid of fits: how many are done, and the last one."""
+    """The line of a grid of fits: how many are done, and the last one."""
 
     def __init__(self, n_fits: int, stream: TextIO | None = None, seconds_between: float = 0.2) -> None:
         super().__init__(stream, seconds_between)
@@ -53,7 +53,7 @@ class GridLine(_Line):
         self._start = time.monotonic()
 
     def __call__(self, params: Mapping[str, Any], score: float) -> None:
-        """One fit more."""
+        """Count one more fit and show its score."""
         self._n_done += 1
         last = ", ".join(f"{name} = {value}" for name, value in params.items())
         text = f"{self._n_done} of {self._n_fits} fits; last: {last}, score {score:.4f}"
@@ -61,7 +61,7 @@ class GridLine(_Line):
 
 
 class CountLine(_Line):
-    """For work of so many parts: how many are done. Nothing is written unless it is verbose."""
+    """The line of work in parts: how many are done. Nothing is written unless `verbose` is true."""
 
     def __init__(self, n_parts: int, what: str, verbose: bool) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class CountLine(_Line):
         self._start = time.monotonic()
 
     def __call__(self, n_done: int, more: str = "") -> None:
-        """So many are done."""
+        """Show that `n_done` parts are done."""
         if not self._verbose:
             return
         text = f"{n_done} of {self._n_parts} {self._what}{more}"
@@ -79,7 +79,7 @@ class CountLine(_Line):
 
 
 class ProgressLine(_Line):
-    """A callback for the engine."""
+    """The line of one search, as a progress callback of the engine."""
 
     def __init__(
         self, user_cost: Callable[[int], float], stream: TextIO | None = None, seconds_between: float = 0.2
@@ -88,6 +88,6 @@ class ProgressLine(_Line):
         self._user_cost = user_cost
 
     def __call__(self, seconds: float, k: int, nodes: int, cost: int) -> None:
-        """Show the state."""
+        """Show the state of the search; `cost` is -1 as long as there is no tree."""
         best = "none yet" if cost < 0 else f"{self._user_cost(cost):g}"
         self.show(seconds, f"k = {k}, {nodes:,} nodes, best cost {best}")

@@ -1,7 +1,7 @@
-"""The only importer of the compiled core: pack, call, unpack.
+"""The search's border to the compiled core: pack the arguments, call, unpack the result.
 
 In: rows, classes and an `Objective`. Out: the tree over columns and what the search did. Rows are packed 64 columns to
-a word, bit j % 64 of word j // 64 of a row being column j; or they are bytes, 0 or 1, one for every column.
+a word, so that column j is bit j % 64 of word j // 64 of a row; or they are bytes, 0 or 1, one for every column.
 """
 
 from __future__ import annotations
@@ -14,32 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .objective import FloatArray, IntArray, Objective, ScoreFunction
+from .._data.arrays import FloatArray, IntArray, Rows
+from .._runtime.limits import Progress
+from .objective import Objective, ScoreFunction
 
 if TYPE_CHECKING:
     from .._core import SearchArguments, Statistics
 
-PackedRows = NDArray[np.uint64]
-Rows = PackedRows | NDArray[np.uint8]
-Progress = Callable[[float, int, int, int], None]  # seconds, k, nodes, cost (-1: none yet)
-
 DEFAULT_CACHE_BYTES = 2**30
 
 kernels = _core.kernels
-pack_booleans = _core.pack_booleans
-pack_features = _core.pack_features
-hash_columns = _core.hash_columns
 make_shard = _core.make_shard
 count_shard = _core.count_shard
 rank_columns = _core.rank_columns
 walk = _core.walk
-class_cells = _core.class_cells
-split_order = _core.split_order
-
-
-def packed(rows: Rows) -> PackedRows:
-    """The rows, packed if they are bytes, which are 0 and 1."""
-    return rows.view(np.uint64) if rows.dtype == np.uint64 else _core.pack_flags(rows.view(np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +40,8 @@ class Solution:
     n_rows: IntArray  # (n_nodes,)
     class_weight: IntArray  # (n_nodes, n_classes), integer weights
     cost: int
-    n_wrong: int  # rows that the tree gets wrong, whatever they weigh
-    complete: bool  # False: the time limit came first
+    n_wrong: int  # misclassified rows, whatever they weigh
+    complete: bool  # False: the time limit was reached
     statistics: Statistics
 
 
@@ -66,24 +54,25 @@ class SearchOptions:
     use_bounds: bool = True
     cache_bytes: int = DEFAULT_CACHE_BYTES
     arrange: str = "if_it_pays"  # merge equal rows and put similar ones together: "never", "if_it_pays" or "always"
-    max_keyed_rows: int = 2**16  # from here on subsets are known by the splits that lead to them
-    large_node_bytes: int = 2**20  # from here on children are counted over blocks of rows
-    many_columns: int = 300  # from here on features are drawn before columns are counted
-    threads_after: float = 0.002  # seconds: starting them takes as long as a short search
+    max_keyed_rows: int = 2**16  # with more rows, subsets are identified by the splits that lead to them
+    large_node_bytes: int = 2**20  # larger nodes have their children counted over blocks of rows
+    many_columns: int = 300  # with at least so many columns, features are drawn before columns are counted
+    shallow_first_columns: int = 50  # with at least so many, k="all" first solves every node with one level less
+    threads_after: float = 0.002  # seconds: starting threads takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
-    known_cost: int | None = None  # of some tree that the search can find: it need not look for dearer ones
+    known_cost: int | None = None  # the cost of a tree that is in the search space: no more expensive one is of use
     exact_root: bool = False  # find the cost of the best tree below every candidate of the root
-    progress: Progress | None = None
+    progress: Progress | None = None  # called every 20 ms
     on_tree: Callable[[Solution], None] | None = None  # gets every tree that is better than those before it
 
 
 @dataclass(frozen=True)
-class NearOptimalWishes:
-    """Which trees beside the best one."""
+class NearOptimalOptions:
+    """The trees that are asked for beside the best one."""
 
-    n: int = 10  # at most
-    epsilon: float = 0.05  # they cost at most 1 + epsilon times what the best one does
+    n: int = 10  # at most so many
+    epsilon: float = 0.05  # they cost at most 1 + epsilon times as much as the best one
     different: str = "predictions"  # or "splits": what tells two trees apart
 
 
@@ -95,9 +84,9 @@ def solve(
     options: SearchOptions | None = None,
     columns: NDArray[np.int32] | None = None,
 ) -> Solution:
-    """The Top-k tree of the rows: packed (n, ceil(n_columns / 64)) or bytes (n, n_columns).
+    """Return the Top-k tree of the rows: packed (n, ceil(n_columns / 64)) or bytes (n, n_columns).
 
-    `columns`: those that take part, rising, if not all do; the solution numbers them from 0 on.
+    `columns` lists the columns that take part, ascending, if not all do; the solution numbers them from 0 on.
     """
     arguments = _arguments(rows, n_columns, classes, objective, options or SearchOptions())
     arguments["columns"] = columns
@@ -109,15 +98,15 @@ def near_optimal(
     n_columns: int,
     classes: NDArray[np.int32],
     objective: Objective,
-    wishes: NearOptimalWishes,
+    asked: NearOptimalOptions,
     options: SearchOptions | None = None,
 ) -> list[Solution]:
-    """The best trees of the rows that differ, the best one first; all of them say whether the list is complete."""
+    """Return the best trees of the rows that differ, by rising cost; each says whether the list is complete."""
     results = _core.near_optimal(
-        n=wishes.n,
-        epsilon=wishes.epsilon,
+        n=asked.n,
+        epsilon=asked.epsilon,
         errors_only=objective.leaves_break_ties,
-        distinct_predictions=wishes.different == "predictions",
+        distinct_predictions=asked.different == "predictions",
         **_arguments(rows, n_columns, classes, objective, options or SearchOptions()),
     )
     return [Solution(**result) for result in results]
@@ -155,6 +144,7 @@ def _arguments(
         max_keyed_rows=options.max_keyed_rows,
         large_node_bytes=options.large_node_bytes,
         many_columns=options.many_columns,
+        shallow_first_columns=options.shallow_first_columns,
         threads_after=options.threads_after,
         kernel=options.kernel,
         time_limit=options.time_limit or 0.0,
@@ -166,7 +156,7 @@ def _arguments(
 
 
 def checked_criterion(criterion: ScoreFunction) -> Callable[[FloatArray, FloatArray, NDArray[np.uint8]], FloatArray]:
-    """The user's criterion with its answer checked; scores of columns that cannot be candidates do not matter."""
+    """Wrap the user's criterion: its answer is validated, except for columns that cannot be candidates."""
 
     def score(left: FloatArray, right: FloatArray, admissible: NDArray[np.uint8]) -> FloatArray:
         with np.errstate(all="ignore"):

@@ -1,27 +1,27 @@
 """The near-optimal trees: those that cost little more than the best one, and what they agree on.
 
-In: data that a search has seen, or could. Out: `NearOptimalTrees`, fitted classifiers in the order of their costs. Its
-one idea: where many trees are about as good as the best, what they have in common says more than any one of them.
+In: training data that is ready to be searched. Out: `NearOptimalTrees`, fitted classifiers in the order of their costs.
+Its one idea: where many trees are about as good as the best, what they have in common says more than any one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tree.charts import plot_importances
+from .._data.arrays import FloatArray, IntArray
+from .._data.training import TrainingData
 from . import engine
-from .objective import FloatArray, IntArray
+from .fitter import FoundTree, found_tree
+from .spec import TreeSpec
+from .text_table import text_table
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
-    from .._data.training import SearchedData
-    from ..ensemble import TopKForestClassifier
 
 # What may tell two trees apart.
 DIFFERENT = ("predictions", "splits")
@@ -29,17 +29,17 @@ DIFFERENT = ("predictions", "splits")
 
 @dataclass(frozen=True, eq=False)
 class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
-    """Fitted classifiers whose trees differ, by rising cost: a sequence, the best one first.
+    """A sequence of fitted classifiers whose trees differ, by rising cost, the best one first.
 
     All arrays have one entry per tree: `costs`, `train_errors`, `n_leaves` and `depths`. Every tree costs at most
-    `1 + epsilon` times what the first does. If not `complete`, time was up: there may be other trees between these.
-    A slice is of the same kind.
+    `1 + epsilon` times what the first does. If `complete` is false, the time limit was reached: there may be other
+    trees between these. A slice is a `NearOptimalTrees`, too.
 
     Examples
     --------
     >>> from topktree import TopKTreeClassifier, datasets
     >>> X, y = datasets.load_monks(1, return_X_y=True)
-    >>> trees = TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(n=20, epsilon=0.25)
+    >>> trees = TopKTreeClassifier(max_depth=3).near_optimal(X, y, n=20, epsilon=0.25)
     >>> len(trees), trees.complete
     (14, True)
     >>> trees.train_errors.tolist()
@@ -78,14 +78,11 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         )
 
     def importances(self) -> FloatArray:
-        """The `feature_importances_` of every tree, (n_trees, n_features).
+        """Return the `feature_importances_` of every tree, (n_trees, n_features).
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> trees = TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(n=3, epsilon=0.25)
-        >>> trees.importances().round(2)
+        >>> trees[:3].importances().round(2)
         array([[0.19, 0.26, 0.  , 0.  , 0.55, 0.  ],
                [0.19, 0.26, 0.  , 0.  , 0.55, 0.  ],
                [0.26, 0.19, 0.  , 0.  , 0.55, 0.  ]])
@@ -94,15 +91,12 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         return np.array([tree.feature_importances_ for tree in self]).reshape(len(self), n_features)
 
     def importance_table(self) -> dict[str, NDArray[Any]]:
-        """By feature, over the trees: smallest, mean and largest importance, and the share of trees that use it.
+        """Return the smallest, mean and largest importance of each feature, and the share of trees that use it.
 
-        As `pandas.DataFrame` takes it; the features with the largest mean come first.
+        The columns are by name, as `pandas.DataFrame` takes them; the features with the largest mean come first.
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> trees = TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(n=20, epsilon=0.25)
         >>> table = trees.importance_table()
         >>> for feature, share in zip(table["feature"], table["share"]):
         ...     print(feature, share)
@@ -126,14 +120,11 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         }
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """A row per tree, as `pandas.DataFrame` takes it; `features` names those that the tree looks at.
+        """Return a row per tree, as `pandas.DataFrame` takes it; `features` names those that the tree uses.
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> table = TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(n=3).table()
-        >>> list(table)
+        >>> list(trees.table())
         ['rank', 'cost', 'errors', 'n_leaves', 'depth', 'features']
         """
         names = np.array(self._names(), dtype=object)
@@ -147,51 +138,27 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the importance of the features across the trees, on `ax` or a new figure; returns the Axes.
+        """Draw the importance of the features across the trees, on `ax` or a new figure, and return the Axes.
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> ax = TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(n=20, epsilon=0.25).plot()
+        >>> ax = trees.plot()
         >>> ax.figure.savefig("importances.png")
         """
+        from .._tree.charts import plot_importances
+
         return plot_importances(self._names(), self.importances(), ax)
-
-    def forest(self) -> TopKForestClassifier:
-        """A forest of these trees: the mean of their shares decides. Nothing in it is random.
-
-        Examples
-        --------
-        >>> from topktree import TopKTreeClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> trees = TopKTreeClassifier(max_depth=3).fit(X, y).near_optimal(n=4)
-        >>> forest = trees.forest()
-        >>> len(forest), forest.score(X, y) >= trees[0].score(X, y)
-        (4, True)
-        """
-        from ..ensemble import TopKForestClassifier
-
-        return TopKForestClassifier.of_trees(self)
 
     def __str__(self) -> str:
         formats = {"cost": "{}" if self.costs.dtype.kind == "i" else "{:.6g}"}
-        columns = [
-            [name, *(formats.get(name, "{}").format(value) for value in values.tolist())]
-            for name, values in self.table().items()
-        ]
-        widths = [max(map(len, column)) for column in columns]
-        lines = [
-            "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]]).rstrip()
-            for row in zip(*columns, strict=True)
-        ]
-        return "\n".join(lines if self.complete else [*lines, "not complete: there may be other trees between these"])
+        note = "" if self.complete else "not complete: there may be other trees between these"
+        return text_table(self.table(), formats, note)
 
     def _names(self) -> list[str]:
         return [feature.name for feature in self.estimators[0].features_] if self.estimators else []
 
     def _uses(self) -> NDArray[np.bool_]:
-        """Whether a tree splits on a feature, (n_trees, n_features); also where the split changes nothing."""
+        """Tell which tree splits on which feature, (n_trees, n_features), also where the split changes nothing."""
         features = np.arange(len(self._names()))
         return np.array([np.isin(features, tree.tree_.feature) for tree in self], bool).reshape(
             len(self), len(features)
@@ -199,25 +166,22 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
 
 
 def find_trees(
-    classifier: TopKTreeClassifier, data: SearchedData, wishes: engine.NearOptimalWishes, start: float
+    data: TrainingData,
+    spec: TreeSpec,
+    options: engine.SearchOptions,
+    asked: engine.NearOptimalOptions,
+    as_classifier: Callable[[FoundTree], TopKTreeClassifier],
 ) -> NearOptimalTrees:
-    """The trees of a classifier with these parameters, over its own data; `start` is when its time began to run."""
-    options = classifier._search_options(start)
-    solutions = engine.near_optimal(data.rows, len(data.columns), data.y, data.objective, wishes, options)
-    estimators = [_fitted(classifier, data, solution) for solution in solutions]
+    """Return the near-optimal trees of a specification as fitted classifiers, which `as_classifier` makes."""
+    objective = spec.objective(data)
+    solutions = engine.near_optimal(data.rows, len(data.columns), data.y, objective, asked, options)
+    estimators = [as_classifier(found_tree(data, spec, objective, solution)) for solution in solutions]
     return NearOptimalTrees(
         estimators=estimators,
         costs=np.array([tree.cost_ for tree in estimators]),
         train_errors=np.array([tree.train_errors_ for tree in estimators], dtype=np.int64),
         n_leaves=np.array([tree.get_n_leaves() for tree in estimators], dtype=np.int64),
         depths=np.array([tree.get_depth() for tree in estimators], dtype=np.int64),
-        epsilon=wishes.epsilon,
+        epsilon=asked.epsilon,
         complete=solutions[0].complete,
     )
-
-
-def _fitted(classifier: TopKTreeClassifier, data: SearchedData, solution: engine.Solution) -> TopKTreeClassifier:
-    tree = copy(classifier)
-    tree._become(solution, data.objective, data.columns, data.features, data.classes)
-    tree.train_errors_ = solution.n_wrong + tree._errors_without_weight(data.left_out)
-    return tree

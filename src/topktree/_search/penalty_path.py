@@ -3,19 +3,18 @@
 In: training data that is ready to be searched. Out: a `LeafPenaltyPath`. Its one idea: the trees that Top-k chooses
 from do not depend on the penalty, so those that some penalty prefers are the corners of the lower left hull of (leaves,
 errors). A search at the penalty at which two of them cost the same finds a cheaper tree between them or proves that
-there is none. Penalties are fractions of integers, and costs integers: nothing is rounded.
+there is none. Penalties are fractions of integers, and costs are integers: nothing is rounded.
 
 The tree of a corner is not searched again for the penalty in the table: a search returns the same one wherever it
-returns one of these leaves and errors. Say that it returns T at p, and that no other leaves and errors are cheapest at
-q. Trees with T's leaves and errors are cheapest at both. At q the search takes the first candidate of the root that has
-such a tree; at p it takes the first that has any cheapest tree, and as that was T, it is the same candidate. So on down
-the two parts of T.
+returns one of these leaves and errors. Suppose that it returns T at p, and that no other leaves and errors are cheapest
+at q. Trees with T's leaves and errors are cheapest at both. At q the search takes the first candidate of the root that
+has such a tree; at p it takes the first that has any cheapest tree, and as that was T, it is the same candidate. The
+same holds for the two parts of T, and so on down the tree.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,16 +23,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._tree.charts import plot_frontier
+from .._data.arrays import FloatArray, IntArray
+from .._data.training import TrainingData
+from .._runtime.limits import Limits, OutOfTime
 from . import engine
-from .objective import COST_BITS, FloatArray, IntArray, Objective
+from .fitter import FoundTree, found_tree
+from .objective import COST_BITS, Objective
 from .root_choices import without_choices
+from .spec import TreeSpec
+from .text_table import text_table
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
-    from .._data.training import TrainingData
 
-# As many digits as tell all float64 apart.
+# So many digits tell all float64 apart.
 MAX_DIGITS = 17
 
 
@@ -66,14 +69,11 @@ class LeafPenaltyPath:
         return len(self.estimators)
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """The numbers by name, as `pandas.DataFrame` takes them.
+        """Return the numbers by name, as `pandas.DataFrame` takes them.
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> table = TopKTreeClassifier(max_depth=3).leaf_penalty_path(X, y).table()
-        >>> list(table)
+        >>> list(path.table())
         ['leaf_penalty', 'n_leaves', 'depth', 'errors', 'train_accuracy']
         """
         return {
@@ -85,15 +85,15 @@ class LeafPenaltyPath:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw errors against leaves with matplotlib, on `ax` or a new figure; returns the Axes.
+        """Draw errors against leaves with matplotlib, on `ax` or a new figure, and return the Axes.
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> ax = TopKTreeClassifier(max_depth=3).leaf_penalty_path(X, y).plot()
+        >>> ax = path.plot()
         >>> ax.figure.savefig("path.png")
         """
+        from .._tree.charts import plot_frontier
+
         return plot_frontier(self.n_leaves, self.errors, self.leaf_penalties, ax)
 
     def __str__(self) -> str:
@@ -101,35 +101,32 @@ class LeafPenaltyPath:
         formats = {"leaf_penalty": "{!r}", "errors": "{:.6g}", "train_accuracy": "{:.4f}"}
         if self.errors.dtype.kind == "i":
             formats["errors"] = "{}"
-        columns = [
-            [name, *(formats.get(name, "{}").format(value) for value in values.tolist())]
-            for name, values in self.table().items()
-        ]
-        widths = [max(map(len, column)) for column in columns]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            for row in zip(*columns, strict=True)
-        ]
-        return "\n".join(lines if self.complete else [*lines, "not complete: there may be more trees between these"])
+        note = "" if self.complete else "not complete: there may be more trees between these"
+        return text_table(self.table(), formats, note)
 
 
-def find_path(classifier: TopKTreeClassifier, data: TrainingData, start: float) -> LeafPenaltyPath:
-    """The path of a classifier that has no penalty, over its own data; `start` is when the time limit began to run."""
-    base = classifier._objective(data)
-    deadline = None if classifier.time_limit is None else start + classifier.time_limit
-    options = replace(classifier._search_options(start), time_limit=None)
-    trees, complete = _Search(data, base, options, deadline).frontier()
-    estimators, kept = [], []
+def find_path(
+    data: TrainingData,
+    spec: TreeSpec,
+    options: engine.SearchOptions,
+    limits: Limits,
+    as_classifier: Callable[[FoundTree, float], TopKTreeClassifier],
+) -> LeafPenaltyPath:
+    """Return the path of a specification, whatever its penalty. `as_classifier` takes a tree and its penalty."""
+    base = replace(spec, leaf_penalty=0.0).objective(data)
+    trees, complete = _Search(data, base, replace(options, time_limit=None), limits).frontier()
+    estimators, kept, penalties = [], [], []
     for tree in reversed(trees):
-        estimator = _fitted(classifier, data, tree)
-        if estimator is None:
+        found, penalty = _at_plain_penalty(data, spec, tree)
+        if found is None:
             complete = False
         else:
-            estimators.append(estimator)
+            estimators.append(as_classifier(found, penalty))
             kept.append(tree)
+            penalties.append(penalty)
     total = int(kept[0].solution.class_weight[0].sum())
     return LeafPenaltyPath(
-        leaf_penalties=np.array([estimator.leaf_penalty for estimator in estimators], dtype=np.float64),
+        leaf_penalties=np.array(penalties, dtype=np.float64),
         n_leaves=np.array([tree.leaves for tree in kept], dtype=np.int64),
         depths=np.array([estimator.get_depth() for estimator in estimators], dtype=np.int64),
         errors=np.array([base.user_cost(tree.errors) for tree in kept]),
@@ -137,10 +134,6 @@ def find_path(classifier: TopKTreeClassifier, data: TrainingData, start: float) 
         estimators=estimators,
         complete=complete,
     )
-
-
-class _TimeIsUp(Exception):
-    """What a search ends with that runs into the time limit."""
 
 
 @dataclass(eq=False)
@@ -162,15 +155,15 @@ class _Tree:
 
 @dataclass(frozen=True)
 class _Search:
-    """Finds the frontier, from the objective without a penalty."""
+    """The search for the frontier, starting from the objective without a penalty."""
 
     data: TrainingData
     base: Objective
     options: engine.SearchOptions
-    deadline: float | None  # of time.perf_counter()
+    limits: Limits
 
     def frontier(self) -> tuple[list[_Tree], bool]:
-        """The corners by rising leaves, and whether these are all. The two ends are always found."""
+        """Return the corners by rising leaves, and whether these are all. The two ends are always found."""
         few, many = self._ends()
         if many.leaves == 1:
             return [few], True
@@ -183,14 +176,14 @@ class _Search:
                     trees.append(between)
                     # The left pair is next: its penalty is higher, which makes the search shorter and the trees small.
                     todo += [(between, right), (left, between)]
-        except _TimeIsUp:
+        except OutOfTime:
             complete = False
         # One that is cheapest at a single penalty is on an edge, or time was up before more was known of it.
         corners = [tree for tree in trees if tree.low < tree.high]
         return sorted(corners, key=lambda tree: tree.leaves), complete
 
     def _ends(self) -> tuple[_Tree, _Tree]:
-        """The single leaf, and the tree with the fewest errors and of those the fewest leaves."""
+        """Return the single leaf, and the tree with the fewest errors and among those the fewest leaves."""
         leaf = _Tree(self._solve(replace(self.base, k=())), Fraction(0), Fraction(0))
         leaf.high = Fraction(int(leaf.solution.class_weight[0].sum()))
         scale = self._tie_scale(int(leaf.high))
@@ -200,11 +193,11 @@ class _Search:
         return leaf, best
 
     def _tie_scale(self, total: int) -> int:
-        """What an error must cost where a leaf costs 1, for the errors to come first: the leaves of one best tree.
+        """Return what an error must cost, where a leaf costs 1, for errors to come first: the leaves of one best tree.
 
-        All other searches of the path have smaller scales. How many leaves a tree can have is known without a search.
+        All other searches of the path have smaller scales. The largest number of leaves is known without a search.
         """
-        max_leaves = min(1 << min(self.base.depth, 60), len(self.data.training.y))
+        max_leaves = min(1 << min(self.base.depth, 60), len(self.data.y))
         scale = max_leaves + 1
         if scale * total >= 2**COST_BITS:
             scale = _Tree(self._solve(self.base), Fraction(0), Fraction(0)).leaves
@@ -213,7 +206,7 @@ class _Search:
         return scale
 
     def _between(self, left: _Tree, right: _Tree) -> _Tree | None:
-        """A tree that is cheaper than both where they cost the same. None: they are neighbours, and now know it."""
+        """Return a tree that is cheaper than both where they cost the same, or None: then they are neighbours."""
         penalty = Fraction(left.errors - right.errors, right.leaves - left.leaves)
         objective = _at(self.base, penalty)
         known_cost = left.cost(objective)
@@ -225,8 +218,8 @@ class _Search:
 
     def _solve_in_time(self, objective: Objective, known_cost: int) -> engine.Solution:
         def check_time(*_: Any) -> None:
-            if self.deadline is not None and time.perf_counter() > self.deadline:
-                raise _TimeIsUp
+            if self.limits.is_past:
+                raise OutOfTime
 
         check_time()  # the engine asks only every 20 ms
         # Not the engine's own limit, under which it would begin with narrower searches.
@@ -234,35 +227,33 @@ class _Search:
 
     def _solve(self, objective: Objective, options: engine.SearchOptions | None = None) -> engine.Solution:
         data = self.data
-        return engine.solve(data.rows, len(data.columns), data.training.y, objective, options or self.options)
+        return engine.solve(data.rows, len(data.columns), data.y, objective, options or self.options)
 
 
 def _at(base: Objective, penalty: Fraction) -> Objective:
-    """The objective with a penalty in integer weight."""
+    """Return the objective with a penalty in integer weight."""
     return replace(base, cost_scale=penalty.denominator, leaf_penalty=penalty.numerator)
 
 
-def _fitted(classifier: TopKTreeClassifier, data: TrainingData, tree: _Tree) -> TopKTreeClassifier | None:
-    """The classifier that `fit` would make of a penalty that gives the tree.
+def _at_plain_penalty(data: TrainingData, spec: TreeSpec, tree: _Tree) -> tuple[FoundTree | None, float]:
+    """Return the tree as `fit` finds it with a penalty of few digits, and that penalty.
 
     None if there is no such penalty: `fit` rounds it, and the range may be narrower than that.
     """
-    estimator = copy(classifier)
     high = tree.high
     if tree.leaves == 1 and tree.low > 0:  # not far above what gives two leaves, with room for a rounded number
         high = min(high, 2 * tree.low + 1)
     total = int(tree.solution.class_weight[0].sum())
     for penalty in _plain_numbers(tree.low / total, high / total):
-        estimator.leaf_penalty = penalty
-        objective = estimator._objective(data)
+        at_penalty = replace(spec, leaf_penalty=penalty)
+        objective = at_penalty.objective(data)
         if tree.low < Fraction(objective.leaf_penalty, objective.cost_scale) < high:
-            estimator._store(data, objective, _recosted(tree, objective))
-            return estimator
-    return None
+            return found_tree(data, at_penalty, objective, _recosted(tree, objective)), penalty
+    return None, 0.0
 
 
 def _plain_numbers(low: Fraction, high: Fraction) -> Iterator[float]:
-    """Numbers strictly between, those of fewer digits first; the last one is in the middle.
+    """Yield numbers strictly between the two, those of fewer digits first; the last one is in the middle.
 
     If any number between survives being rounded to some unit, so does the middle: it is the nearest to all of them.
     """
@@ -274,7 +265,7 @@ def _plain_numbers(low: Fraction, high: Fraction) -> Iterator[float]:
 
 
 def _recosted(tree: _Tree, objective: Objective) -> engine.Solution:
-    """The solution as if it had been found under another objective."""
+    """Return the solution as if it had been found under another objective."""
     cost = tree.cost(objective)
     statistics = copy(tree.solution.statistics)
     statistics["trace"] = [(seconds, k, cost) for seconds, k, _ in statistics["trace"]]

@@ -1,4 +1,4 @@
-"""What a search considered at the root, in the user's own terms.
+"""The candidates that a search considered at the root, in the user's own terms.
 
 In: the candidates of the root, as the engine lists them. Out: a dict per candidate, of plain objects: they are part of
 `search_`, and of model files.
@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._data.binarizer import EQUALS, IS_MISSING, Columns
-from .._data.table import BOOLEAN, Feature
+from .._data.arrays import FloatArray
+from .._data.columns import EQUALS, IS_MISSING, Columns
+from .._data.features import Feature
+from .._data.table import BOOLEAN
 from .._tree import export
 from .._tree.tree import node_impurity
 from . import engine
-from .objective import FloatArray, Objective
+from .objective import Objective
 
 if TYPE_CHECKING:
     from .._core import RootChoices
 
 
 def without_choices(solution: engine.Solution) -> engine.Solution:
-    """The solution as if nothing were known of the candidates of its root."""
+    """Return the solution without the candidates of its root."""
     root = solution.statistics["root"]
     none: RootChoices = {
         "column": root["column"][:0],
@@ -41,11 +43,11 @@ def list_choices(
     features: Sequence[Feature],
     objective: Objective,
 ) -> list[dict[str, Any]]:
-    """The best candidates by score, those of which the engine has the weights, and the chosen one.
+    """Return the best candidates by score, of which the engine has the weights, and the chosen one.
 
-    A dict each: rank, feature, test and value, score, cost of the best tree below, exact, chosen.
-    `exact` says whether the cost is that of the best tree, or a lower bound of it. A criterion of the user's own is not
-    asked again: the score is None.
+    Each is a dict: rank, feature, test and value, score, cost of the best tree below, exact, chosen. `exact` says
+    whether the cost is that of the best tree, or a lower bound of it. A criterion of the user's own is not asked again:
+    the score is None.
     """
     root = solution.statistics["root"]
     chosen = int(solution.column[0])
@@ -65,7 +67,7 @@ def list_choices(
 
 
 def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]:
-    """By column, of the candidates that are listed."""
+    """Return the scores of the listed candidates by column."""
     root = solution.statistics["root"]
     if not isinstance(objective.criterion, str) or len(root["column"]) == 0:
         return {}
@@ -78,9 +80,9 @@ def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]
 
 
 def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> FloatArray:
-    """Scores of splits from class weights: of all rows (n_classes,), and of the true side (n, n_classes).
+    """Return scores of splits, given the class weights of all rows (n_classes,) and of the true sides (n, n_classes).
 
-    By how much a split lowers the impurity; for "gain_ratio" that by the bits of the split itself.
+    A score is the decrease of impurity; for "gain_ratio" it is divided by the entropy of the split itself.
     """
     false_side = whole - true_side
     shares = np.stack([false_side.sum(axis=1), true_side.sum(axis=1)], axis=1) / whole.sum()
@@ -90,7 +92,7 @@ def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> Fl
 
 
 def _literal(columns: Columns, column: int, features: Sequence[Feature]) -> dict[str, Any]:
-    """What a column asks: the feature's index, and test and value as in `export_dict`."""
+    """Return the test of a column: the feature's index, and test and value as in `export_dict`."""
     f = int(columns.feature[column])
     test, value = columns.test[column], columns.value[column]
     if test == IS_MISSING:

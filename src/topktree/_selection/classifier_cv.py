@@ -6,8 +6,6 @@ and what it was chosen from.
 
 from __future__ import annotations
 
-import math
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -19,32 +17,34 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
-from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import FittedTree
-from .._classifier import TopKTreeClassifier, restored_on_error
+from .._base import FittedTree, copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
+from .._classifier import TopKTreeClassifier
+from .._data.arrays import FloatArray
 from .._data.labels import read_labels, read_weights
+from .._data.table import CATEGORY
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
-from .._runtime.files import PathLike
-from .._runtime.parallel import in_parallel, share
+from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits
+from .._runtime.parallel import count_threads, in_parallel
 from .._runtime.progress import GridLine
-from .._search.objective import FloatArray, ScoreFunction
-from .._tree.charts import plot_choice
-from .folds import Fold, fold_parameters, make_fold, read_splits
-from .grid import COMPLETE, FAILED, TIME_LIMIT, Limits, Outcome, evaluate
+from .._search.fitter import search_options, search_tree
+from .._search.objective import ScoreFunction
+from .._search.spec import read_spec
+from .folds import Fold, make_fold, read_splits
+from .grid import Outcome, evaluate
 from .results import Results, tabulate
 from .rule import ONE_SE, RULES, Candidate, best, choose, threshold
 from .scoring import Scoring
 
 
 class TopKTreeClassifierCV(FittedTree):
-    """Decision tree classifier that chooses k, depth and leaf penalty by cross-validation.
+    """A decision tree classifier that chooses k, depth and leaf penalty by cross-validation.
 
-    Every combination is fitted to the training rows of every fold, and the chosen one to all rows. By default that is
-    not the combination of the highest score but the simplest tree whose score is within one standard error of it: small
-    differences between scores of a few folds are chance.
+    Every combination is fitted to the training rows of every fold, and the chosen one to all rows. By default the
+    choice is not the combination with the highest score but the simplest tree whose score is within one standard error
+    of it, because small differences between the scores of a few folds are chance.
 
     Parameters
     ----------
@@ -53,22 +53,22 @@ class TopKTreeClassifierCV(FittedTree):
     max_depths : sequence of int, default=(2, 3, 4, 5, 6)
     leaf_penalties : sequence of float or "tie", default=(0.0,)
     cv : int, splitter or iterable, default=5
-        Number of stratified folds, of rows in random order; or one of scikit-learn's splitters, or pairs of arrays of
-        training and test rows.
+        Number of stratified folds, with the rows in random order; or one of scikit-learn's splitters, or pairs of
+        arrays of training and test rows.
     rule : {"1se", "best"}, default="1se"
-        "best": the highest mean score. "1se": of the combinations whose mean score is at least that, less one standard
-        error of it, the one with the fewest leaves (their mean over the folds); then the smaller depth, then the
-        smaller k. It never gives a tree with more leaves than "best" does.
+        "best": the highest mean score. "1se": among the combinations whose mean score is within one standard error of
+        the best, the one with the fewest leaves (their mean over the folds), then the smaller depth, then the smaller
+        k. It never gives a tree with more leaves than "best" does.
     scoring : str, callable or None, default=None
-        A scorer of scikit-learn's, or the name of one. None: accuracy. Rows have their weights in it if it takes any.
+        A scorer of scikit-learn's, or the name of one. None: accuracy. It gets the rows' weights if it takes any.
     random_state : int, RandomState instance or None, default=0
         Order of the rows for an int `cv`. The same number gives the same folds and so the same choice.
     time_limit : float or None, default=None
-        Seconds for everything. When they are used up, the choice is made from the combinations that were finished in
-        every fold, small k first, and a warning says so; the simplest of them is always finished.
+        Seconds for everything. When the limit is reached, the choice is made from the combinations that were finished
+        in every fold, small k first, and a warning says so. The simplest combination is always finished.
     n_jobs : int or None, default=None
-        Fits at the same time, in threads (or as joblib's active backend has it); None means 1, -1 all cores. Threads
-        that are left over help within the fits. Under joblib's Dask backend None and -1 mean all of the cluster.
+        Number of fits at the same time, in threads (or as joblib's active backend has it); None means 1, -1 all cores.
+        Threads that are left over help within the fits.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     criterion, min_samples_leaf, distinct_splits, class_weight, max_thresholds, categorical_features, memory_limit, \
@@ -80,35 +80,41 @@ min_weight_fraction_leaf
     best_params_ : dict
         k, max_depth and leaf_penalty of the choice.
     best_estimator_ : TopKTreeClassifier
-        Fitted with them to all rows. What a fitted classifier offers is offered here too; `plot_tree` draws its tree.
+        The choice, fitted to all rows. Its methods are offered by this class, too; `plot_tree` draws its tree.
     best_index_ : int
-        Of the choice, in `cv_results_`.
+        Index of the choice in `cv_results_`.
     best_score_ : float
         Mean score of the choice.
     threshold_ : float or None
-        The lowest mean score that "1se" allows.
+        Lowest mean score that the rule "1se" allows.
     cv_results_ : dict
-        As scikit-learn's `GridSearchCV` has it, and beside that se_test_score (standard error), mean_n_leaves,
+        As in scikit-learn's `GridSearchCV`, and in addition se_test_score (standard error), mean_n_leaves,
         std_n_leaves, mean_depth, seconds (of all folds) and status ("complete", "time_limit" or "failed"). Folds are
-        binarized once, before: that is not part of the times.
+        binarized once, before the fits: the times do not include that.
     n_splits_ : int
         Number of folds.
     status_ : str
-        That of `best_estimator_`, or "time_limit" if some of the grid was not finished.
+        The status of `best_estimator_`, or "time_limit" if some of the grid was not finished.
     search_ : dict
-        Of `best_estimator_`.
+        The record of the search for `best_estimator_`.
 
     Examples
     --------
+    >>> from sklearn.datasets import load_iris
     >>> from topktree import TopKTreeClassifierCV, datasets
-    >>> X, y = datasets.load_monks(1, return_X_y=True)
-    >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
+    >>> monks = datasets.load_monks(1)
+    >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(monks.data, monks.target)
     >>> cv.best_params_
     {'k': 4, 'max_depth': 4, 'leaf_penalty': 0.0}
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = TopKTreeClassifierCV(ks=(1, 8), max_depths=(1, 2)).fit(X, y)
+    >>> clf.best_params_
+    {'k': 1, 'max_depth': 2, 'leaf_penalty': 0.0}
     """
 
     def __init__(
         self,
+        *,
         ks: Sequence[Any] = (1, 2, 4, 8, 16),
         max_depths: Sequence[int] = (2, 3, 4, 5, 6),
         leaf_penalties: Sequence[float | str] = (0.0,),
@@ -154,34 +160,31 @@ min_weight_fraction_leaf
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
         >>> from sklearn.model_selection import RepeatedStratifiedKFold
-        >>> from topktree import TopKTreeClassifierCV
-        >>> X, y = load_iris(return_X_y=True)
         >>> splitter = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
         >>> TopKTreeClassifierCV(ks=(1, 8), max_depths=(1, 2), cv=splitter).fit(X, y).n_splits_
         10
         """
-        start = time.monotonic()
+        limits = Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)
         candidates = self._candidates()
         tree = self._tree(candidates)
         scoring = Scoring(self.scoring)
-        limits = Limits(deadline=math.inf if self.time_limit is None else start + self.time_limit)
         with restored_on_error(self):
-            labels = read_labels(tree, y)  # before the table: it makes an estimator forget the names of features
+            labels = read_labels(y)
             data = prepare(tree, X, labels, sample_weight)
             weights = read_weights(sample_weight, len(labels))
             splits = read_splits(self.cv, X, labels, groups, self.random_state)
-            known = fold_parameters(tree, data)
-            table, *vectors = share([X, labels, weights], self.n_jobs)
+            # All rows decide which features are categories.
+            in_folds = copy(tree)
+            in_folds.categorical_features = [feature.kind == CATEGORY for feature in data.features]
             calls = (
-                joblib.delayed(make_fold)(known, table, *vectors, data.training.classes, rows, scoring, limits)
-                for rows in share(splits, self.n_jobs)
+                joblib.delayed(make_fold)(in_folds, X, labels, weights, data.classes, rows, scoring, limits)
+                for rows in splits
             )
             folds: list[Fold] = list(in_parallel(calls, self.n_jobs, limits, in_order=True))
-            outcomes = self._evaluate(folds, candidates, scoring, limits)
+            outcomes = self._evaluate(folds, candidates, tree, scoring, limits)
             results = tabulate(candidates, len(folds), outcomes)
-            self._report(candidates, folds, outcomes, results)
+            self._warn(candidates, folds, outcomes, results)
             chosen, fitted = self._choose(candidates, results, tree, data, limits)
             self._store(candidates, results, chosen, fitted)
             self.n_splits_ = len(folds)
@@ -189,14 +192,11 @@ min_weight_fraction_leaf
         return self
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """By `scoring`, which is accuracy unless it says otherwise.
+        """Return the score by `scoring`, which is accuracy unless it says otherwise.
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifierCV, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
-        >>> cv.score(X, y)
+        >>> cv.score(monks.data, monks.target)
         0.9444444444444444
         """
         check_is_fitted(self)
@@ -205,18 +205,17 @@ min_weight_fraction_leaf
         return self.scorer_(self, X, y, None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the scores against the depth, a line per k, with their standard errors; returns the Axes.
+        """Draw the scores against the depth, a line per k, with their standard errors, and return the Axes.
 
-        Of several leaf penalties, those of the chosen one are drawn. A ring marks the choice.
+        If there are several leaf penalties, the scores of the chosen one are drawn. A ring marks the choice.
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifierCV, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
         >>> ax = cv.plot()
         >>> ax.figure.savefig("choice.png")
         """
+        from .._tree.charts import plot_choice
+
         check_is_fitted(self)
         results, chosen = self.cv_results_, self.best_params_
         depths = sorted(set(results["param_max_depth"]))
@@ -234,81 +233,21 @@ min_weight_fraction_leaf
     def plot_tree(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
     ) -> Any:
-        """Draw the chosen tree; returns the Axes.
+        """Draw the chosen tree and return the Axes.
 
         Examples
         --------
-        >>> from topktree import TopKTreeClassifierCV, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
         >>> ax = cv.plot_tree(feature_names=["a1", "a2", "a3", "a4", "a5", "a6"])
         >>> ax.figure.savefig("tree.png")
         """
         check_is_fitted(self)
         return self.best_estimator_.plot(ax, feature_names=feature_names, class_names=class_names)
 
-    def plot_search(self, ax: Any = None) -> Any:
-        """Draw the search of the chosen tree; returns the Axes.
-
-        Examples
-        --------
-        >>> from topktree import TopKTreeClassifierCV, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
-        >>> ax = cv.plot_search()
-        >>> ax.figure.savefig("search.png")
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.plot_search(ax)
-
-    def pruning_path(self) -> Bunch:
-        """Of the chosen tree: see `TopKTreeClassifier.pruning_path`.
-
-        Examples
-        --------
-        >>> from topktree import TopKTreeClassifierCV, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
-        >>> cv.pruning_path().n_leaves.tolist()
-        [9, 6, 4, 1]
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.pruning_path()
-
-    def prune(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, rule: str = "best"
-    ) -> TopKTreeClassifier:
-        """The chosen tree, pruned by these rows: see `TopKTreeClassifier.prune`.
-
-        Examples
-        --------
-        >>> from topktree import TopKTreeClassifierCV, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
-        >>> cv.prune(X[:100], y[:100]).get_n_leaves()  # rows that fit has not seen are better
-        6
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.prune(X, y, sample_weight, rule=rule)
-
-    def save(self, path: PathLike) -> None:
-        """Write the chosen tree to a JSON file; `topktree.load` makes it a `TopKTreeClassifier`.
-
-        Examples
-        --------
-        >>> from topktree import TopKTreeClassifierCV, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(X, y)
-        >>> cv.save("model.json")
-        """
-        check_is_fitted(self)
-        self.best_estimator_.save(path)
-
     def _searched(self) -> tuple[TopKTreeClassifier, TopKTreeClassifierCV]:
         return self.best_estimator_, self
 
     def _candidates(self) -> list[Candidate]:
-        """The grid, checked."""
+        """Return the grid, validated."""
         checks.check_choice("rule", self.rule, RULES)
         checks.check_time_limit(self.time_limit)
         checks.check_n_jobs(self.n_jobs)
@@ -318,16 +257,19 @@ min_weight_fraction_leaf
         return [Candidate(k, depth, penalty) for k, depth, penalty in product(ks, depths, penalties)]
 
     def _tree(self, candidates: Sequence[Candidate]) -> TopKTreeClassifier:
-        """What all fits have in common."""
+        """Return a classifier with the parameters that all fits have in common, and those of the first candidate."""
         own = self.get_params(deep=False)
         shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
-        tree = TopKTreeClassifier(**shared | candidates[0].params | {"time_limit": None, "verbose": 0})
-        tree._check_parameters()
         checks.check_verbose(self.verbose)
-        return tree
+        return TopKTreeClassifier(**shared | candidates[0].params | {"time_limit": None, "verbose": 0})
 
     def _evaluate(
-        self, folds: Sequence[Fold], candidates: Sequence[Candidate], scoring: Scoring, limits: Limits
+        self,
+        folds: Sequence[Fold],
+        candidates: Sequence[Candidate],
+        tree: TopKTreeClassifier,
+        scoring: Scoring,
+        limits: Limits,
     ) -> list[Outcome]:
         line = GridLine(len(folds) * len(candidates)) if self.verbose else None
 
@@ -336,15 +278,15 @@ min_weight_fraction_leaf
                 line(candidates[outcome.candidate].params, outcome.score)
 
         try:
-            return evaluate(folds, candidates, scoring, limits, self.n_jobs, show)
+            return evaluate(folds, candidates, read_spec(tree), scoring, limits, self.n_jobs, show)
         finally:
             if line:
                 line.close()
 
-    def _report(
+    def _warn(
         self, candidates: Sequence[Candidate], folds: Sequence[Fold], outcomes: Sequence[Outcome], results: Results
     ) -> None:
-        """Say what failed and what was not finished; nothing to choose from is an error."""
+        """Warn about fits that failed or were not finished. Nothing to choose from is an error."""
         why = [f"fold {i}: {fold.error}" for i, fold in enumerate(folds) if fold.error]
         failed = [outcome for outcome in outcomes if outcome.status == FAILED]
         why += [f"fold {outcome.fold}, {candidates[outcome.candidate].params}: {outcome.error}" for outcome in failed]
@@ -374,12 +316,12 @@ min_weight_fraction_leaf
         data: TrainingData,
         limits: Limits,
     ) -> tuple[int, TopKTreeClassifier]:
-        """The choice, and the tree of all rows."""
+        """Return the choice, and its tree of all rows."""
         chosen = choose(candidates, results.scores, self.rule)
         top = best(candidates, results.scores)
         fitted = _refit(tree, candidates[chosen], data, limits)
-        if chosen != top and not limits.is_over():
-            # Leaves in the folds are one thing, leaves in the tree of all rows another.
+        if chosen != top and not limits.leaves_no_refit():
+            # The tree of all rows may have more leaves than those of the folds.
             rival = _refit(tree, candidates[top], data, limits)
             if rival.get_n_leaves() < fitted.get_n_leaves():
                 return top, rival
@@ -394,9 +336,9 @@ min_weight_fraction_leaf
         self.threshold_ = threshold(candidates, results.scores, self.rule) if self.rule == ONE_SE else None
         self.best_estimator_ = fitted
         self.cv_results_ = results.table
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        learnt = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
-        self.__dict__.update(learnt)
+        self.__dict__.pop("feature_names_in_", None)  # an earlier fit may have set it
+        copy_names(fitted, self)
+        set_fitted(self, found_tree_of(fitted))
         if TIME_LIMIT in results.status:
             self.status_ = TIME_LIMIT
         if fitted.status_ == TIME_LIMIT:
@@ -405,36 +347,34 @@ min_weight_fraction_leaf
 
 
 def _values(name: str, values: Any, check: Callable[[Any], None]) -> list[Any]:
-    """A grid's values of one parameter, each once."""
+    """Return a grid's values of one parameter, each once."""
     is_list = values.ndim == 1 if isinstance(values, np.ndarray) else isinstance(values, Sequence)
     if not is_list or isinstance(values, str) or len(values) == 0:
         raise ValueError(f"{name} must be a sequence of at least one value, got {values!r}")
-    found: list[Any] = []
+    distinct: list[Any] = []
     for value in values:
         plain = _plain(value)
         try:
             check(plain)
         except ValueError as error:
             raise ValueError(f"{name} has a value that cannot be: {error}") from None
-        if plain not in found:
-            found.append(plain)
-    return found
+        if plain not in distinct:
+            distinct.append(plain)
+    return distinct
 
 
 def _plain(value: Any) -> Any:
-    """Of Python's own types, so that they can be compared and printed; a k may have an entry per level."""
+    """Return a value of Python's own types, which can be compared and printed; a k may have an entry per level."""
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return tuple(map(_plain, value))
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _refit(tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, limits: Limits) -> TopKTreeClassifier:
-    """The candidate fitted to all rows, in the time that is left."""
-    fitted: TopKTreeClassifier = copy(tree).set_params(**candidate.params)
-    options = fitted._search_options(time.perf_counter())
-    if limits.deadline < math.inf:
-        options = replace(options, time_limit=max(limits.deadline - time.monotonic(), 1e-9))
-    elif checks.is_narrow(fitted.k):  # next to all the folds it takes little, and the report can tell more
-        options = replace(options, exact_root=True)
-    fitted._grow(data, fitted._objective(data), options)
-    return fitted
+    """Return the candidate fitted to all rows, in the time that is left."""
+    time_limit = limits.seconds_left()
+    # Next to all the folds the exact costs at the root take little time, and the report can tell more.
+    exact_root = time_limit is None and checks.is_narrow(candidate.k)
+    options = search_options(tree.memory_limit, count_threads(tree.n_jobs), time_limit, exact_root=exact_root)
+    spec = replace(read_spec(tree), **candidate.params)
+    return fitted_copy(tree, search_tree(data, spec, options), **candidate.params)

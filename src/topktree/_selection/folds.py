@@ -1,4 +1,4 @@
-"""Folds: which rows train and which score, and the training rows made ready once for every candidate.
+"""Folds: which rows train and which score, with the training rows made ready once for every candidate.
 
 In: the user's table and splitter. Out: `Fold`s.
 """
@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold, check_cv
 
+from .._base import fitted_copy
 from .._classifier import TopKTreeClassifier
+from .._data.arrays import FloatArray, IntArray
+from .._data.features import encode
 from .._data.labels import number_labels
-from .._data.table import CATEGORY, encode, read_table, take_rows
+from .._data.table import read_table, take_rows
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
-from .._runtime.interruptible import Stop
-from .._search.objective import FloatArray, IntArray
+from .._runtime.limits import Stop
+from .._search.fitter import FoundTree
 from .scoring import Scoring
 
 Rows = tuple[IntArray, IntArray]  # to train on, to score on
@@ -28,25 +31,26 @@ Rows = tuple[IntArray, IntArray]  # to train on, to score on
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Training rows ready for a search, and the rows to score on. Without data if it cannot be used; why, then."""
+    """Training rows ready to be searched, and the rows to score on. If it cannot be used, an error instead of data."""
 
-    tree: TopKTreeClassifier
+    tree: TopKTreeClassifier  # it has the parameters, and what reading the table has set
     data: TrainingData | None
     X_test: Any  # encoded if they are scored by accuracy, else as the user gave them
     y_test: NDArray[Any]
     weights: FloatArray | None
     error: str = ""
 
-    def score(self, tree: TopKTreeClassifier, scoring: Scoring) -> float:
-        """Of a tree fitted to the training rows, on the others."""
+    def score(self, found: FoundTree, scoring: Scoring, parameters: dict[str, Any]) -> float:
+        """Score a tree that was found on the training rows. `parameters` are those that it was searched with."""
         if not scoring.is_accuracy:
-            return scoring(tree, self.X_test, self.y_test, self.weights)
-        predicted = tree.classes_[tree.tree_.predict(self.X_test)]
+            fitted = fitted_copy(self.tree, found, **parameters)
+            return scoring(fitted, self.X_test, self.y_test, self.weights)
+        predicted = found.classes[found.tree.predict(self.X_test)]
         return float(np.average(predicted == self.y_test, weights=self.weights))
 
 
 def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, random_state: Any) -> list[Rows]:
-    """The rows of each fold, by what the user gave as `cv`."""
+    """Return the rows of each fold that the user's `cv` gives."""
     is_splitter = hasattr(cv, "split") and not isinstance(cv, type | str)
     if isinstance(cv, bool) or not (checks.is_int(cv) or is_splitter or _is_listing(cv)):
         raise ValueError(f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}")
@@ -76,7 +80,7 @@ def _stratified(n_folds: int, y: NDArray[Any], random_state: Any) -> list[Rows]:
 
 
 def _as_rows(split: Any, n_rows: int) -> Rows:
-    """Training and test rows of a split as indices."""
+    """Return the training and test rows of a split as indices."""
     try:
         train, test = (np.arange(n_rows)[_indices(part)] for part in split)
     except (IndexError, TypeError, ValueError) as error:
@@ -85,15 +89,8 @@ def _as_rows(split: Any, n_rows: int) -> Rows:
 
 
 def _indices(part: Any) -> NDArray[Any]:
-    found = np.asarray(part)
-    return found if found.size else found.astype(np.int64)  # an empty list is one of float64
-
-
-def fold_parameters(tree: TopKTreeClassifier, data: TrainingData) -> TopKTreeClassifier:
-    """For the folds: what all rows say of which features are categories."""
-    is_category = [feature.kind == CATEGORY for feature in data.training.features]
-    known: TopKTreeClassifier = copy(tree).set_params(categorical_features=is_category)
-    return known
+    rows = np.asarray(part)
+    return rows if rows.size else rows.astype(np.int64)  # NumPy reads an empty list as float64
 
 
 def make_fold(
@@ -106,7 +103,7 @@ def make_fold(
     scoring: Scoring,
     stop: Stop,
 ) -> Fold:
-    """Binarize the training rows; all classes stay known, whether the fold has rows of them or not."""
+    """Binarize the training rows. All classes stay known, whether the fold has rows of them or not."""
     train, test = rows
     if weights is not None:
         test = test[weights[test] > 0]
@@ -119,7 +116,7 @@ def make_fold(
                 raise ValueError("it has no rows with weight to score on")
             data = prepare(tree, take_rows(X, train), y[train], train_weights, classes, stop)
             if scoring.is_accuracy:
-                X_test = encode(read_table(tree, X_test, reset=False), data.training.features)
+                X_test = encode(read_table(tree, X_test, reset=False), data.features)
     except ValueError as error:
         return Fold(tree, None, X_test, y[test], test_weights, error=str(error))
-    return Fold(tree, data, X_test, y[test], test_weights)
+    return Fold(tree, data.without_table(), X_test, y[test], test_weights)

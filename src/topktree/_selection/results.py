@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from .._search.objective import FloatArray
-from .grid import COMPLETE, Outcome
+from .._data.arrays import FloatArray
+from .._runtime.limits import COMPLETE
+from .grid import Outcome
 from .rule import Candidate, Scores, summarise, usable_folds
 
 
 @dataclass(frozen=True)
 class Results:
-    """What cross-validation says: an entry per candidate and fold, and summaries per candidate."""
+    """The results of cross-validation: an entry per candidate and fold, and summaries per candidate."""
 
     scores: Scores
     status: list[str]  # per candidate: that of a fold that it did not finish, if there is one
@@ -30,7 +31,7 @@ class Results:
 
 
 def tabulate(candidates: Sequence[Candidate], n_folds: int, outcomes: Sequence[Outcome]) -> Results:
-    """Outcomes as arrays."""
+    """Return the outcomes as arrays."""
     shape = (len(candidates), n_folds)
     values = {name: np.full(shape, np.nan) for name in ("score", "n_leaves", "depth", "fit_seconds", "score_seconds")}
     for outcome in outcomes:

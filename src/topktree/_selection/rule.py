@@ -1,4 +1,4 @@
-"""Which candidate of a grid is chosen, given what cross-validation says of each.
+"""The rule that chooses a candidate of a grid, given the results of cross-validation.
 
 In: scores per candidate and fold, leaves, parameters. Out: the index of a candidate.
 The one idea: scores of few folds are noisy, so a simpler tree whose score is within one standard error of the best is
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray
 from .._runtime.checks import candidates_per_level
-from .._search.objective import FloatArray
 
 BEST, ONE_SE = "best", "1se"
 RULES = (BEST, ONE_SE)
@@ -35,24 +35,24 @@ class Candidate:
 
     @property
     def params(self) -> dict[str, Any]:
-        """As `set_params` takes them."""
+        """The parameters as `set_params` takes them."""
         return asdict(self)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Candidates per level, "all" being more than any number."""
+        """The candidates per level, "all" being more than any number."""
         return candidates_per_level(self.k, self.max_depth, 2**31)
 
     @property
     def size(self) -> tuple[Any, ...]:
-        """What makes a candidate simple, beside its leaves: depth, then k, then a higher penalty."""
+        """The measure of simplicity, after the leaves: depth, then k, then a higher penalty."""
         penalty = math.inf if isinstance(self.leaf_penalty, str) else -self.leaf_penalty
         return self.max_depth, self.widths, penalty
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Of all candidates; NaN in a mean: it has no score in some fold that others have one in."""
+    """The scores of all candidates. A mean is NaN if a fold that can be used has no score of the candidate."""
 
     mean: FloatArray
     standard_error: FloatArray
@@ -60,12 +60,12 @@ class Scores:
 
 
 def usable_folds(scores: FloatArray) -> NDArray[np.bool_]:
-    """Per fold: whether any candidate has a score in it."""
+    """Tell per fold whether any candidate has a score in it."""
     return np.asarray(~np.isnan(scores).all(axis=0))
 
 
 def summarise(scores: FloatArray, n_leaves: FloatArray) -> Scores:
-    """Means over the folds (the columns) in which any candidate has a score."""
+    """Return means over the folds (the columns) in which any candidate has a score."""
     usable = usable_folds(scores)
     scores, n_leaves = scores[:, usable], n_leaves[:, usable]
     n_folds = scores.shape[1]
@@ -77,25 +77,25 @@ def summarise(scores: FloatArray, n_leaves: FloatArray) -> Scores:
 
 
 def best(candidates: Sequence[Candidate], scores: Scores) -> int:
-    """The highest mean score; of several, the simplest."""
+    """Return the candidate with the highest mean score; of several, the simplest."""
     return _simplest(candidates, scores, float(np.nanmax(scores.mean)))
 
 
 def best_of(results: Mapping[str, Any]) -> int:
-    """The same from `cv_results_`."""
+    """Return the same from `cv_results_`."""
     candidates = [Candidate(**params) for params in results["params"]]
     return best(candidates, Scores(results["mean_test_score"], results["se_test_score"], results["mean_n_leaves"]))
 
 
 def threshold(candidates: Sequence[Candidate], scores: Scores, rule: str) -> float:
-    """The lowest mean score that may be chosen."""
+    """Return the lowest mean score that may be chosen."""
     top = best(candidates, scores)
     allowance = float(scores.standard_error[top]) if rule == ONE_SE else 0.0
     return float(scores.mean[top]) - allowance
 
 
 def choose(candidates: Sequence[Candidate], scores: Scores, rule: str) -> int:
-    """The simplest of the candidates whose score is high enough: fewest leaves, then depth, then k."""
+    """Return the simplest candidate whose score is high enough: fewest leaves, then depth, then k."""
     return _simplest(candidates, scores, threshold(candidates, scores, rule))
 
 

@@ -1,4 +1,4 @@
-"""How a fitted tree is scored: accuracy, or any scorer of scikit-learn's.
+"""Scoring a fitted tree: accuracy, or any scorer of scikit-learn's.
 
 In: what the user gave as `scoring`. Out: a function of a fitted tree and rows to score it on.
 """
@@ -12,13 +12,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 
-from .._search.objective import FloatArray
+from .._data.arrays import FloatArray
 
 ACCURACY = "accuracy"
 
 
 class Scoring:
-    """A scikit-learn scorer, or accuracy; rows have their weights in it if it takes any."""
+    """A scikit-learn scorer, or accuracy. It gets the rows' weights if it takes any."""
 
     def __init__(self, scoring: Any) -> None:
         self.name = scoring if isinstance(scoring, str) else ACCURACY if scoring is None else "score"
@@ -28,11 +28,11 @@ class Scoring:
 
     @property
     def is_share(self) -> bool:
-        """Whether percents are what one says of the score."""
+        """Tell whether the score is a share, which people state in percent."""
         return self.name.endswith(ACCURACY)
 
     def __call__(self, tree: Any, X: Any, y: ArrayLike, weights: FloatArray | None) -> float:
-        """Higher is better. Not for accuracy: our own takes labels that scikit-learn's does not."""
+        """Return the score, higher being better. Not for accuracy: ours takes labels that scikit-learn's refuses."""
         keywords = {"sample_weight": weights} if weights is not None and self._is_weighted else {}
         score = self._scorer(tree, X, y, **keywords)
         try:

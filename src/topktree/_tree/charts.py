@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._search.objective import FloatArray, IntArray
+from .._data.arrays import FloatArray, IntArray
 from .plot import require_matplotlib
 
 if TYPE_CHECKING:

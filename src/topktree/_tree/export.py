@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._data.binarizer import value_text
-from .._data.table import BOOLEAN, LARGEST_EXACT_INT, Feature, canonical
+from .._data.arrays import FloatArray
+from .._data.columns import value_text
+from .._data.encoding import canonical
+from .._data.features import LARGEST_EXACT_INT, Feature
+from .._data.table import BOOLEAN
 from .._data.thresholds import format_number, threshold_texts
-from .._search.objective import FloatArray
 from .tree import TREE_LEAF, Tree
 
 AT_MOST = "<="

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.table import BOOLEAN, CATEGORY, KINDS, NUMBER, Feature
-from .._data.thresholds import half
+from .._data.features import KINDS, Feature
+from .._data.table import BOOLEAN, CATEGORY, NUMBER
+from .._data.thresholds import binary_threshold
 from .._runtime.files import PathLike, write_whole
 from .export import AT_MOST, EQUALS, IS_MISSING
 from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
@@ -309,7 +310,7 @@ def _test(entry: dict[str, Any], features: Sequence[Feature], where: str) -> tup
         return f, float(value), TREE_UNDEFINED, False
     _require(kind == EQUALS, f"{where} has an unknown test: {kind!r}")
     if feature.kind == BOOLEAN and value is True:
-        return f, half(), TREE_UNDEFINED, True
+        return f, binary_threshold(), TREE_UNDEFINED, True
     _require(feature.kind == CATEGORY and value in feature.categories, f"{where} has an unknown category: {value!r}")
     return f, float(TREE_UNDEFINED), feature.categories.index(value), True
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._search.objective import FloatArray
+from .._data.arrays import FloatArray
 from .export import AT_MOST, COLOURS, Model, Test, one_line
 
 if TYPE_CHECKING:

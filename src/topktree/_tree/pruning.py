@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._search.objective import FloatArray, IntArray
+from .._data.arrays import FloatArray, IntArray
 from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
 
 RULES = ("best", "1se")

@@ -18,10 +18,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree import _tree as sklearn_tree
 
-from .._data.binarizer import value_text
-from .._data.table import BOOLEAN, CATEGORY, LARGEST_EXACT_INT, NUMBER, Feature, encode, read_table
+from .._data.arrays import FloatArray, IntArray
+from .._data.columns import value_text
+from .._data.features import LARGEST_EXACT_INT, Feature, encode
+from .._data.table import BOOLEAN, CATEGORY, NUMBER, read_table
 from .._data.thresholds import format_number, is_float32_edge
-from .._search.objective import FloatArray, IntArray
 from .tree import TREE_UNDEFINED, Tree, node_impurity
 
 # What a column of the encoder is: (feature, kind, threshold or code).

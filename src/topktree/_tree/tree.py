@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._search.objective import FloatArray, IntArray
+from .._data.arrays import FloatArray, IntArray
 
 TREE_LEAF = -1
 TREE_UNDEFINED = -2

@@ -17,6 +17,8 @@ from typing import Any
 
 from distributed import Client, Future, default_client
 
+from .._runtime.limits import OutOfTime
+
 # Results that are merged by one task.
 FAN_IN = 8
 # Seconds between looks at the workers while the client waits.
@@ -24,10 +26,6 @@ POLL_SECONDS = 0.5
 # Of a worker's memory, what the shards may take that are counted at once: they may have to be read from its disk, while
 # those counted before are still there. A fifth had small workers killed.
 SHARE_OF_MEMORY = 0.05
-
-
-class TimeIsUp(Exception):
-    """The deadline came before the answer."""
 
 
 def find_client(client: Client | None) -> Client:
@@ -80,7 +78,7 @@ class Cluster:
         return level[0]
 
     def result(self, future: Future, deadline: float | None = None) -> Any:
-        """What comes out, as soon as it does; the future is let go. Raises `TimeIsUp` at the deadline."""
+        """What comes out, as soon as it does; the future is let go. Raises `OutOfTime` at the deadline."""
         self._check_connection()
         self._wait(future, deadline)
         # Fetched once and waited for in pieces: Future.result(timeout) begins again, and a long one would never come.
@@ -104,11 +102,11 @@ class Cluster:
         future.add_done_callback(lambda _: done.set())
         without_workers = None
         while True:
-            left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(deadline - time.perf_counter(), 0.001))
+            left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(deadline - time.monotonic(), 0.001))
             if done.wait(left) or future.done():
                 return
-            if deadline is not None and time.perf_counter() >= deadline:
-                raise TimeIsUp
+            if deadline is not None and time.monotonic() >= deadline:
+                raise OutOfTime
             without_workers = self._check_workers(without_workers)
 
     def _check_connection(self) -> None:

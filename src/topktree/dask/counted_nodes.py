@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._search.objective import IntArray
+from .._data.arrays import IntArray
 
 # Splits from the root on, each twice its column, plus one for the true side.
 Path = tuple[int, ...]

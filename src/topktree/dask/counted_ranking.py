@@ -1,7 +1,7 @@
 """The candidates of many nodes, from their counts alone.
 
 In: weighted class counts of every column, node by node. Out: the columns of each node from the best score on, with the
-errors of a split there; ties, rounding and limits are those of `reference.candidates`.
+errors of a split there. Ties, rounding and limits are those of the local search.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._search import engine, reference
-from .._search.objective import FloatArray, IntArray, Objective
+from .._data.arrays import IntArray
+from .._search import engine
+from .._search.objective import Objective, ScoreFunction
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True, eq=False)
 class NodeCounts:
-    """Of some nodes. Weights are with class weights."""
+    """The counts of some nodes. Weights include class weights."""
 
     true_weight: IntArray  # (n_nodes, n_classes, n_columns): of the rows that have a column
     totals: IntArray  # (n_nodes, n_classes)
@@ -29,7 +30,7 @@ class NodeCounts:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Per node k columns, best first, -1 after the last; and the errors of a split on each."""
+    """The k best columns of each node, -1 after the last, and the errors of a split on each."""
 
     columns: NDArray[np.int32]
     errors: IntArray
@@ -37,9 +38,9 @@ class Ranked:
 
 
 def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
-    """The candidates of the nodes; `total_weight` is that of all rows of the search."""
+    """Return the candidates of the nodes; `total_weight` is that of all rows of the search."""
     if callable(objective.criterion):
-        return rank_one_by_one(nodes, k, objective, total_weight)
+        return _rank_by_callable(nodes, k, objective, objective.criterion)
     fewest, columns, errors = engine.rank_columns(
         counts=nodes.true_weight,
         totals=nodes.totals,
@@ -53,14 +54,14 @@ def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: 
     return Ranked(columns, errors, fewest)
 
 
-def rank_one_by_one(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
-    """The same in NumPy, for criteria of the user's own."""
+def _rank_by_callable(nodes: NodeCounts, k: int, objective: Objective, criterion: ScoreFunction) -> Ranked:
+    """Return the candidates by a criterion of the user's own, node by node."""
     columns = np.full((len(nodes.totals), k), -1, dtype=np.int32)
     errors = np.zeros((len(nodes.totals), k), dtype=np.int64)
     fewest = np.full(len(nodes.totals), NO_LIMIT)
-    unit = reference.fixed_point(total_weight)
+    score, weight = engine.checked_criterion(criterion), np.float64(objective.weight_unit)
     for i, (true_side, whole) in enumerate(zip(nodes.true_weight, nodes.totals, strict=True)):
-        right = np.ascontiguousarray(true_side.T)  # as the engine has it: sums depend on the order in memory
+        right = np.ascontiguousarray(true_side.T)  # as in the engine: floating-point sums depend on the memory order
         left = whole - right
         usable = np.minimum(left.sum(axis=1), right.sum(axis=1)) >= objective.min_weight_leaf
         if nodes.usable is not None:
@@ -70,18 +71,8 @@ def rank_one_by_one(nodes: NodeCounts, k: int, objective: Objective, total_weigh
         fewest[i] = split_errors[admissible].min(initial=NO_LIMIT)
         if fewest[i] >= nodes.limit[i]:
             continue
-        scores = _scores(left, right, usable, objective, unit)[admissible]
+        scores = score(left * weight, right * weight, usable.view(np.uint8))[admissible]
         ranked = admissible[np.lexsort((admissible, -scores))][:k]
         columns[i, : len(ranked)] = ranked
         errors[i, : len(ranked)] = split_errors[ranked]
     return Ranked(columns, errors, fewest)
-
-
-def _scores(
-    left: IntArray, right: IntArray, usable: NDArray[np.bool_], objective: Objective, unit: float
-) -> IntArray | FloatArray:
-    if not callable(objective.criterion):
-        return reference.column_scores(left, right, objective, unit)
-    weight = np.float64(objective.weight_unit)
-    score = engine.checked_criterion(objective.criterion)
-    return score(left * weight, right * weight, usable.view(np.uint8))

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import IntArray
 from .._search import engine
-from .._search.objective import IntArray, Objective
+from .._search.objective import Objective
 from .counted_nodes import Answer, Counts, Node, Path, Ranking, Split, Tree, held
 from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
 
@@ -50,7 +51,7 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ByteLimits:
     """How many bytes of counts are asked for at once, and held."""
 
     batch_bytes: int = 2**24
@@ -72,7 +73,7 @@ class CountedSearch:
         ask: Ask,
         *,
         rows_weigh: bool = False,
-        limits: Limits | None = None,
+        limits: ByteLimits | None = None,
     ) -> None:
         """`rows_weigh`: rows have weights of their own, beside those of their classes."""
         self._objective = objective
@@ -81,7 +82,7 @@ class CountedSearch:
         self._ask = ask
         self._rows_weigh = rows_weigh
         self._track_rows = rows_weigh and objective.min_samples_leaf > 1
-        self._limits = limits or Limits()
+        self._limits = limits or ByteLimits()
         self._node_bytes = max(1, 8 * objective.n_classes * n_columns * (2 if self._track_rows else 1))
         self._total_weight = int(totals.weight @ objective.class_weight)
         self.k = max(objective.k, default=1)  # candidates per node, where they are most

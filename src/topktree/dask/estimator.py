@@ -5,7 +5,6 @@ In: Dask collections of rows, labels and weights. Out: the same tree, lazy predi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any, Self
@@ -17,18 +16,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._classifier import TopKTreeClassifier, restored_on_error
+from .._base import copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
+from .._classifier import TopKTreeClassifier
 from .._runtime import checks
+from .._runtime.limits import Limits
 from .._search.objective import ScoreFunction
+from .._search.spec import TreeSpec, read_spec
 from .cluster import find_client, on_cluster
-from .fitting import FitLimits, fit_tree
+from .fitting import FitSizes, search_parts
 from .partitions import check_rows, feature_names, frame_parts, make_parts, one_block_wide
 
 # The search on the client descends by calls.
 MAX_DEPTH = 100
 
 _OWN = ("client", "batch_bytes", "gather_bytes", "worker_timeout")
-_FITTED = ("classes_", "features_", "tree_", "cost_", "train_errors_", "status_", "search_", "n_features_in_")
 
 
 class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
@@ -92,6 +93,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
+        *,
         k: int | str | Sequence[int | str] = 8,
         max_depth: int = 5,
         criterion: str | ScoreFunction = "entropy",
@@ -150,19 +152,18 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         ...     clf.status_
         'complete'
         """
-        start = time.perf_counter()
+        limits = Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)
         local = self._unfitted()
-        self._check_parameters(local)
+        spec = self._read_spec(local)
         client = find_client(self.client)
         parts = make_parts(X, y, sample_weight)
-        limits = FitLimits(int(self.batch_bytes), int(self.gather_bytes), start)
+        sizes = FitSizes(int(self.batch_bytes), int(self.gather_bytes))
         with on_cluster(client, float(self.worker_timeout)) as cluster:
-            fit_tree(local, parts, cluster, limits)
-        local.n_features_in_ = parts.n_features
+            found = search_parts(local, spec, parts, cluster, sizes, limits)
         with restored_on_error(self):
-            for name in _FITTED:
-                setattr(self, name, getattr(local, name))
-            self.__dict__.pop("feature_names_in_", None)
+            set_fitted(self, found)
+            self.n_features_in_ = parts.n_features
+            self.__dict__.pop("feature_names_in_", None)  # an earlier fit may have set it
             if parts.names is not None:
                 self.feature_names_in_ = np.array(parts.names, dtype=object)
         return self
@@ -249,24 +250,24 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         >>> clf.to_local().save("model.json")
         """
         check_is_fitted(self)
-        local = self._unfitted()
-        for name in (*_FITTED, "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(local, name, deepcopy(getattr(self, name)))
+        local = fitted_copy(self._unfitted(), deepcopy(found_tree_of(self)))
+        copy_names(self, local)
         return local
 
     def _unfitted(self) -> TopKTreeClassifier:
         parameters = self.get_params(deep=False)
         return TopKTreeClassifier(**{name: value for name, value in parameters.items() if name not in _OWN})
 
-    def _check_parameters(self, local: TopKTreeClassifier) -> None:
+    def _read_spec(self, local: TopKTreeClassifier) -> TreeSpec:
+        """Validate all parameters."""
         if not checks.is_int(self.max_depth) or not 0 <= self.max_depth <= MAX_DEPTH:
             raise ValueError(f"max_depth must be an int in [0, {MAX_DEPTH}] on a cluster, got {self.max_depth!r}")
-        local._check_parameters()
+        spec = read_spec(local)
         checks.check_int("batch_bytes", self.batch_bytes, 1)
         checks.check_int("gather_bytes", self.gather_bytes, 0)
         if not checks.is_number(self.worker_timeout) or self.worker_timeout < 0:
             raise ValueError(f"worker_timeout must be a number of seconds >= 0, got {self.worker_timeout!r}")
+        return spec
 
     def _map(
         self, X: Any, predict: Callable[[Any], NDArray[Any]], shape: tuple[int, ...], dtype: np.dtype[Any]

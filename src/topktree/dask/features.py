@@ -14,25 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .._data.binarizer import Columns, binary_columns, make_columns
-from .._data.table import (
-    BOOLEAN,
-    CATEGORY,
-    NUMBER,
-    Category,
+from .._data.columns import Columns, binary_columns, make_columns
+from .._data.encoding import Category, categories_of, kind_of_types, numbers_of, object_types
+from .._data.features import (
     Feature,
-    RawColumn,
-    Table,
-    categories_of,
     check_categorical_features,
     check_no_category,
-    kind_of_types,
     missing_and_extreme,
-    numbers_of,
-    object_types,
-    read_table,
     sorted_categories,
 )
+from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
 from .target import RowTarget, Weighing
 from .value_summary import MAX_VALUES, ValueSummary, merge, summarize
 

@@ -1,8 +1,8 @@
 """A fit on a cluster, from the parts to the tree: labels and weights, features and columns, bits, the search.
 
-In: parts, a cluster, and a local classifier that says what is wanted. Out: that classifier, fitted. Two ways lead from
-the bits to the tree: distinct rows that are few are brought to the client and searched there; otherwise the rows stay
-where they are, and the search asks for counts.
+In: parts, a cluster, and a local classifier with the parameters. Out: a `FoundTree`. Two ways lead from the bits to the
+tree: if there are few distinct rows, these are brought to the client and searched there; otherwise the rows stay where
+they are, and the search asks for counts.
 """
 
 from __future__ import annotations
@@ -19,15 +19,21 @@ import numpy as np
 from distributed import Future
 
 from .._classifier import TopKTreeClassifier
-from .._data.binarizer import Columns, redundant_hashes
-from .._data.table import Feature, default_names, warn_of_names
+from .._data.arrays import IntArray
+from .._data.columns import Columns, redundant_hashes
+from .._data.features import Feature, warn_about_identifiers
+from .._data.table import default_names
+from .._runtime.limits import Limits, OutOfTime
+from .._runtime.parallel import count_threads
 from .._runtime.progress import ProgressLine
 from .._search import engine
 from .._search.column_tree import ColumnTree, column_tree
-from .._search.objective import IntArray, Objective, objective_of_totals
-from .cluster import Cluster, TimeIsUp
+from .._search.fitter import FoundTree, describe_solution, search_options
+from .._search.objective import Objective, objective_of_totals
+from .._search.spec import TreeSpec
+from .cluster import Cluster
 from .counted_nodes import Answer, Path
-from .counted_search import CountedSearch, Limits, Totals
+from .counted_search import ByteLimits, CountedSearch, Totals
 from .features import (
     FeatureRules,
     FeatureSummary,
@@ -56,12 +62,11 @@ ROWS_PER_PART = 2**40
 
 
 @dataclass(frozen=True)
-class FitLimits:
+class FitSizes:
     """Bytes of counts that are asked for at once, and of distinct rows that are brought to the client."""
 
     batch_bytes: int
     gather_bytes: int
-    start: float  # of the fit, on the clock of time.perf_counter
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +89,14 @@ class Packed:
         return self.columns.take(np.isin(np.arange(len(self.columns)), self.kept))
 
 
-def fit_tree(local: TopKTreeClassifier, parts: Parts, cluster: Cluster, limits: FitLimits) -> None:
-    """Fit the local classifier to the parts."""
+def search_parts(
+    local: TopKTreeClassifier, spec: TreeSpec, parts: Parts, cluster: Cluster, sizes: FitSizes, limits: Limits
+) -> FoundTree:
+    """Search for the tree of the parts; the local classifier has the parameters."""
     stages = _Stages()
     with stages.time("labels"):
         weighing = _weigh(local, parts, cluster)
-    packed = _pack(local, parts, weighing, cluster, limits, stages)
+    packed = _pack(local, parts, weighing, cluster, sizes, stages)
     objective = objective_of_totals(
         packed.totals.weight,
         weighing.n_rows,
@@ -97,7 +104,7 @@ def fit_tree(local: TopKTreeClassifier, parts: Parts, cluster: Cluster, limits: 
         row_weight=None,
         rows_weigh=weighing.rows_weigh,
         unit=weighing.weight_unit,
-        **local._wishes(weighing.n_rows, len(packed.kept)),
+        **spec.objective_options(weighing.n_rows, len(packed.kept)),
     )
     line = ProgressLine(objective.user_cost) if local.verbose else None
     try:
@@ -106,14 +113,14 @@ def fit_tree(local: TopKTreeClassifier, parts: Parts, cluster: Cluster, limits: 
                 cluster.release(packed.shards)
                 solution, extra = _search_here(local, packed, packed.distinct, objective, limits, line)
             else:
-                solution, extra = _search_there(local, packed, objective, cluster, limits, line)
+                solution, extra = _search_there(local, packed, objective, cluster, sizes, limits, line)
     finally:
         if line:
             line.close()
-    local._become(solution, objective, packed.searched, packed.features, weighing.classes)
-    local.search_ |= extra
-    local.search_ |= {"n_partitions": len(parts.X), "threshold_error": packed.threshold_error, "stages": stages.seconds}
-    local.train_errors_ = solution.n_wrong + _errors_left_out(column_tree(solution, packed.kept), packed, cluster)
+    found = describe_solution(solution, spec, objective, packed.searched, packed.features, weighing.classes)
+    record = {"n_partitions": len(parts.X), "threshold_error": packed.threshold_error, "stages": stages.seconds}
+    errors = solution.n_wrong + _errors_left_out(column_tree(solution, packed.kept), packed, cluster)
+    return replace(found, record=found.record | extra | record, train_errors=errors)
 
 
 class _Stages:
@@ -169,7 +176,7 @@ def _pack(
     parts: Parts,
     weighing: Weighing,
     cluster: Cluster,
-    limits: FitLimits,
+    sizes: FitSizes,
     stages: _Stages,
 ) -> Packed:
     rules = FeatureRules(parts.names, parts.n_features, local.categorical_features, local.max_thresholds)
@@ -177,12 +184,12 @@ def _pack(
     with stages.time("columns"):
         summaries = _summarize(parts, weighing, rules, cluster)
     features = features_of(summaries, parts.names or default_names(parts.n_features))
-    warn_of_names(features, weighing.n_rows)
+    warn_about_identifiers(features, weighing.n_rows)
     columns, is_binary = columns_of(summaries, features, local.max_thresholds)
-    packing = Packing(rules, weighing, features, columns, not is_binary, limits.gather_bytes)
+    packing = Packing(rules, weighing, features, columns, not is_binary, sizes.gather_bytes)
     with stages.time("packing"):
         shards, facts, left_out = _start_packing(parts, packing, cluster)
-        merged = cluster.result(cluster.reduce(facts, merge_facts, limits.gather_bytes))
+        merged = cluster.result(cluster.reduce(facts, merge_facts, sizes.gather_bytes))
     kept = np.arange(len(columns)) if is_binary else np.flatnonzero(~redundant_hashes(merged.hashes))
     totals = Totals(merged.weight, merged.rows)
     error = threshold_error(summaries)
@@ -248,7 +255,7 @@ def _search_here(
     packed: Packed,
     distinct: DistinctRows,
     objective: Objective,
-    limits: FitLimits,
+    limits: Limits,
     line: ProgressLine | None,
 ) -> tuple[engine.Solution, dict[str, Any]]:
     """On the client, of the distinct rows."""
@@ -256,7 +263,8 @@ def _search_here(
     if not objective.weighted:
         min_weight = max(min_weight, objective.min_samples_leaf)
     merged = replace(objective, row_weight=distinct.weight, min_samples_leaf=1, min_weight_leaf=min_weight)
-    options = replace(local._search_options(limits.start), progress=line)
+    threads = count_threads(local.n_jobs)
+    options = search_options(local.memory_limit, threads, limits.seconds_left(), progress=line)
     kept = packed.kept.astype(np.int32)
     solution = engine.solve(distinct.rows, len(packed.columns), distinct.classes, merged, options, kept)
     solution = with_row_numbers(solution, column_tree(solution, kept), distinct)
@@ -268,11 +276,13 @@ def _search_there(
     packed: Packed,
     objective: Objective,
     cluster: Cluster,
-    limits: FitLimits,
+    sizes: FitSizes,
+    limits: Limits,
     line: ProgressLine | None,
 ) -> tuple[engine.Solution, dict[str, Any]]:
     """By counts from the workers."""
-    deadline = None if local.time_limit is None else limits.start + local.time_limit
+    deadline = None if local.time_limit is None else limits.deadline
+    start = time.monotonic()
     columns = None if len(packed.kept) == len(packed.columns) else packed.kept
     n_bytes = len(packed.columns) * packed.weighing.n_rows // 8
 
@@ -281,11 +291,11 @@ def _search_there(
         counts = cluster.count(packed.shards, n_bytes, count_shards, question)
         total = cluster.reduce(counts, add_counts)
         if line is not None:
-            line(time.perf_counter() - limits.start, search.k, search.n_asked, search.best_cost)
+            line(time.monotonic() - start, search.k, search.n_asked, search.best_cost)
         try:
             answer: Answer = cluster.result(total, deadline if may_stop else None)
             return answer
-        except TimeIsUp:
+        except OutOfTime:
             cluster.release([total])
             return None
 
@@ -296,7 +306,7 @@ def _search_there(
         objective,
         ask,
         rows_weigh=packed.weighing.rows_weigh,
-        limits=Limits(limits.batch_bytes, held_bytes),
+        limits=ByteLimits(sizes.batch_bytes, held_bytes),
     )
     solution = search.run(greedy_first=deadline is not None)
     return solution, {

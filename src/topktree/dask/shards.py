@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.binarizer import Columns, by_feature, hash_columns, pack
-from .._data.row_hashes import hash_rows
-from .._data.table import Feature, encode
+from .._data.arrays import IntArray, PackedRows
+from .._data.columns import Columns, by_feature, hash_columns, pack
+from .._data.features import Feature, encode
+from .._data.packing import hash_rows
 from .._search import engine
-from .._search.engine import PackedRows
-from .._search.objective import IntArray
 from .counted_nodes import Answer, Path
 from .features import FeatureRules, read_part
 from .target import RowTarget, Weighing

@@ -12,20 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
+from .._data.arrays import FloatArray, IntArray
 from .._data.labels import number_labels, read_labels, read_weights
 from .._data.training import check_classes, class_weights
-from .._search.objective import (
-    WEIGHT_BITS,
-    FloatArray,
-    IntArray,
-    WeightRange,
-    WeightScale,
-    exact_weight_bits,
-    inverse_totals,
-    weight_scale,
-)
+from .._data.weights import WEIGHT_BITS, WeightRange, WeightScale, exact_weight_bits, inverse_totals, weight_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +77,7 @@ def merge_targets(parts: Sequence[TargetSummary | None]) -> TargetSummary | None
 
 def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int32], FloatArray | None]:
     """Distinct labels, the index of each row's label among them, and weights."""
-    labels = read_labels(BaseEstimator(), y)
+    labels = read_labels(y)
     return *number_labels(labels, len(labels)), _read_weights(sample_weight, len(labels))
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import FloatArray, IntArray
+from .._data.packing import class_cells
 from .._data.thresholds import Boundaries, choose_thresholds
-from .._search import engine
-from .._search.objective import FloatArray, IntArray
 
 # Thinning out leaves off at most one part in so many: as fine as the boundaries between classes are sought.
 MAX_VALUES = 4096
@@ -61,9 +61,7 @@ def summarize(
     if is_thin:
         last = _spread(last, position, max_values or 1)
     edges = ordered[last]
-    cells = engine.class_cells(
-        values=values, edges=edges[:-1], classes=classes, n_classes=n_classes, row_weight=row_weight
-    )
+    cells = class_cells(values=values, edges=edges[:-1], classes=classes, n_classes=n_classes, row_weight=row_weight)
     return ValueSummary(edges, cells[: len(edges)], 1 / (max_values or 1) if is_thin else 0.0)
 
 

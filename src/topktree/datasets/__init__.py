@@ -1,11 +1,11 @@
-"""Data to try trees on: `load` reads the datasets of the paper, the `load_...` functions make theirs without a file.
+"""Datasets to try trees on: `load` reads those of the paper, the other `load_...` functions need no file.
 
-In: a name, or nothing. Out: a `sklearn.utils.Bunch`, or the pair `(data, target)`. The one idea: the public names are
-all here; `paper` has what must be read, `generated` what code can make.
+In: a name, or nothing. Out: a `sklearn.utils.Bunch`, or the pair `(data, target)`.
 """
 
 from .generated import load_balance_scale, load_monks, load_tic_tac_toe
-from .paper import EXTRA, PAPER, DataNotFound, PaperDataset, load
+from .paper import DataNotFound, load
+from .records import EXTRA, PAPER, PaperDataset
 
 __all__ = [
     "EXTRA",

@@ -1,7 +1,7 @@
-"""Classification problems that mathematics makes: tic-tac-toe, monks and balance-scale.
+"""Datasets that are complete enumerations, made by a few lines of code: tic-tac-toe, monks and balance-scale.
 
-In: nothing, or the number of the problem. Out: a `sklearn.utils.Bunch` as scikit-learn's own loaders give it, or the
-pair `(data, target)`. The one idea: each of these sets is complete, so a few lines of code are the data.
+In: nothing, or the number of the problem. Out: a `sklearn.utils.Bunch` like those of scikit-learn's own loaders, or the
+pair `(data, target)`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 Array = NDArray[Any]
-Dataset = Any  # a Bunch, or with return_X_y the pair (data, target); scikit-learn ships no type for the former
+Dataset = Any  # a Bunch, which has no type in scikit-learn, or the pair (data, target)
 Board = tuple[str, ...]
 Row = tuple[int, ...]
 
-_ROWS_AND_COLUMNS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8))
-_LINES = (*_ROWS_AND_COLUMNS, (0, 4, 8), (2, 4, 6))
+_LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _SQUARES = [f"{row}-{column}" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right")]
 
 _MONKS_VALUES = (3, 3, 2, 3, 4, 2)
@@ -35,7 +34,7 @@ _MONKS_RULES: dict[int, tuple[str, Callable[[Row], bool]]] = {
 
 
 def load_tic_tac_toe(*, return_X_y: bool = False) -> Dataset:
-    """Every end position of tic-tac-toe when x moves first; the class says whether x has won.
+    """Return every end position of tic-tac-toe when x moves first; the class says whether x has won.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def load_tic_tac_toe(*, return_X_y: bool = False) -> Dataset:
 
 
 def load_monks(problem: int, *, return_X_y: bool = False) -> Dataset:
-    """All 432 robots of the monk's problems, labelled by the rule of one of the three, without noise.
+    """Return all 432 robots of the monk's problems, labelled by the rule of one of the three, without noise.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ def load_monks(problem: int, *, return_X_y: bool = False) -> Dataset:
 
 
 def load_balance_scale(*, return_X_y: bool = False) -> Dataset:
-    """Every setting of a balance scale with weights and distances from 1 to 5; the class says how it tips.
+    """Return every setting of a balance scale with weights and distances from 1 to 5; the class says how it tips.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ def load_balance_scale(*, return_X_y: bool = False) -> Dataset:
 
 
 def _end_positions() -> set[Board]:
-    """The boards on which a game that x began can end, found by playing every game."""
+    """Play every game that x starts and return the boards on which it ends."""
     ends: set[Board] = set()
     seen: set[Board] = set()
     open_boards: list[Board] = [("b",) * 9]
@@ -161,12 +160,12 @@ def _has_won(board: Board, player: str) -> bool:
 
 
 def _published_order(board: Board) -> tuple[bool, bool, list[int]]:
-    """Sort key of the UCI file: won by x, won by o, drawn; within these by square, x before o before blank."""
+    """Return the sort key of the UCI file: won by x, won by o, drawn; then by square, x before o before blank."""
     return not _has_won(board, "x"), not _has_won(board, "o"), ["xob".index(square) for square in board]
 
 
 def _grid(sizes: Sequence[int]) -> list[Row]:
-    """All combinations of values 1 to size, the last attribute changing fastest."""
+    """Return all combinations of values 1 to size, the last attribute changing fastest."""
     return list(itertools.product(*(range(1, size + 1) for size in sizes)))
 
 

@@ -1,4 +1,4 @@
-"""Forests and boosting of Top-k trees, all trees of an ensemble over one packed matrix."""
+"""Forests and boosting of Top-k trees, with all trees of an ensemble over one packed matrix."""
 
 from .boosting import TopKBoostingClassifier
 from .forest import TopKForestClassifier

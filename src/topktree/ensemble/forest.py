@@ -7,47 +7,45 @@ The one idea: the table is binarized and packed once; a bootstrap sample is a ve
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._classifier import TopKTreeClassifier, restore_parameters, restored_on_error
-from .._data.table import Feature, encode
+from .._base import copy_names, fitted_copy, restored_on_error
+from .._classifier import TopKTreeClassifier
+from .._data.arrays import FloatArray, IntArray
+from .._data.features import Feature, encode
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.files import PathLike
-from .._runtime.interruptible import Cancelled
-from .._runtime.parallel import in_parallel, share, threads_per_call
+from .._runtime.limits import COMPLETE, TIME_LIMIT, Cancelled, Limits
+from .._runtime.parallel import in_parallel, threads_per_call
 from .._runtime.progress import CountLine
-from .._search.objective import FloatArray, ScoreFunction
-from .._selection.grid import COMPLETE, TIME_LIMIT, Limits
-from .._tree.model_file import FOREST, SavedEnsemble
-from .drawing import MAX_REPEATED, Drawing, draw_rows, n_features
-from .files import restore_trees, save_ensemble
-from .fitted_ensemble import FittedEnsemble, copy_names, sum_of_shares
-from .growing import Grown, SharedData, grow, limits_of, share_of_time, shared_data
-from .out_of_bag import OutOfBag
-from .sklearn_ensemble import to_random_forest
+from .._search.fitter import search_options
+from .._search.objective import ScoreFunction
+from .._search.spec import TreeSpec, read_spec
+from .._tree.model_file import FOREST
+from .base import FittedEnsemble, check_ensemble, member_template
+from .member import Member, search_member
+from .sampling import MAX_REPEATED, Sampler, check_max_features, check_samples, count_features, row_sampler
 
-# Of the seeds that the trees' own seeds come from.
+if TYPE_CHECKING:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import Pipeline
+
+# Seeds are below this.
 _SEEDS = 2**32
-
-# Which rows trees of a file were drawn from is not known: it is taken for granted that they are the same.
-FROM_FILE = "file"
 
 
 class TopKForestClassifier(FittedEnsemble):
-    """Forest of Top-k trees: each is the best of its search on a sample of the rows; their mean shares decide.
+    """A forest of Top-k trees: each is the best of its search on a sample of the rows, and their mean shares decide.
 
     Small forests are the point: a few trees of a few levels that can still be read. With `n_estimators=1`,
     `bootstrap=False` and `max_features=None` it is the tree of `TopKTreeClassifier`.
@@ -57,31 +55,32 @@ class TopKForestClassifier(FittedEnsemble):
     n_estimators : int, default=10
         Number of trees.
     k : int, "all" or sequence, default=8
-        Candidate splits per node, as in `TopKTreeClassifier`.
+        Number of candidate splits per node, as in `TopKTreeClassifier`.
     max_depth : int, default=5
         Levels of splits of every tree.
     bootstrap : bool, default=True
-        Whether every tree has a sample of the rows, drawn with replacement and with `sample_weight` as their chances;
-        if not, all trees have all rows.
+        Whether every tree has a sample of the rows, drawn with replacement with probabilities proportional to
+        `sample_weight`. If not, all trees have all rows.
     max_samples : int, float or None, default=None
-        Rows of a sample: a number, which is at most that of all rows or 2**24, or a fraction of all. None: as many as
-        there are; where `sample_weight` has whole numbers (which sum up to at most 2**24), as many as they sum up to,
-        as if rows were there that often.
+        Number of rows in a sample, at most that of all rows or 2**24; or a fraction of all rows. None: as many as there
+        are rows, or, if the weights are whole numbers with a sum of at most 2**24, as many as that sum, as if rows were
+        repeated.
     max_features : {"sqrt", "log2"}, int, float or None, default=None
-        Features that are drawn at every node, out of those that can split it: only their columns are candidates. A
-        number, a fraction of all, or the square root or logarithm of their number. None: all.
+        Number of features that are drawn at every node, out of those that can split it: only their columns are
+        candidates. A number, a fraction of all, or the square root or logarithm of their number. None: all.
     max_features_per_tree : {"sqrt", "log2"}, int, float or None, default=None
-        Likewise, features that are drawn for each tree as a whole. Searches of fewer columns take less time.
+        Likewise, the number of features that are drawn for each tree as a whole. Fewer columns make a search faster.
     oob_score : bool or callable, default=False
-        Judge the forest by the rows that a tree's sample does not have: accuracy, or a callable of the labels and the
-        predictions.
+        Whether to score the forest on the rows that a tree's sample does not have: by accuracy, or by a callable of the
+        labels and the predictions.
     random_state : int, RandomState instance or None, default=None
-        Of the draws. The same number gives the same forest, whatever `n_jobs` is and in whatever order the rows are.
+        Seed of the draws. The same number gives the same forest, whatever `n_jobs` and the order of the rows are.
     warm_start : bool, default=False
-        Let `fit` add trees to those that are there, up to `n_estimators`. The same as if all were fitted at once.
+        Whether `fit` keeps the trees that are there and adds others, up to `n_estimators`. The result is the same as if
+        all were fitted at once.
     n_jobs : int or None, default=None
-        Trees that are searched for at the same time, in threads (or as joblib's active backend has it); None means 1,
-        -1 all cores. Threads that are left over help within the searches.
+        Number of trees that are searched for at the same time, in threads (or as joblib's active backend has it); None
+        means 1, -1 all cores. Threads that are left over help within the searches.
     time_limit : float or None, default=None
         Seconds for the whole of `fit`. Each tree has its share of what is left, and is the best one found in it.
     verbose : int, default=0
@@ -94,7 +93,7 @@ memory_limit, min_weight_fraction_leaf
     Attributes
     ----------
     estimators_ : list of TopKTreeClassifier
-        The trees; also what the forest itself yields by index.
+        The trees, which the forest also yields by index.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -102,35 +101,38 @@ memory_limit, min_weight_fraction_leaf
     features_ : tuple of Feature
         Name, kind, categories and missing values of each feature.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
-        Mean of the trees' own.
+        Mean of the trees' own importances.
     oob_score_ : float
-        With `oob_score`. Rows that all samples have, and rows without weight, do not count.
+        Only with `oob_score`. Rows that all samples have, and rows without weight, do not count.
     oob_decision_function_ : ndarray of shape (n_rows, n_classes)
-        With `oob_score`: mean shares of the trees whose sample does not have the row; NaN if there is none.
+        Only with `oob_score`: mean shares of the trees whose sample does not have the row; NaN if there is none.
+    seed_ : int
+        The seed that all draws of the trees derive from.
     status_ : str
         "complete", or "time_limit" if that ended the search of a tree.
 
     Notes
     -----
-    All trees share one packed matrix: a search only has, for as long as it takes, its own copy of the bits of the rows
-    and columns that it sees. How often a row was drawn is its integer weight, so every tree is exactly that of the
+    All trees share one packed matrix: a search holds only its own copy of the bits of the rows and columns that it
+    sees, for as long as it takes. How often a row was drawn is its integer weight, so every tree is exactly that of the
     repeated rows.
 
     Examples
     --------
-    >>> from topktree import TopKForestClassifier, datasets
-    >>> X, y = datasets.load_tic_tac_toe(return_X_y=True)
-    >>> forest = TopKForestClassifier(n_estimators=5, max_depth=4, random_state=0).fit(X, y)
-    >>> len(forest), forest[0].get_depth()
-    (5, 4)
+    >>> from sklearn.datasets import load_iris
+    >>> from topktree import TopKForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = TopKForestClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
+    >>> len(clf), clf[0].get_depth(), clf.status_
+    (3, 2, 'complete')
     """
 
-    _seed: int | None = None  # that the draws come from
-    _sampling: tuple[int, int] | str | None = None  # what rows were drawn from, and how many; None: they were not
-    _n_foreign: int = 0  # the first so many trees did not draw their rows by these
+    seed_: int | None
+    _sampled: tuple[int, int] | tuple[()] | None = ()  # hash and number of sampled rows; None: all; (): unknown
 
     def __init__(
         self,
+        *,
         n_estimators: int = 10,
         k: int | str | Sequence[int | str] = 8,
         max_depth: int = 5,
@@ -177,154 +179,99 @@ memory_limit, min_weight_fraction_leaf
         self.memory_limit = memory_limit
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
-    @classmethod
-    def of_trees(cls, trees: Sequence[TopKTreeClassifier]) -> TopKForestClassifier:
-        """A forest of fitted trees, such as near-optimal ones, of the same features and classes.
-
-        Its parameters are those of the first tree; fitted again, it grows trees of its own.
-
-        Examples
-        --------
-        >>> from topktree import TopKForestClassifier, TopKTreeClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
-        >>> trees = [TopKTreeClassifier(k=k, max_depth=4).fit(X, y) for k in (1, 4, 8)]
-        >>> len(TopKForestClassifier.of_trees(trees))
-        3
-        """
-        trees = list(trees) if hasattr(trees, "__getitem__") or hasattr(trees, "__iter__") else trees
-        if not isinstance(trees, list) or not trees or not all(isinstance(t, TopKTreeClassifier) for t in trees):
-            raise ValueError(f"trees must be at least one fitted TopKTreeClassifier, got {trees!r}")
-        for tree in trees:
-            check_is_fitted(tree)
-        first = trees[0]
-        if not all(_same_data(first.classes_, first.features_, tree.classes_, tree.features_) for tree in trees):
-            raise ValueError("trees must have the same features, categories and classes, got trees that differ in them")
-        own = cls().get_params()
-        shared = {name: value for name, value in first.get_params().items() if name in own}
-        forest = cls(**shared | {"n_estimators": len(trees), "bootstrap": False})
-        copy_names(first, forest)
-        forest._become(trees, first.classes_, _common([tree.features_ for tree in trees]))
-        forest._n_foreign = len(trees)
-        return forest
-
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Draw and search. An error or Ctrl-C leaves an earlier fit as it was.
+        """Draw the samples and search for the trees. An error or Ctrl-C leaves an earlier fit as it was.
 
         Examples
         --------
-        >>> from topktree import TopKForestClassifier, datasets
-        >>> X, y = datasets.load_monks(1, return_X_y=True)
         >>> TopKForestClassifier(n_estimators=3, random_state=0).fit(X, y).status_
         'complete'
         """
-        start = time.monotonic()
-        self._check_parameters()
-        template = self._template()
+        limits = Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)
+        check_forest(self)
         with restored_on_error(self):
-            n_kept = len(self._kept_trees())
+            kept = self._kept_trees()
             data = prepare(self, X, y, sample_weight)
-            shared = data.work.call(shared_data, data)
-            copy_names(self, template)
-            features = self._common_features(data)
-            drawing = data.work.call(self._drawing, shared, data.training.sample_weight)
-            votes = OutOfBag(len(data.training.y), len(data.training.classes)) if self.oob_score else None
-            if votes is not None:
-                self._earlier_votes(data, drawing, votes)
-            limits, numbers = limits_of(self.time_limit, start), range(n_kept, self.n_estimators)
-            grown = _grow_all(template, shared, drawing, numbers, self.n_jobs, limits, votes is not None)
-            trees = self._collect(grown, drawing, votes, shared)
-            self._become(trees, data.training.classes, features)
+            shared = data.work.call(data.without_table)
+            features = self._common_features(data, kept)
+            sampler = data.work.call(self._sampler, shared, kept)
+            votes = _OutOfBagVotes(len(data.y), len(data.classes)) if self.oob_score else None
+            if votes is not None and kept:
+                self._add_kept_votes(data, sampler, votes, kept)
+            numbers = range(len(kept), self.n_estimators)
+            members = _search_all(shared, read_spec(self), self.memory_limit, sampler, numbers, self.n_jobs, limits)
+            trees = [*kept, *self._collect(members, len(kept), sampler, votes, data)]
+            self.estimators_, self.features_, self.classes_ = trees, features, data.classes
+            self.status_ = TIME_LIMIT if any(tree.status_ == TIME_LIMIT for tree in trees) else COMPLETE
+            for name in ("oob_score_", "oob_decision_function_"):  # an earlier fit may have set them
+                self.__dict__.pop(name, None)
             if votes is not None:
                 self._store_oob(votes, data)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class of the highest mean share; ties go to the first class.
+        """Return the class with the highest mean share; ties go to the first class.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKForestClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> forest = TopKForestClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X, y)
-        >>> forest.predict(X[:2])
+        >>> clf.predict(X[:2])
         array([0, 0])
         """
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[np.argmax(shares, axis=1)])
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Mean over the trees of the class shares of the training weight in each row's leaf.
+        """Return the mean over the trees of the class shares of the training weight in each row's leaf.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKForestClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> forest = TopKForestClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X, y)
-        >>> forest.predict_proba(X[:1]).shape
+        >>> clf.predict_proba(X[:1]).shape
         (1, 3)
         """
         encoded = self._encode(X)
-        return sum_of_shares(self.estimators_, encoded, len(self.classes_)) / len(self.estimators_)
+        total = np.zeros((len(encoded), len(self.classes_)))
+        for tree in self.estimators_:
+            total += tree.tree_.shares()[tree.tree_.apply(encoded)]
+        return total / len(self.estimators_)
 
     def to_sklearn(self) -> RandomForestClassifier | Pipeline:
-        """A fitted scikit-learn object with the same predictions and probabilities for every input.
+        """Return a fitted scikit-learn object with the same predictions and probabilities for every input.
 
-        A `RandomForestClassifier` if all features are numbers or booleans without missing values, and of a size that
-        scikit-learn's float32 can tell apart; else a `Pipeline` whose last step is one. SHAP and others read it.
+        It is a `RandomForestClassifier` if all features are numbers or booleans without missing values, of a size that
+        scikit-learn's float32 can tell apart; otherwise a `Pipeline` whose last step is one. SHAP and others read it.
 
         Examples
         --------
-        >>> from sklearn.datasets import load_iris
-        >>> from topktree import TopKForestClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> forest = TopKForestClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
-        >>> model = forest.to_sklearn()
-        >>> bool((model.predict_proba(X) == forest.predict_proba(X)).all())
+        >>> model = clf.to_sklearn()
+        >>> bool((model.predict_proba(X) == clf.predict_proba(X)).all())
         True
         """
+        from .to_sklearn import to_random_forest
+
         check_is_fitted(self)
         return to_random_forest(self.estimators_, self.features_, getattr(self, "feature_names_in_", None))
 
     def save(self, path: PathLike) -> None:
         """Write the fitted forest to a JSON file, which `topktree.load` reads.
 
-        Functions (a criterion or an `oob_score` of your own), a `random_state` that is no number, and
-        `oob_decision_function_` are not saved; nor are parameters of trees that were put into it and differ from those
-        of the forest.
+        Functions (a criterion or an `oob_score` of your own), a `random_state` that is not a number, and
+        `oob_decision_function_` are not saved.
 
         Examples
         --------
         >>> import topktree
-        >>> X, y = topktree.datasets.load_monks(1, return_X_y=True)
-        >>> forest = topktree.TopKForestClassifier(n_estimators=3, max_depth=3, random_state=0).fit(X, y)
-        >>> forest.save("forest.json")
+        >>> clf.save("forest.json")
         >>> len(topktree.load("forest.json"))
         3
         """
         check_is_fitted(self)
-        self._check_parameters(criterion_is_lost=self.criterion is None)
+        check_forest(self, criterion_is_lost=self.criterion is None)
         score = getattr(self, "oob_score_", math.nan)
-        draws = {"seed": self._seed, "foreign": self._n_foreign}
-        save_ensemble(path, self, FOREST, {**draws, "oob_score": score if math.isfinite(score) else None})
-
-    def _check_parameters(self, criterion_is_lost: bool = False) -> None:
-        self._check_shared_parameters(criterion_is_lost)
-        for name in ("bootstrap", "warm_start"):
-            checks.check_bool(name, getattr(self, name))
-        if not callable(self.oob_score):
-            checks.check_bool("oob_score", self.oob_score)
-        if self.oob_score and not self.bootstrap:
-            raise ValueError("oob_score needs bootstrap=True: without it there are no rows that a tree has not seen")
-        checks.check_samples("max_samples", self.max_samples)
-        if self.max_samples is not None and not self.bootstrap:
-            raise ValueError(f"max_samples needs bootstrap=True, got {self.max_samples!r}")
-        for name in ("max_features", "max_features_per_tree"):
-            checks.check_max_features(name, getattr(self, name))
+        own = {"seed": self.seed_, "oob_score": score if math.isfinite(score) else None}
+        self._save(path, FOREST, own, [{}] * len(self.estimators_))
 
     def _kept_trees(self) -> list[TopKTreeClassifier]:
-        """Those of an earlier fit."""
+        """Return the trees of an earlier fit that a warm start keeps."""
         if not self.warm_start or not hasattr(self, "estimators_"):
             return []
         if self.n_estimators < len(self.estimators_):
@@ -334,159 +281,166 @@ memory_limit, min_weight_fraction_leaf
             )
         return self.estimators_
 
-    def _common_features(self, data: TrainingData) -> tuple[Feature, ...]:
-        """Those of the data, which must be those of earlier trees."""
-        training = data.training
-        if not self._kept_trees():
-            return training.features
-        if not _same_data(self.classes_, self.features_, training.classes, training.features):
+    def _common_features(self, data: TrainingData, kept: Sequence[TopKTreeClassifier]) -> tuple[Feature, ...]:
+        """Return the features of the data, which must mean the same as those of the trees that are kept."""
+        if not kept:
+            return data.features
+
+        def meanings(features: Sequence[Feature]) -> list[tuple[Any, ...]]:
+            return [(feature.name, feature.kind, feature.categories) for feature in features]
+
+        if not np.array_equal(self.classes_, data.classes) or meanings(self.features_) != meanings(data.features):
             allowed = "data with the features, categories and classes of the trees that are there"
             raise ValueError(f"warm_start needs {allowed}, got others")
-        return _common([self.features_, training.features])
+        return tuple(
+            replace(
+                ours, has_missing=ours.has_missing or new.has_missing, has_extreme=ours.has_extreme or new.has_extreme
+            )
+            for ours, new in zip(self.features_, data.features, strict=True)
+        )
 
-    def _drawing(self, data: SharedData, weights: FloatArray | None) -> Drawing:
-        rows = draw_rows(data, weights, self.max_samples) if self.bootstrap else None
-        self._n_foreign = self._count_foreign(None if rows is None else (rows.mark, rows.n_draws))
-        if not self._kept_trees() or self._seed is None:
-            self._seed = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
+    def _sampler(self, data: TrainingData, kept: Sequence[TopKTreeClassifier]) -> Sampler:
+        """Return the sampler of all trees; a warm start goes on with the seed of the trees that are there."""
+        rows = row_sampler(data, self.max_samples) if self.bootstrap else None
+        sampled = None if rows is None else (rows.rows_hash, rows.n_draws)
+        if kept and self.oob_score and (self.seed_ is None or self._sampled not in ((), sampled)):
+            raise ValueError("oob_score with warm_start needs the rows that the trees were drawn from, got others")
+        self._sampled = sampled
+        if not kept or self.seed_ is None:
+            self.seed_ = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
         n_all = len(data.features)
-        checks.check_samples("max_samples", self.max_samples, max(len(data.y), MAX_REPEATED))
+        check_samples("max_samples", self.max_samples, max(len(data.y), MAX_REPEATED))
         for name in ("max_features", "max_features_per_tree"):
-            checks.check_max_features(name, getattr(self, name), n_all)
-        return Drawing(
-            seed=self._seed,
+            check_max_features(name, getattr(self, name), n_all)
+        return Sampler(
+            seed=self.seed_,
             rows=rows,
-            weight=weights,
-            n_tree_features=n_features(self.max_features_per_tree, n_all),
-            n_node_features=n_features(self.max_features, n_all),
+            weight=data.sample_weight,
+            n_tree_features=count_features(self.max_features_per_tree, n_all),
+            n_node_features=count_features(self.max_features, n_all),
             column_feature=data.columns.feature,
         )
 
-    def _count_foreign(self, sampling: tuple[int, int] | None) -> int:
-        """Of the trees that are there: those that were put in, or all if these are not the draws that they had."""
-        n_kept = len(self._kept_trees())
-        known = self._sampling in (sampling, FROM_FILE)
-        self._sampling = sampling
-        return min(self._n_foreign, n_kept) if known else n_kept
-
     def _collect(
-        self, grown: Iterator[Grown], drawing: Drawing, votes: OutOfBag | None, data: SharedData
-    ) -> list[TopKTreeClassifier]:
-        """The trees as they come; what they say of rows that they have not seen is added up."""
-        trees = self._kept_trees().copy()
+        self,
+        members: Iterator[Member],
+        n_kept: int,
+        sampler: Sampler,
+        votes: _OutOfBagVotes | None,
+        data: TrainingData,
+    ) -> Iterator[TopKTreeClassifier]:
+        """Yield the trees as they come; their votes on rows that they have not seen are added up."""
+        template = member_template(self)
+        copy_names(self, template)
         with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
-            for one in grown:
+            for i, member in enumerate(members, start=n_kept):
+                # Other processes return copies of the features and classes.
+                found = replace(member.found, features=data.features, classes=data.classes)
                 if votes is not None:
-                    votes.add(drawing.sample(len(trees)), one.tree, one.leaves)
-                one.tree.features_, one.tree.classes_ = data.features, data.classes  # not a copy from other processes
-                trees.append(one.tree)
-                line(len(trees))
-        return trees
+                    votes.add(sampler.counts(i), found.tree.shares(), member.leaves)
+                yield fitted_copy(template, found)
+                line(i + 1)
 
-    def _earlier_votes(self, data: TrainingData, drawing: Drawing, votes: OutOfBag) -> None:
-        """Of the trees that an earlier fit has left, as far as they drew."""
-        kept = self._kept_trees()[self._n_foreign :]
-        encoded = encode(data.training.table, data.training.features)
-        for i, tree in enumerate(kept, start=self._n_foreign):
-            votes.add(drawing.sample(i), tree, tree.tree_.apply(encoded))
+    def _add_kept_votes(
+        self, data: TrainingData, sampler: Sampler, votes: _OutOfBagVotes, kept: Sequence[TopKTreeClassifier]
+    ) -> None:
+        """Add the votes of the trees that a warm start keeps, on rows that their samples do not have."""
+        assert data.table is not None
+        encoded = encode(data.table, data.features)
+        for i, tree in enumerate(kept):
+            votes.add(sampler.counts(i), tree.tree_.shares(), tree.tree_.apply(encoded))
 
-    def _become(self, trees: list[TopKTreeClassifier], classes: NDArray[Any], features: tuple[Feature, ...]) -> None:
-        self.estimators_ = trees
-        self.features_ = features
-        self.classes_ = classes
-        self.status_ = TIME_LIMIT if any(tree.status_ == TIME_LIMIT for tree in trees) else COMPLETE
-        for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-
-    def _store_oob(self, votes: OutOfBag, data: TrainingData) -> None:
-        training, means = data.training, votes.means()
-        judged = ~np.isnan(means[:, 0])
-        if not judged.all():
-            text = f"{np.count_nonzero(~judged)} of {len(judged)} rows are in the sample of every tree: they have no"
-            warnings.warn(f"{text} oob_decision_function_; more trees leave fewer of them", UserWarning, stacklevel=3)
-        metric = self.oob_score if callable(self.oob_score) else _accuracy
-        predicted = training.classes[np.argmax(means[judged], axis=1)]
-        self.oob_score_ = float(metric(training.classes[training.y[judged]], predicted)) if judged.any() else np.nan
-        self.oob_decision_function_ = training.for_all_rows(means)
+    def _store_oob(self, votes: _OutOfBagVotes, data: TrainingData) -> None:
+        means = votes.means()
+        has_votes = ~np.isnan(means[:, 0])
+        if not has_votes.all():
+            text = f"{np.count_nonzero(~has_votes)} of {len(has_votes)} rows are in the sample of every tree"
+            more = "they have no oob_decision_function_; more trees leave fewer of them"
+            warnings.warn(f"{text}: {more}", UserWarning, stacklevel=3)
+        labels, predicted = data.classes[data.y[has_votes]], data.classes[np.argmax(means[has_votes], axis=1)]
+        if not has_votes.any():
+            self.oob_score_ = math.nan
+        elif callable(self.oob_score):
+            self.oob_score_ = float(self.oob_score(labels, predicted))
+        else:
+            self.oob_score_ = float(np.mean(labels == predicted))
+        self.oob_decision_function_ = data.for_all_rows(means)
 
     def _votes(self) -> FloatArray:
         return np.full(len(self.estimators_), 1 / len(self.estimators_))
 
 
-def restore_forest(saved: SavedEnsemble) -> TopKForestClassifier:
-    """The forest of a file. A ValueError says what this version cannot read."""
-    forest = restore_parameters(TopKForestClassifier, saved.parameters)
-    restore_trees(forest, saved)
-    forest._seed = saved.seed
-    forest._n_foreign = saved.n_foreign
-    forest._sampling = FROM_FILE
-    if saved.oob_score is not None:
-        forest.oob_score_ = saved.oob_score
-    return forest
+def check_forest(forest: TopKForestClassifier, criterion_is_lost: bool = False) -> None:
+    """Validate all parameters. A file does not keep a criterion of the user's own."""
+    check_ensemble(forest, criterion_is_lost)
+    for name in ("bootstrap", "warm_start"):
+        checks.check_bool(name, getattr(forest, name))
+    if not callable(forest.oob_score):
+        checks.check_bool("oob_score", forest.oob_score)
+    if forest.oob_score and not forest.bootstrap:
+        raise ValueError("oob_score needs bootstrap=True: without it there are no rows that a tree has not seen")
+    check_samples("max_samples", forest.max_samples)
+    if forest.max_samples is not None and not forest.bootstrap:
+        raise ValueError(f"max_samples needs bootstrap=True, got {forest.max_samples!r}")
+    for name in ("max_features", "max_features_per_tree"):
+        check_max_features(name, getattr(forest, name))
 
 
-def _accuracy(labels: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Of all labels that `fit` takes, which scikit-learn's own function does not allow."""
-    return float(np.mean(labels == predicted))
+class _OutOfBagVotes:
+    """Sums over trees of their votes on the training rows that their samples do not have."""
+
+    def __init__(self, n_rows: int, n_classes: int) -> None:
+        self._shares = np.zeros((n_rows, n_classes))
+        self._n_trees = np.zeros(n_rows, dtype=np.int64)
+
+    def add(self, counts: IntArray, shares: FloatArray, leaves: IntArray | NDArray[np.int32]) -> None:
+        """Add a tree: the counts of its sample, the class shares of its nodes, and the leaves of all rows."""
+        rows = np.flatnonzero(counts == 0)
+        self._shares[rows] += shares[leaves[rows]]
+        self._n_trees[rows] += 1
+
+    def means(self) -> FloatArray:
+        """Return the mean shares, (n_rows, n_classes): NaN where no tree has a vote."""
+        means = np.full_like(self._shares, np.nan)
+        has_votes = self._n_trees > 0
+        means[has_votes] = self._shares[has_votes] / self._n_trees[has_votes, None]
+        return means
 
 
-def _same_data(
-    classes: NDArray[Any], features: Sequence[Feature], others: NDArray[Any], other_features: Sequence[Feature]
-) -> bool:
-    """Whether trees of the two can be in one forest: they mean the same by classes, features and categories."""
-
-    def meanings(of: Sequence[Feature]) -> list[tuple[Any, ...]]:
-        return [(feature.name, feature.kind, feature.categories) for feature in of]
-
-    return np.array_equal(classes, others) and meanings(features) == meanings(other_features)
-
-
-def _common(several: Sequence[tuple[Feature, ...]]) -> tuple[Feature, ...]:
-    """Features of the same meaning as one: what any of the data had."""
-    return tuple(
-        replace(same[0], has_missing=any(f.has_missing for f in same), has_extreme=any(f.has_extreme for f in same))
-        for same in zip(*several, strict=True)
-    )
-
-
-def _grow_all(
-    template: TopKTreeClassifier,
-    data: SharedData,
-    drawing: Drawing,
+def _search_all(
+    data: TrainingData,
+    spec: TreeSpec,
+    memory_limit: int | None,
+    sampler: Sampler,
     numbers: range,
     n_jobs: int | None,
     limits: Limits,
-    with_leaves: bool,
-) -> Iterator[Grown]:
-    """The trees with these numbers, in their order; with the leaves of all rows if these are needed."""
+) -> Iterator[Member]:
+    """Yield the trees with these numbers, in order."""
     threads = threads_per_call(n_jobs, len(numbers))
     at_once = min(max(1, int(joblib.effective_n_jobs(n_jobs))), max(1, len(numbers)))
     n_jobs = n_jobs if n_jobs is None else min(n_jobs, max(1, len(numbers)))  # joblib starts as many as it is told
-    tree, shared, drawn = share([template, data, drawing], n_jobs)
     calls = (
-        joblib.delayed(grow_one)(tree, shared, drawn, i, limits, threads, min(1.0, at_once / left), with_leaves)
+        joblib.delayed(_search_one)(data, spec, memory_limit, sampler, i, threads, min(1.0, at_once / left), limits)
         for i, left in zip(numbers, range(len(numbers), 0, -1), strict=True)
     )
     yield from in_parallel(calls, n_jobs, limits, in_order=True)
 
 
-def grow_one(
-    template: TopKTreeClassifier,
-    data: SharedData,
-    drawing: Drawing,
+def _search_one(
+    data: TrainingData,
+    spec: TreeSpec,
+    memory_limit: int | None,
+    sampler: Sampler,
     i: int,
-    limits: Limits,
     threads: int,
     part: float,
-    with_leaves: bool,
-) -> Grown:
-    """One call, here or on another machine; it has this part of the time that is left."""
+    limits: Limits,
+) -> Member:
+    """Search for tree i, here or on another machine, in this part of the time that is left."""
     with limits.working():
         if limits.cancelled:
             raise Cancelled
-        options = template._search_options(time.perf_counter())
-        options = replace(
-            options, threads=threads, progress=limits.watch(must_finish=True), time_limit=share_of_time(limits, part)
-        )
-        grown = grow(template, data, drawing.view(i), options)
-        return grown if with_leaves else replace(grown, leaves=grown.leaves[:0])
+        progress = limits.watch(must_finish=True)
+        options = search_options(memory_limit, threads, limits.seconds_left(part), progress=progress)
+        return search_member(data, spec, sampler.view(i), options)

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import datasets
+from .._data.arrays import IntArray
 from .._data.binarizer import Binarizer
 from .._data.labels import number_labels
 from .._search import engine, reference
-from .._search.objective import IntArray, Objective, make_objective
+from .._search.objective import Objective, make_objective
 from ..hard import parity
 from .experiment import Row
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .._data.arrays import IntArray
 from .._search import engine, reference
-from .._search.objective import IntArray, Objective
+from .._search.objective import Objective
 from . import lemma
 from .experiment import Row
 from .lemma import Problem

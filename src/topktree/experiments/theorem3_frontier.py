@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._search.objective import FloatArray, IntArray
+from .._data.arrays import FloatArray, IntArray
 from ..hard import tribes_size
 from .experiment import Row
 

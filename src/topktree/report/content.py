@@ -5,14 +5,14 @@ In: a fitted classifier, rows to try it on, the cross-validation that chose it. 
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from .._data.features import encode
 from .._data.labels import known_classes, read_labels, read_weights
-from .._data.table import encode, read_table
+from .._data.table import read_table
 from .._runtime import checks
 from .._tree.export import COLOURS, Model, one_line
 from . import tree_content
@@ -95,7 +95,7 @@ def _read(classifier: TopKTreeClassifier, model: Model, rows: Rows, max_rows: in
     sample = None if max_rows == 0 else encoded[:max_rows]
     if rows.y is None:
         return _Tested(None, sample, None, len(encoded))
-    labels = read_labels(copy(classifier), rows.y)  # a copy: its check of y makes an estimator forget feature names
+    labels = read_labels(rows.y)
     classes = known_classes(labels, classifier.classes_, len(encoded))
     weights = read_weights(rows.weights, len(encoded))
     if weights is not None and not weights.any():  # not every version of scikit-learn refuses them

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._search.objective import FloatArray, IntArray
+from .._data.arrays import FloatArray, IntArray
 from .._tree.export import Model, one_line
 from .._tree.tree import TREE_LEAF
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._data.arrays import FloatArray
 from .._runtime import checks
-from .._search.objective import FloatArray
 from .._selection.rule import ONE_SE, best_of, usable_folds
 from .._tree import pruning
 from .._tree.export import Model, literal, one_line

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.binarizer import value_text
-from .._data.table import CATEGORY, Feature
+from .._data.arrays import FloatArray
+from .._data.columns import value_text
+from .._data.features import Feature
+from .._data.table import CATEGORY
 from .._data.thresholds import format_number
-from .._search.objective import FloatArray
 from .._tree.export import COLOURS, IS_MISSING, Model, one_line, rule_text, rules
 
 MANY_CATEGORIES = 50  # up to here a form offers all of them

@@ -1,0 +1,178 @@
+"""Features: learned from training data, then used to encode every later table in the same way.
+
+In: a `Table`. Out: a `Feature` per column; the encoded matrix (n_rows, n_features). The one idea: a missing value is
+NaN, a category its index among the categories of the training data, an unseen one `UNSEEN`, true is 1; so columns and
+trees deal with numbers only.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import BoolArray, FloatArray
+from .encoding import Category, categories_of, category_codes, is_missing, kind_of_types, numbers_of, object_types
+from .table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table
+
+KINDS = (NUMBER, BOOLEAN, CATEGORY)
+
+UNSEEN = -1.0
+# A feature with more categories than this gets a warning if most rows have a category of their own.
+MANY_CATEGORIES = 1000
+# Every integer up to here is a float64, whichever way it is converted.
+LARGEST_EXACT_INT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column of the training data: its name, its kind and the values to expect in it."""
+
+    name: str
+    kind: str  # one of KINDS
+    categories: tuple[Category, ...] = ()  # of a category: numbers in order, then strings in order
+    has_missing: bool = False
+    has_extreme: bool = False  # infinities, or numbers beyond LARGEST_EXACT_INT
+
+
+def learn_features(table: Table, categorical_features: Any, feature_names: Sequence[str] | None) -> tuple[Feature, ...]:
+    """Return the features of training data."""
+    is_category = check_categorical_features(categorical_features, len(table.names), feature_names)
+    if table.array is not None and True not in is_category:
+        return _array_features(table.names, table.array)
+    columns = zip(table.names, table.split(), is_category, strict=True)
+    return tuple(_learn_feature(*column) for column in columns)
+
+
+def encode(table: Table, features: Sequence[Feature]) -> NDArray[Any]:
+    """Return the table as numbers, (n_rows, n_features): the array itself where nothing needs to be encoded."""
+    kinds = {feature.kind for feature in features}
+    if table.array is not None and (kinds == {NUMBER} or (kinds == {BOOLEAN} and _holds_booleans(table.array))):
+        return table.array
+    encoded = np.empty((len(features), table.n_rows))
+    for row, column, feature in zip(encoded, table.split(), features, strict=True):
+        row[:] = _category_indices(column, feature) if feature.kind == CATEGORY else numbers_of(column, feature.name)
+        if feature.kind == BOOLEAN and not _holds_booleans(row):
+            odd = next(value for value in row.tolist() if not math.isnan(value) and value not in (0, 1))
+            raise ValueError(f"X must have booleans in {feature.name!r}, as in fit, got {odd}")
+    return encoded.T
+
+
+def warn_about_identifiers(features: Sequence[Feature], n_rows: int) -> None:
+    """Warn about categorical features with almost one category per row; they are probably identifiers."""
+    for feature in features:
+        n_categories = len(feature.categories)
+        if n_categories > max(MANY_CATEGORIES, n_rows / 2):
+            warnings.warn(
+                f"X has {n_categories} categories in {feature.name!r}, in {n_rows} rows. If these are numbers, convert "
+                "the column to numbers; if they identify the rows, leave it out: every category is a column to search.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+def check_categorical_features(
+    categorical_features: Any, n_features: int, feature_names: Sequence[str] | None
+) -> list[bool | None]:
+    """Return for each feature whether the user wants it to be a category; None where its type decides."""
+    allowed = '"from_dtype", None, or a list of names, of indices or of one bool per feature'
+    message = f"categorical_features must be {allowed}, got {categorical_features!r}"
+    if isinstance(categorical_features, str):
+        if categorical_features != "from_dtype":
+            raise ValueError(message)
+        return [None] * n_features
+    if categorical_features is None:
+        return [False] * n_features
+    try:
+        listed = np.asarray(categorical_features)
+    except ValueError:
+        raise ValueError(message) from None
+    if listed.ndim != 1:
+        raise ValueError(message)
+    if listed.dtype.kind == "b":
+        if len(listed) != n_features:
+            raise ValueError(f"{message}: {len(listed)} bools for {n_features} features")
+        return [bool(wanted) for wanted in listed]
+    names = [] if feature_names is None else list(feature_names)
+    indices = set()
+    for entry in listed.tolist():
+        if isinstance(entry, str) and entry not in names:
+            raise ValueError(f"{message}: X has no feature named {entry!r}")
+        index = names.index(entry) if isinstance(entry, str) else entry
+        if not isinstance(index, int) or not -n_features <= index < n_features:
+            raise ValueError(f"{message}: there is no feature {entry!r} among {n_features}")
+        indices.add(index % n_features)
+    return [i in indices for i in range(n_features)]
+
+
+def check_no_category(column: RawColumn, name: str) -> None:
+    """Refuse text in a column that `categorical_features` leaves out; missing values are allowed."""
+    example = next((value for value in column.values if not is_missing(value)), None)
+    if example is not None:
+        raise ValueError(
+            f"X must have numbers in {name!r}, which categorical_features leaves out, got {example!r}; list it "
+            'there, or leave categorical_features at "from_dtype"'
+        )
+
+
+def sorted_categories(categories: Iterable[Category]) -> tuple[Category, ...]:
+    """Return numbers in order, then strings in order."""
+    return tuple(sorted(categories, key=lambda c: (isinstance(c, str), c)))
+
+
+def missing_and_extreme(values: FloatArray) -> tuple[bool, bool]:
+    """Return whether one of the numbers (n_rows,) is missing, and whether one is extreme."""
+    missing, extreme = _missing_and_extreme(values)
+    return bool(missing), bool(extreme)
+
+
+def _missing_and_extreme(values: NDArray[Any]) -> tuple[BoolArray, BoolArray]:
+    """Return the same for every column of numbers (n_rows, ...)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        low, high = (reduce(values, axis=0).astype(np.float64) for reduce in (np.fmin.reduce, np.fmax.reduce))
+        missing = np.isnan(values.sum(axis=0, dtype=np.float64)) if values.dtype.kind == "f" else low != low
+    if np.any(missing):  # the sum is NaN for infinities of both signs, too
+        missing = np.isnan(values).any(axis=0)
+    return missing, (low < -LARGEST_EXACT_INT) | (high > LARGEST_EXACT_INT)
+
+
+def _array_features(names: tuple[str, ...], array: NDArray[Any]) -> tuple[Feature, ...]:
+    if array.dtype.itemsize == 1:
+        return _plain_features(names, BOOLEAN if array.dtype.kind == "b" else NUMBER)
+    columns = zip(names, *_missing_and_extreme(array), strict=True)
+    return tuple(Feature(name, NUMBER, (), bool(missing), bool(extreme)) for name, missing, extreme in columns)
+
+
+@lru_cache(maxsize=4)
+def _plain_features(names: tuple[str, ...], kind: str) -> tuple[Feature, ...]:
+    """Return features without missing or extreme values."""
+    return tuple(Feature(name, kind) for name in names)
+
+
+def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature:
+    kind = CATEGORY if wanted else column.kind or kind_of_types(object_types(column.values, name))
+    if wanted is False and kind == CATEGORY:
+        check_no_category(column, name)
+        kind = NUMBER
+    if kind == CATEGORY:
+        categories, has_missing = categories_of(column, name)
+        return Feature(name, kind, sorted_categories(categories), has_missing)
+    return Feature(name, kind, (), *missing_and_extreme(numbers_of(column, name)))
+
+
+def _category_indices(column: RawColumn, feature: Feature) -> FloatArray:
+    """Return the index of each value among the feature's categories: NaN if missing, UNSEEN if it is not there."""
+    codes, categories = category_codes(column, feature.name)
+    index = {category: float(i) for i, category in enumerate(feature.categories)}
+    return np.array([np.nan, *(index.get(category, UNSEEN) for category in categories)])[codes]
+
+
+def _holds_booleans(values: NDArray[Any]) -> bool:
+    """Return whether there is nothing but 0, 1 and NaN."""
+    return values.dtype == np.bool_ or bool(np.all((values == 0) | (values == 1) | np.isnan(values)))

@@ -1,0 +1,155 @@
+"""Data + specification -> found tree: the one way from rows to a tree, whoever asks.
+
+In: `TrainingData`, a `TreeSpec` (what the parameters say of the tree) and `SearchOptions` (how to search). Out: a
+`FoundTree`, from which an estimator becomes fitted (`_base.set_fitted`). The classifier, cross-validation, the penalty
+path, near-optimal trees, ensembles and Dask all come this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._data.columns import EQUALS, IS_MISSING, Columns
+from .._data.features import Feature
+from .._data.table import BOOLEAN
+from .._data.thresholds import binary_threshold
+from .._data.training import EncodedRows, TrainingData
+from .._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, TIME_LIMIT
+from .._runtime.progress import ProgressLine
+from .._tree.tree import TREE_UNDEFINED, Tree, node_impurity
+from . import engine
+from .objective import Objective
+from .root_choices import list_choices
+from .spec import TreeSpec
+
+
+@dataclass(frozen=True, eq=False)
+class FoundTree:
+    """A tree and what is known of it: all that a fitted estimator has, but for its parameters."""
+
+    tree: Tree
+    features: tuple[Feature, ...]
+    classes: NDArray[Any]
+    cost: int | float  # in the user's weights
+    train_errors: int | None  # misclassified training rows; None: not known, after pruning
+    status: str
+    record: dict[str, Any]  # `search_`
+    integer_cost: int = 0  # the cost in the units of the objective; 0 for a tree that no search has just found
+    pruned_alpha: float | None = None  # None: not pruned
+
+    def for_file(self) -> dict[str, Any]:
+        """Return what a model file says of the tree, beside its nodes."""
+        known = {"cost": self.cost, "train_errors": self.train_errors, "status": self.status, "search": self.record}
+        return known if self.pruned_alpha is None else known | {"pruned_alpha": self.pruned_alpha}
+
+
+def search_options(
+    memory_limit: int | None, threads: int, time_limit: float | None = None, **others: Any
+) -> engine.SearchOptions:
+    """Return how to search, as the parameters of an estimator say it."""
+    cache_bytes = engine.DEFAULT_CACHE_BYTES if memory_limit is None else int(memory_limit)
+    return engine.SearchOptions(threads=threads, cache_bytes=min(cache_bytes, 2**62), time_limit=time_limit, **others)
+
+
+def search_tree(
+    data: TrainingData,
+    spec: TreeSpec,
+    options: engine.SearchOptions,
+    *,
+    verbose: bool = False,
+    on_tree: Callable[[FoundTree], Any] | None = None,
+) -> FoundTree:
+    """Search for the tree. `on_tree` gets every tree that is better than those before it."""
+    objective = spec.objective(data)
+    line = ProgressLine(objective.user_cost) if verbose else None
+
+    def show(solution: engine.Solution) -> None:
+        if on_tree is not None:
+            on_tree(replace(found_tree(data, spec, objective, solution), status=PARTIAL))
+
+    options = replace(options, progress=line or options.progress, on_tree=show if on_tree else None)
+    try:
+        solution = engine.solve(data.rows, len(data.columns), data.y, objective, options)
+    finally:
+        if line:
+            line.close()
+    return found_tree(data, spec, objective, solution)
+
+
+def found_tree(
+    data: TrainingData, spec: TreeSpec, objective: Objective, solution: engine.Solution, columns: Columns | None = None
+) -> FoundTree:
+    """Return a solution in the user's terms. `columns`: those that were searched, if not all columns of the data."""
+    described = describe_solution(solution, spec, objective, columns or data.columns, data.features, data.classes)
+    errors = solution.n_wrong + data.work.call(count_errors, described.tree, data.left_out)
+    return replace(described, train_errors=errors)
+
+
+def describe_solution(
+    solution: engine.Solution,
+    spec: TreeSpec,
+    objective: Objective,
+    columns: Columns,
+    features: tuple[Feature, ...],
+    classes: NDArray[Any],
+) -> FoundTree:
+    """Return a solution in the user's terms, wherever its rows are; rows without weight are not in `train_errors`."""
+    trace = [
+        {"seconds": seconds, "k": k, "cost": objective.user_cost(cost)}
+        for seconds, k, cost in solution.statistics["trace"]
+    ]
+    record = {
+        **solution.statistics,
+        "trace": trace,
+        "root": list_choices(solution, columns, features, objective),
+        "n_root": len(solution.statistics["root"]["column"]),
+    }
+    status = (OPTIMAL if spec.tries_all else COMPLETE) if solution.complete else TIME_LIMIT
+    tree = make_tree(solution, columns, features, objective.weight_unit, spec.impurity)
+    cost = objective.user_cost(solution.cost)
+    return FoundTree(tree, features, classes, cost, solution.n_wrong, status, record, solution.cost)
+
+
+def count_errors(tree: Tree, rows: EncodedRows | None) -> int:
+    """Return how many of the rows, if there are any, the tree gets wrong."""
+    if rows is None:
+        return 0
+    encoded, classes = rows
+    return int(np.count_nonzero(tree.predict(encoded) != classes))
+
+
+def make_tree(
+    solution: engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
+) -> Tree:
+    """Turn a tree over columns into a tree over features."""
+    inner = np.flatnonzero(solution.column >= 0)
+    column = solution.column[inner]
+    feature = np.full(len(solution.column), TREE_UNDEFINED, dtype=np.int64)
+    threshold = np.full(len(feature), float(TREE_UNDEFINED))
+    category = np.full(len(feature), TREE_UNDEFINED, dtype=np.int64)
+    missing_go_to_left = np.zeros(len(feature), dtype=bool)
+    feature[inner] = columns.feature[column]
+    threshold[inner] = np.where(columns.test[column] == IS_MISSING, np.inf, columns.value[column])
+    equals = inner[columns.test[column] == EQUALS]
+    missing_go_to_left[equals] = True
+    is_boolean = np.array([features[f].kind == BOOLEAN for f in feature[equals]], dtype=bool)
+    category[equals] = np.where(is_boolean, TREE_UNDEFINED, threshold[equals].astype(np.int64))
+    threshold[equals] = np.where(is_boolean, binary_threshold(), float(TREE_UNDEFINED))
+    value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
+    return Tree(
+        children_left=solution.false_child.astype(np.int64),
+        children_right=solution.true_child.astype(np.int64),
+        feature=feature,
+        threshold=threshold,
+        category=category,
+        missing_go_to_left=missing_go_to_left,
+        value=value,
+        impurity=node_impurity(value, criterion),
+        n_node_samples=solution.n_rows,
+        weighted_n_node_samples=value.sum(axis=1),
+    )

@@ -1,0 +1,93 @@
+"""`TreeSpec`: which tree is asked for.
+
+In: an estimator with the parameters of a tree. Out: a `TreeSpec` of validated parameters; for given rows, the integer
+problem that it means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._data.training import TrainingData
+from .._runtime import checks
+from .objective import CRITERIA, Objective, ScoreFunction, make_objective
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """The tree that is asked for: the parameters that decide it, validated."""
+
+    k: Any  # an int, "all", or a sequence of these with an entry per level
+    max_depth: int
+    criterion: str | ScoreFunction
+    min_samples_leaf: int
+    min_weight_fraction_leaf: float
+    leaf_penalty: float | str
+    distinct_splits: bool
+
+    def objective_options(self, n_rows: int, n_columns: int) -> dict[str, Any]:
+        """Return what an objective for so many rows and columns takes from the specification."""
+        # A path has at most one split per column, and one row fewer at every split.
+        depth = min(self.max_depth, n_columns, n_rows - 1)
+        return {
+            "k": checks.candidates_per_level(self.k, depth, n_columns),
+            "criterion": self.criterion,
+            "min_samples_leaf": min(int(self.min_samples_leaf), n_rows),
+            "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
+            "leaf_penalty": self.leaf_penalty,
+            "distinct_splits": bool(self.distinct_splits),
+        }
+
+    def objective(self, data: TrainingData) -> Objective:
+        """Return the integer problem for these rows."""
+        return data.work.call(
+            make_objective,
+            data.y,
+            len(data.classes),
+            class_weight=data.class_weight,
+            sample_weight=data.sample_weight,
+            **self.objective_options(len(data.y), len(data.columns)),
+        )
+
+    @property
+    def tries_all(self) -> bool:
+        """Tell whether every column is a candidate at every node, so that the tree is optimal."""
+        return all(entry == "all" for entry in checks.k_per_level(self.k, max(self.max_depth, 1)))
+
+    @property
+    def impurity(self) -> str:
+        """Return the criterion that node impurities and importances are stated in."""
+        return self.criterion if isinstance(self.criterion, str) else "entropy"
+
+
+def read_spec(estimator: Any) -> TreeSpec:
+    """Return the specification of an estimator's parameters, all of which are validated."""
+    check_parameters(estimator)
+    return TreeSpec(
+        k=estimator.k,
+        max_depth=estimator.max_depth,
+        criterion=estimator.criterion,
+        min_samples_leaf=estimator.min_samples_leaf,
+        min_weight_fraction_leaf=estimator.min_weight_fraction_leaf,
+        leaf_penalty=estimator.leaf_penalty,
+        distinct_splits=estimator.distinct_splits,
+    )
+
+
+def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
+    """Validate the parameters that every estimator of trees has. A file does not keep a criterion of the user's own."""
+    checks.check_max_depth(estimator.max_depth)
+    checks.check_k(estimator.k, estimator.max_depth)
+    if not criterion_is_lost and not callable(estimator.criterion):
+        checks.check_choice("criterion", estimator.criterion, CRITERIA, "or a callable")
+    checks.check_int("min_samples_leaf", estimator.min_samples_leaf, 1)
+    checks.check_number("min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, 0, 0.5)
+    checks.check_leaf_penalty(estimator.leaf_penalty)
+    checks.check_bool("distinct_splits", estimator.distinct_splits)
+    checks.check_class_weight(estimator.class_weight)
+    checks.check_int("max_thresholds", estimator.max_thresholds, 1, or_none=True)
+    checks.check_time_limit(estimator.time_limit)
+    checks.check_int("memory_limit", estimator.memory_limit, 0, or_none=True)
+    checks.check_n_jobs(estimator.n_jobs)
+    checks.check_verbose(estimator.verbose)
