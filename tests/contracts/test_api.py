@@ -20,10 +20,12 @@ def test_the_description_has_every_kind_of_name():
     described = describe_api()
     assert {
         "topktree.TopKTreeClassifier class",
+        "topktree.TopKTreeClassifier parameter *",
         "topktree.TopKTreeClassifier parameter max_depth=5",
         "topktree.TopKTreeClassifier attribute cost_",
         "topktree.TopKTreeClassifier method predict(self, X)",
         "topktree.__version__ constant",
+        "topktree.datasets.load_monks(problem, *, return_X_y=False)",
         "topktree.load(path)",
         "topktree.hard.parity(h, K, eps)",
         "topktree.datasets.PAPER constant",

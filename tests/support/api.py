@@ -39,18 +39,16 @@ def _describe(name: str, value: Any) -> Iterator[str]:
 
 
 def _parameters(function: Any) -> list[str]:
-    """Return the parameters as they are written in a call's definition, without their types."""
+    """Return the parameters as a definition lists them, without their types; those after `*` are given by name only."""
     try:
-        signature = inspect.signature(function)
+        parameters = list(inspect.signature(function).parameters.values())
     except ValueError:  # exceptions and other classes whose constructor is written in C
         return []
-    parameters = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
-    bare = str(signature.replace(parameters=parameters, return_annotation=signature.empty))
-    if not parameters:
-        return []
-    one_by_one = [str(parameter) for parameter in parameters]
-    # A bare `*` or `/` is a part of the text of all parameters, not of any one of them.
-    return one_by_one if bare == f"({', '.join(one_by_one)})" else [bare[1:-1]]
+    listed = [str(parameter.replace(annotation=parameter.empty)) for parameter in parameters]
+    by_name_only = [parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters]
+    if any(by_name_only):
+        listed.insert(by_name_only.index(True), "*")
+    return listed
 
 
 def _documented_attributes(owner: type) -> list[str]:
