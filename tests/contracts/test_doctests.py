@@ -21,6 +21,9 @@ INDEX = (REFERENCE / "index.md").read_text(encoding="utf-8")
 
 PUBLIC = public_objects()
 
+# Flat arrays that people read: one example of the class shows them, and what can be computed from them.
+RECORDS = {"Tree"}
+
 
 def place_in_the_reference(name):
     """Return what sorts public names as the table of the reference does; names that it lacks come last."""
@@ -36,7 +39,7 @@ def examples():
         if not callable(value):
             continue
         found[name] = [inspect.getdoc(value) or ""]
-        if inspect.isclass(value):
+        if inspect.isclass(value) and name not in RECORDS:
             seen = {docstrings[-1] for docstrings in found.values()}
             for member, _ in members(value):
                 docstring = inspect.getdoc(getattr(value, member)) or ""

@@ -47,7 +47,7 @@ def people(n=120):
 @given(cases(), st.sampled_from(sorted(KINDS)))
 def test_what_is_loaded_is_what_was_saved(tmp_path_factory, case, kind):
     path = tmp_path_factory.mktemp("models") / "model.json"
-    ensemble = KINDS[kind](3, random_state=0, **case.parameters | {"max_depth": 2})
+    ensemble = KINDS[kind](n_estimators=3, random_state=0, **case.parameters | {"max_depth": 2})
     ensemble.fit(case.X, case.y, case.sample_weight)
     ensemble.save(path)
     loaded = topktree.load(path)
@@ -93,7 +93,7 @@ def test_what_a_boosting_file_keeps(tmp_path):
 
 def test_a_criterion_of_ones_own_is_lost(tmp_path, kind):
     X, y = people()
-    kind(2, criterion=user_criterion, max_depth=2).fit(X, y).save(tmp_path / "model.json")
+    kind(n_estimators=2, criterion=user_criterion, max_depth=2).fit(X, y).save(tmp_path / "model.json")
     loaded = topktree.load(tmp_path / "model.json")
     assert loaded.criterion is None
     loaded.save(tmp_path / "again.json")
@@ -162,7 +162,7 @@ def change(payload, path, value):
 def test_files_that_cannot_be(tmp_path, name, path, value, message):
     X, y = people()
     file = tmp_path / "model.json"
-    KINDS[name](2, max_depth=2, random_state=0).fit(X, y).save(file)
+    KINDS[name](n_estimators=2, max_depth=2, random_state=0).fit(X, y).save(file)
     payload = json.loads(file.read_text())
     change(payload, path, value)
     file.write_text(json.dumps(payload))
@@ -191,7 +191,7 @@ def run(*arguments):
 @pytest.fixture
 def files(tmp_path, kind):
     X, y = people()
-    model = kind(3, max_depth=2, random_state=0).fit(X, y)
+    model = kind(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
     model.save(tmp_path / "model.json")
     X.to_csv(tmp_path / "rows.csv", index=False)
     return tmp_path, model, X
@@ -228,7 +228,7 @@ def test_show_command(files):
 
 def test_votes_add_up(kind):
     X, y = people()
-    model = kind(3, max_depth=2, random_state=0).fit(X, y)
+    model = kind(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
     votes = [tree["vote"] for tree in model.export_dict()["trees"]]
     assert math.isclose(sum(votes), 1)
     mean = np.average([tree.feature_importances_ for tree in model], axis=0, weights=votes)
@@ -237,7 +237,7 @@ def test_votes_add_up(kind):
 
 def test_trees_of_an_ensemble_are_classifiers(tmp_path, kind):
     X, y = people()
-    tree = kind(3, max_depth=2, random_state=0).fit(X, y)[1]
+    tree = kind(n_estimators=3, max_depth=2, random_state=0).fit(X, y)[1]
     assert isinstance(tree, TopKTreeClassifier)
     assert tree.predict(X).shape == y.shape
     tree.report(tmp_path / "tree.html", X, y)

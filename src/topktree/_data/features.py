@@ -32,7 +32,15 @@ LARGEST_EXACT_INT = 2.0**53
 
 @dataclass(frozen=True)
 class Feature:
-    """A column of the training data: its name, its kind and the values to expect in it."""
+    """A column of the training data: its name, its kind and the values to expect in it.
+
+    Examples
+    --------
+    >>> from topktree import Binarizer
+    >>> age, colour = Binarizer().fit([[18, "red"], [None, "blue"], [35, "red"]]).features_
+    >>> age.kind, age.has_missing, colour.kind, colour.categories
+    ('number', True, 'category', ('blue', 'red'))
+    """
 
     name: str
     kind: str  # one of KINDS

@@ -43,6 +43,19 @@ class Tree:
 
     A row goes left if `X[row, feature] <= threshold`. Where a category is tested, it goes left unless it has that
     category. A threshold of infinity sends missing values right and everything else left.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from topktree import TopKTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = TopKTreeClassifier(max_depth=2).fit(X, y).tree_
+    >>> tree.node_count, tree.n_leaves, tree.max_depth
+    (5, 3, 2)
+    >>> tree.feature.tolist(), tree.children_left.tolist(), tree.n_node_samples.tolist()
+    ([2, -2, 3, -2, -2], [1, -1, 3, -1, -1], [150, 50, 100, 54, 46])
+    >>> tree.apply(X[[0, 60, 120]]).tolist(), tree.predict(X[[0, 60, 120]]).tolist()
+    ([1, 3, 4], [0, 1, 2])
     """
 
     children_left: IntArray  # TREE_LEAF at a leaf

@@ -238,7 +238,7 @@ memory_limit, min_weight_fraction_leaf
         Examples
         --------
         >>> [int((predicted != y).sum()) for predicted in clf.staged_predict(X)]
-        [50, 7, 6]
+        [50, 50, 6]
         """
         for decision in self._stages(X):
             yield np.asarray(self.classes_[np.argmax(decision, axis=1)])
