@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +9,10 @@ import dask
 import numpy as np
 
 from topktree import TopKTreeClassifier
-from topktree.dask.fitting import FitLimits, fit_tree
+from topktree._base import set_fitted
+from topktree._runtime.limits import Limits
+from topktree._search.spec import read_spec
+from topktree.dask.fitting import DaskFit
 from topktree.dask.partitions import Parts
 
 
@@ -53,9 +55,10 @@ def fit_parts(
     names = None
     if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
         names = tuple(X.columns)
-    parts = Parts(divided(X), divided(y), None if sample_weight is None else divided(sample_weight), names, X.shape[1])
+    weights = [None] * len(which) if sample_weight is None else divided(sample_weight)
+    parts = Parts(divided(X), divided(y), weights, names, X.shape[1])
     local = TopKTreeClassifier(**parameters)
-    fit_tree(local, parts, HereAndNow(), FitLimits(2**24, gather_bytes, time.perf_counter()))
+    set_fitted(local, DaskFit(local, read_spec(local), parts, HereAndNow(), 2**24, gather_bytes, Limits()).run())
     return local
 
 
