@@ -15,27 +15,29 @@ TOOLS := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 CPP_FILES := $(shell find cpp tests/cpp benchmarks -name '*.[ch]pp' -o -name '*.h')
 # The folders are in the list as well: theirs is the date that changes when a file goes away.
-BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp)
+BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp -not -name '*.md')
 
 .PHONY: demo test bench sanitize lint format docs dist test-dist clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
-	@$(PY) -m topktree._demo
+	@$(PY) examples/demo.py
 
 test: $(VENV)/installed $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/interop-tools $(VENV)/browser-tools $(VENV)/dask-tools
-	@$(call cpp_tests,release,Release,)
+	@$(call cpp_tests,editable)
 	@$(run_pytest)
 
 bench: $(VENV)/installed $(VENV)/bench-tools
-	@export $(TOOLS) && dir=build/benchmarks && mkdir -p $$dir \
-	&& cmake -S . -B $$dir -G Ninja -DTOPKTREE_BENCHMARKS=ON -DTOPKTREE_WERROR=ON > $$dir/configure.log \
-	&& cmake --build $$dir > $$dir/build.log || { cat $$dir/*.log; exit 1; }
+	@mkdir -p build/benchmarks
+	@$(TOOLS) cmake --build build/editable --target kernel_throughput > build/benchmarks/build.log || { cat build/benchmarks/build.log; exit 1; }
+	@cp build/editable/kernel_throughput build/benchmarks
 	@$(PY) benchmarks/bench.py $(BENCH)
 
 sanitize: $(VENV)/build-tools
-	@$(call cpp_tests,address,Debug,address$(comma)undefined)
-	@$(call cpp_tests,thread,Debug,thread,-R '$(subst $(space),|,$(THREADED))',--target $(THREADED))
+	@$(call sanitized,address,address$(comma)undefined)
+	@$(call cpp_tests,address)
+	@$(call sanitized,thread,thread)
+	@$(call cpp_tests,thread)
 
 lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/dask-tools
 	@$(TOOLS) ruff check
@@ -75,16 +77,17 @@ clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 comma := ,
-space := $(subst ,, )
-THREADED := test_search test_search_stop test_near_optimal test_shared_rows test_thread_pool test_cache
 
-# $(call cpp_tests,folder,build type,sanitizers,which,targets): configure, build and run the C++ tests in build/<folder>. Only
-# some of them have threads.
-define cpp_tests
+# $(call sanitized,folder,sanitizers): configure a build of the C++ tests in build/<folder>.
+define sanitized
 export $(TOOLS) && dir=build/$(1) && mkdir -p $$dir \
-&& cmake -S . -B $$dir -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTOPKTREE_TESTS=ON -DTOPKTREE_WERROR=ON -DTOPKTREE_SANITIZE=$(3) > $$dir/configure.log \
-|| { cat $$dir/configure.log; exit 1; }; \
-cmake --build $$dir $(5) && cd $$dir && ctest --output-on-failure --parallel 2 $(4)
+&& cmake -S . -B $$dir -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTOPKTREE_TESTS=ON -DTOPKTREE_WERROR=ON -DTOPKTREE_SANITIZE=$(2) > $$dir/configure.log \
+|| { cat $$dir/configure.log; exit 1; }
+endef
+
+# $(call cpp_tests,folder): build and run the C++ tests of build/<folder>.
+define cpp_tests
+export $(TOOLS) && cmake --build build/$(1) --target cpp_tests && cd build/$(1) && ctest --output-on-failure --parallel 2
 endef
 
 # All tests: those that disturb nobody side by side, the others one after the other. With arguments of the caller's, which
@@ -117,6 +120,9 @@ $(VENV)/created:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+# The release build has the C++ tests and the benchmark as targets: they share the core with the extension module.
+CMAKE_DEFINES := $(patsubst %,--config-settings=cmake.define.TOPKTREE_%=ON,WERROR TESTS BENCHMARKS)
+
 # scikit-build-core itself says whether cmake and ninja are missing, or too old, on this machine.
 $(VENV)/build-tools: $(VENV)/created pyproject.toml
 	@echo "Installing the build tools"
@@ -127,7 +133,7 @@ $(VENV)/build-tools: $(VENV)/created pyproject.toml
 
 $(VENV)/installed: $(VENV)/build-tools $(BUILD_FILES)
 	@echo "Building topktree"
-	@$(TOOLS) $(PIP) --no-build-isolation --config-settings=build-dir=build/editable --config-settings=cmake.define.TOPKTREE_WERROR=ON --editable .
+	@$(TOOLS) $(PIP) --no-build-isolation --config-settings=build-dir=build/editable $(CMAKE_DEFINES) --editable .
 	@touch $@
 
 $(VENV)/bench-tools: $(VENV)/created benchmarks/requirements.txt

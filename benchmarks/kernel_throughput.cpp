@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "topk/kernels.hpp"
-#include "topk/memory.hpp"
+#include "topk/base/memory.hpp"
+#include "topk/kernels/kernels.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

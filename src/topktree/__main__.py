@@ -5,18 +5,18 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or say what it needs."""
+    """Run the command line, or say that it needs click."""
     try:
         from ._cli.main import main as command
     except ModuleNotFoundError as error:
-        if error.name not in ("click", "rich"):
+        if error.name != "click":
             raise
-        sys.stderr.write(f"The command line needs {error.name}: pip install 'topktree[cli]'\n")
+        sys.stderr.write("The command line needs click: pip install 'topktree[cli]'\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(1)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a letter that the terminal has not is no reason to fail
+        sys.stdout.reconfigure(errors="replace")  # print ? for letters that the terminal does not have
     command(prog_name="topktree")
 
 

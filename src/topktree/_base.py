@@ -8,23 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
+from dataclasses import replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ._data.arrays import FloatArray, IntArray
 from ._data.features import Feature, encode
-from ._data.labels import read_labels, read_weights
+from ._data.labels import known_classes, read_labels, read_weights
 from ._data.table import read_table
+from ._runtime import checks
 from ._runtime.files import PathLike
 from ._search.fitter import FoundTree
 from ._search.objective import ScoreFunction
-from ._tree import export
+from ._search.spec import check_parameters
+from ._tree import export, pruning
+from ._tree.model_file import write_model
 from ._tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -110,7 +116,8 @@ class FittedTree(FittedClassifier):
         >>> clf.apply(X[[0, 60, 120]])
         array([1, 3, 4])
         """
-        return self.tree_.apply(self._encode(X))
+        encoded = self._encode(X)
+        return self.tree_.apply(encoded)
 
     def decision_path(self, X: ArrayLike) -> scipy.sparse.csr_matrix:
         """Return a CSR matrix (n_rows, node_count) with 1 where a row passes through a node.
@@ -279,6 +286,100 @@ class FittedTree(FittedClassifier):
         classifier, cv = self._searched()
         rows = Rows(X_test, y_test, sample_weight)
         write_report(path, classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
+
+    def plot_search(self, ax: Any = None) -> Any:
+        """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes.
+
+        Examples
+        --------
+        >>> ax = clf.plot_search()
+        >>> ax.figure.savefig("search.png")
+        """
+        from ._tree.charts import plot_trace
+
+        check_is_fitted(self)
+        classifier, _ = self._searched()
+        return plot_trace(classifier.search_.get("trace", []), classifier.status_, ax)
+
+    def pruning_path(self) -> Bunch:
+        """Return the subtrees that minimal cost-complexity pruning leaves, from the largest to the root alone.
+
+        The arrays have an entry per subtree, as in scikit-learn's `cost_complexity_pruning_path`: `ccp_alphas`, the
+        penalty per leaf from which on the subtree is the best one, as a fraction of the training weight, like
+        `leaf_penalty`; `errors`, the fraction of the training weight that it misclassifies, where scikit-learn has
+        impurities; and `n_leaves`. The first is the smallest subtree with the errors of the tree itself.
+
+        Examples
+        --------
+        >>> path = clf.pruning_path()
+        >>> path.n_leaves.tolist(), path.errors.round(3).tolist()
+        ([3, 2, 1], [0.04, 0.333, 0.667])
+        """
+        check_is_fitted(self)
+        return Bunch(**pruning.describe_sequence(self.tree_))
+
+    def prune(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, rule: str = "best"
+    ) -> TopKTreeClassifier:
+        """Return a new classifier with the subtree on the `pruning_path` that does best on these rows.
+
+        The rows should be others than those of `fit`. The `rule` "best" takes the subtree with the lowest weight of
+        errors, the smallest one in case of a tie; "1se" takes the smallest one whose error rate is within one standard
+        error of that. Rows of a class that training did not have are errors of every subtree.
+
+        The result has a `cost_` and `train_errors_` of its own, a `pruned_alpha_`, and the `status_` and `search_` of
+        the tree that was pruned. Where splits were removed, `train_errors_` counts the rows that had weight in `fit`;
+        it is None if the tree does not tell: a tree holds the weights of the classes at its nodes, and the numbers of
+        rows follow from these only if every row weighs 1.
+
+        Examples
+        --------
+        >>> from sklearn.model_selection import train_test_split
+        >>> from topktree import TopKTreeClassifier, datasets
+        >>> game = datasets.load_tic_tac_toe()
+        >>> X_fit, X_prune, y_fit, y_prune = train_test_split(game.data, game.target, random_state=0)
+        >>> large = TopKTreeClassifier(max_depth=6).fit(X_fit, y_fit)
+        >>> large.get_n_leaves(), large.prune(X_prune, y_prune).get_n_leaves()
+        (42, 28)
+        """
+        check_is_fitted(self)
+        checks.check_choice("rule", rule, pruning.RULES)
+        leaves = self.apply(X)
+        weights = read_weights(sample_weight, len(leaves))
+        if weights is None:
+            weights = np.ones(len(leaves))
+        if not weights.any():  # not every version of scikit-learn refuses them
+            raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
+        classes = known_classes(read_labels(y), self.classes_, len(leaves))
+        tree, alpha = pruning.choose_subtree(self.tree_, pruning.ValidationRows(leaves, classes, weights), rule)
+        classifier, _ = self._searched()
+        found = replace(found_tree_of(classifier), record=deepcopy(self.search_), pruned_alpha=alpha)
+        if tree.node_count < self.tree_.node_count:
+            cost = pruning.pruned_cost(self.tree_, tree, self.cost_)
+            errors = pruning.pruned_train_errors(self.tree_, tree, self.train_errors_)
+            found = replace(found, tree=tree, cost=cost, train_errors=errors)
+        return fitted_copy(classifier, found)
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted tree to a JSON file, which `topktree.load` reads as a `TopKTreeClassifier`.
+
+        A criterion of your own is not saved: set it again before you fit again.
+
+        Examples
+        --------
+        >>> clf.save("model.json")
+        """
+        check_is_fitted(self)
+        classifier, _ = self._searched()
+        check_parameters(classifier, criterion_is_lost=classifier.criterion is None)
+        content = {
+            "topktree": version("topktree"),
+            "parameters": checks.to_json(classifier.get_params()),
+            **self.export_dict(),
+            "has_feature_names": hasattr(self, "feature_names_in_"),
+            **found_tree_of(classifier).for_file(),
+        }
+        write_model(path, content, self.classes_)
 
     def _searched(self) -> tuple[TopKTreeClassifier, TopKTreeClassifierCV | None]:
         """Return the classifier whose search found the tree, and the cross-validation that chose it, if one did."""

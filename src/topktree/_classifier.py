@@ -6,22 +6,14 @@ In: a table of numbers, booleans and categories, and class labels. Out: a small 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from dataclasses import replace
-from importlib.metadata import version
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
 
-from ._base import FittedTree, fitted_copy, found_tree_of, restored_on_error, set_fitted
-from ._data.labels import known_classes, read_labels, read_weights
+from ._base import FittedTree, fitted_copy, restored_on_error, set_fitted
 from ._data.training import prepare
 from ._runtime import checks
-from ._runtime.files import PathLike
 from ._runtime.limits import Limits
 from ._runtime.parallel import count_threads
 from ._search.engine import NearOptimalOptions, SearchOptions
@@ -29,9 +21,7 @@ from ._search.fitter import search_options, search_tree
 from ._search.near_optimal import DIFFERENT, NearOptimalTrees, find_trees
 from ._search.objective import ScoreFunction
 from ._search.penalty_path import LeafPenaltyPath, find_path
-from ._search.spec import check_parameters, read_spec
-from ._tree import pruning
-from ._tree.model_file import write_model
+from ._search.spec import read_spec
 
 
 class TopKTreeClassifier(FittedTree):
@@ -295,96 +285,6 @@ class TopKTreeClassifier(FittedTree):
         from ._tree.plot import plot_tree
 
         return plot_tree(self._model(feature_names, class_names), ax)
-
-    def plot_search(self, ax: Any = None) -> Any:
-        """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes.
-
-        Examples
-        --------
-        >>> ax = clf.plot_search()
-        >>> ax.figure.savefig("search.png")
-        """
-        from ._tree.charts import plot_trace
-
-        check_is_fitted(self)
-        return plot_trace(self.search_.get("trace", []), self.status_, ax)
-
-    def pruning_path(self) -> Bunch:
-        """Return the subtrees that minimal cost-complexity pruning leaves, from the largest to the root alone.
-
-        The arrays have an entry per subtree, as in scikit-learn's `cost_complexity_pruning_path`: `ccp_alphas`, the
-        penalty per leaf from which on the subtree is the best one, as a fraction of the training weight, like
-        `leaf_penalty`; `errors`, the fraction of the training weight that it misclassifies, where scikit-learn has
-        impurities; and `n_leaves`. The first is the smallest subtree with the errors of the tree itself.
-
-        Examples
-        --------
-        >>> path = clf.pruning_path()
-        >>> path.n_leaves.tolist(), path.errors.round(3).tolist()
-        ([3, 2, 1], [0.04, 0.333, 0.667])
-        """
-        check_is_fitted(self)
-        return Bunch(**pruning.describe_sequence(self.tree_))
-
-    def prune(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, rule: str = "best"
-    ) -> TopKTreeClassifier:
-        """Return a new classifier with the subtree on the `pruning_path` that does best on these rows.
-
-        The rows should be others than those of `fit`. The `rule` "best" takes the subtree with the lowest weight of
-        errors, the smallest one in case of a tie; "1se" takes the smallest one whose error rate is within one standard
-        error of that. Rows of a class that training did not have are errors of every subtree.
-
-        The result has a `cost_` and `train_errors_` of its own, a `pruned_alpha_`, and the `status_` and `search_` of
-        the tree that was pruned. Where splits were removed, `train_errors_` counts the rows that had weight in `fit`;
-        it is None if the tree does not tell: a tree holds the weights of the classes at its nodes, and the numbers of
-        rows follow from these only if every row weighs 1.
-
-        Examples
-        --------
-        >>> from sklearn.model_selection import train_test_split
-        >>> game = datasets.load_tic_tac_toe()
-        >>> X_fit, X_prune, y_fit, y_prune = train_test_split(game.data, game.target, random_state=0)
-        >>> large = TopKTreeClassifier(max_depth=6).fit(X_fit, y_fit)
-        >>> large.get_n_leaves(), large.prune(X_prune, y_prune).get_n_leaves()
-        (42, 28)
-        """
-        check_is_fitted(self)
-        checks.check_choice("rule", rule, pruning.RULES)
-        leaves = self.apply(X)
-        weights = read_weights(sample_weight, len(leaves))
-        if weights is None:
-            weights = np.ones(len(leaves))
-        if not weights.any():  # not every version of scikit-learn refuses them
-            raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
-        classes = known_classes(read_labels(y), self.classes_, len(leaves))
-        tree, alpha = pruning.choose_subtree(self.tree_, pruning.ValidationRows(leaves, classes, weights), rule)
-        found = replace(found_tree_of(self), record=deepcopy(self.search_), pruned_alpha=alpha)
-        if tree.node_count < self.tree_.node_count:
-            cost = pruning.pruned_cost(self.tree_, tree, self.cost_)
-            errors = pruning.pruned_train_errors(self.tree_, tree, self.train_errors_)
-            found = replace(found, tree=tree, cost=cost, train_errors=errors)
-        return fitted_copy(self, found)
-
-    def save(self, path: PathLike) -> None:
-        """Write the fitted classifier to a JSON file, which `topktree.load` reads.
-
-        A criterion of your own is not saved: set it again before you fit again.
-
-        Examples
-        --------
-        >>> clf.save("model.json")
-        """
-        check_is_fitted(self)
-        check_parameters(self, criterion_is_lost=self.criterion is None)
-        content = {
-            "topktree": version("topktree"),
-            "parameters": checks.to_json(self.get_params()),
-            **self.export_dict(),
-            "has_feature_names": hasattr(self, "feature_names_in_"),
-            **found_tree_of(self).for_file(),
-        }
-        write_model(path, content, self.classes_)
 
     def _searched(self) -> tuple[TopKTreeClassifier, None]:
         return self, None

@@ -63,6 +63,7 @@ class SearchArguments(TypedDict):
     max_keyed_rows: int
     large_node_bytes: int
     many_columns: int
+    shallow_first_columns: int
     threads_after: float
     kernel: str
     time_limit: float

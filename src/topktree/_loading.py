@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,9 +19,10 @@ from ._runtime.files import PathLike
 from ._search.fitter import FoundTree
 from ._search.spec import check_parameters
 from ._tree.model_file import FOREST, SavedEnsemble, SavedModel, SavedTree, read_model
-from .ensemble.base import FittedEnsemble, member_template
-from .ensemble.boosting import TopKBoostingClassifier, check_boosting
-from .ensemble.forest import TopKForestClassifier, check_forest
+
+if TYPE_CHECKING:
+    from .ensemble import TopKBoostingClassifier, TopKForestClassifier
+    from .ensemble.base import FittedEnsemble
 
 Restored = TypeVar("Restored", bound=BaseEstimator)
 
@@ -50,6 +51,8 @@ def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoos
 
 
 def _load_forest(saved: SavedEnsemble) -> TopKForestClassifier:
+    from .ensemble.forest import TopKForestClassifier, check_forest  # a single tree does without
+
     forest = _with_parameters(TopKForestClassifier, saved.parameters, check_forest)
     _set_trees(forest, saved)
     # Older versions put trees of other origin into forests: their samples are not known.
@@ -60,6 +63,8 @@ def _load_forest(saved: SavedEnsemble) -> TopKForestClassifier:
 
 
 def _load_boosting(saved: SavedEnsemble) -> TopKBoostingClassifier:
+    from .ensemble.boosting import TopKBoostingClassifier, check_boosting
+
     boosting = _with_parameters(TopKBoostingClassifier, saved.parameters, check_boosting)
     _set_trees(boosting, saved)
     boosting.estimator_weights_ = np.array(saved.votes)
@@ -90,6 +95,8 @@ def _set_names(estimator: FittedClassifier, saved: SavedModel | SavedEnsemble) -
 
 def _set_trees(ensemble: FittedEnsemble, saved: SavedEnsemble) -> None:
     """Set what every ensemble has."""
+    from .ensemble.base import member_template
+
     _set_names(ensemble, saved)
     ensemble.classes_, ensemble.features_, ensemble.status_ = saved.classes, saved.features, saved.status
     template = member_template(ensemble)

@@ -16,7 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 import topktree
 from topktree import TopKTreeClassifierCV
 from topktree._cli.main import main
-from topktree._cli.tables import TableFile
+from topktree._cli.table_files import TableFile
 
 SMALL = ["--ks", "1,4", "--depths", "1,2,3", "--cv", "3"]
 SMALL_GRID = {"ks": (1, 4), "max_depths": (1, 2, 3), "cv": 3}
@@ -78,7 +78,7 @@ def test_text(data, people):
     k, depth = cv.best_params_["k"], cv.best_params_["max_depth"]
     se = cv.cv_results_["se_test_score"][cv.best_index_]
     assert f"Chosen: k = {k}, depth {depth}, a tree of {cv.get_n_leaves()} leaves" in result.stdout
-    assert f"{100 * cv.best_score_:.1f} % ± {100 * se:.1f} in 3 folds" in result.stdout
+    assert f"{100 * cv.best_score_:.1f}% ± {100 * se:.1f} in 3 folds" in result.stdout
     assert f"{cv.train_errors_} of 240 rows are wrong" in result.stdout
     assert result.stdout.endswith(f"\n\n{cv.export_text().rstrip()}\n")
     lines = result.stdout.splitlines()
@@ -346,13 +346,15 @@ def test_a_folder_without_permission(data, tmp_path):
     assert_mistake(choose(data, "--save", str(folder / "model.json")), "--save", "permission")
 
 
-def test_without_pandas(data, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert_mistake(choose(data), "pip install 'topktree[cli]'")
+def test_without_pandas(data):
+    code = "import sys; sys.modules['pandas'] = None; from topktree.__main__ import main; main()"
+    command = [sys.executable, "-c", code, "choose", str(data), "--target", "income"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (2, "Error: tables need pandas: pip install 'topktree[cli]'\n")
 
 
 def test_without_matplotlib(data, monkeypatch):
-    monkeypatch.setattr("topktree._cli.choose.find_spec", lambda name: None)
+    monkeypatch.setattr("topktree._cli.commands.find_spec", lambda name: None)
     assert_mistake(choose(data, "--plot", "a.png"), "pip install 'topktree[cli,plot]'")
 
 

@@ -142,7 +142,7 @@ def test_categories_that_are_numbers(tmp_path):
     path.write_text("code\n7\n8.0\n9\nten\n\n10\n")
     result = run("predict", model, path)
     assert list(read(result.stdout)["prediction"])[:3] == [False, True, False]
-    assert "'ten', in 1 row: every test for a value is false of them" in result.stderr
+    assert "'ten', in 1 row: every test for a value is false for them" in result.stderr
 
 
 def test_values_that_training_did_not_have(trained, new):

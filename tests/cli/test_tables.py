@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from support.people import make_people
 
-from topktree._cli.columns import ColumnOptions, read_labelled, split_table
-from topktree._cli.common import Mistake
-from topktree._cli.tables import TableFile, write_table
+from topktree._cli.columns import read_labelled, read_target
+from topktree._cli.messages import Mistake
+from topktree._cli.options import ColumnOptions
+from topktree._cli.table_files import TableFile, write_table
 
 FORMATS = ["csv", "csv.gz", "parquet", "pq", "feather"]
 
@@ -76,7 +77,7 @@ def test_files_that_will_not_do(tmp_path, name, content, word):
 def test_without_pyarrow(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     write_table(make_people(5), path)
-    monkeypatch.setattr("topktree._cli.tables.find_spec", lambda name: None)
+    monkeypatch.setattr("topktree._cli.table_files.find_spec", lambda name: None)
     with pytest.raises(Mistake, match=r"needs pyarrow: pip install 'topktree\[cli\]'"):
         TableFile(str(path)).read()
 
@@ -140,5 +141,4 @@ def test_parquet_types_that_no_tree_can_test(tmp_path, values, words):
     ],
 )
 def test_targets_of_every_type(values, labels):
-    frame = pd.DataFrame({"x": range(3), "y": values})
-    assert np.unique(split_table(frame, "t.parquet", "y", None).y.to_numpy()).tolist() == labels
+    assert np.unique(read_target(pd.Series(values, name="y"), "t.parquet").to_numpy()).tolist() == labels

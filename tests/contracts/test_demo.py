@@ -1,8 +1,12 @@
 """The demonstration's table and its choice of a tree."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from topktree._demo import Fit, choose, table
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+from demo import Fit, choose, main, table
 
 
 def fit(name, train, leaves, status="complete"):
@@ -29,3 +33,10 @@ def test_table_is_aligned():
         "all           100.0%  50.0%      12    0.250  optimal",
         "scikit-learn   95.6%  50.0%       4    0.250  greedy",
     ]
+
+
+def test_all_of_it(capsys):
+    main()
+    text = capsys.readouterr().out
+    assert text.count("scikit-learn ") == 2
+    assert text.count("|--- class: ") > 10

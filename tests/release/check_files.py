@@ -19,13 +19,13 @@ SDIST_NEEDS = {
     "Makefile",
     "PKG-INFO",
     "README.md",
-    "cpp/bindings.cpp",
-    "cpp/topk/search.cpp",
+    "cpp/bindings/module.cpp",
+    "cpp/topk/search/node_search.cpp",
     "docs/search.md",
     "pyproject.toml",
     "src/topktree/py.typed",
     "tests/conftest.py",
-    "tests/cpp/check.hpp",
+    "tests/cpp/support/check.hpp",
     "tests/support/models/model-v1.json",
 }
 SDIST_LACKS = {".ci", ".git", ".venv", "build", "dist", "__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache"}

@@ -14,10 +14,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from topktree._search.objective import FeatureDraw, FloatArray, IntArray, Objective
-
-from .._data.arrays import FloatArray, IntArray
-from .objective import FeatureDraw, Objective
+from topktree._data.arrays import FloatArray, IntArray
+from topktree._search.objective import FeatureDraw, Objective
 
 # Gains are rounded to 2**ROUND_BITS units of fixed point before they are compared, so that scores that are equal in
 # mathematics but not in their last bits tie, and the lower column index decides.

@@ -18,6 +18,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from tree.test_tree import path, random_tree
 
 from topktree import TopKTreeClassifier, load
+from topktree._base import fitted_copy, found_tree_of
 from topktree._tree.model_file import _checksum
 from topktree._tree.pruning import (
     ValidationRows,
@@ -345,8 +346,8 @@ def test_no_subtree_of_the_path_does_better(seed, weighted):
     way, pruned = clf.pruning_path(), clf.prune(X_new, y_new, weights if weighted else None)
     sequence = pruning_sequence(clf.tree_)
     errors = []
-    for step, alpha in enumerate(way.ccp_alphas):
-        other = clf._with_subtree(subtree(clf.tree_, sequence.splits(step)), alpha)
+    for step in range(len(way.ccp_alphas)):
+        other = fitted_copy(clf, replace(found_tree_of(clf), tree=subtree(clf.tree_, sequence.splits(step))))
         assert other.get_n_leaves() == way.n_leaves[step]
         assert np.mean(other.predict(X) != y) == pytest.approx(way.errors[step])
         errors.append(weights[other.predict(X_new) != y_new].sum())

@@ -1,4 +1,4 @@
-"""`topktree show`: the tree of a model file, for people and for other programs.
+"""The work of `topktree show`: the tree of a model file, for people and for other programs.
 
 In: a model file and a format. Out: text on stdout or in a file.
 """
@@ -7,62 +7,47 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .._classifier import TopKTreeClassifier
 from .._runtime import checks
 from .._tree.export import one_line
-from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
-from .common import Mistake, check_apart, check_output, counted, listed, output_option, write_file
-from .models import Model, read_model_file
-from .tables import STDOUT
+from .files import Model, check_apart, read_model, write_file
+from .messages import Mistake, counted, listed
 
-FORMATS = ("text", "rules", "dot", "sql", "json")
-MOST_CLASSES = 10
+if TYPE_CHECKING:
+    from ..ensemble import TopKBoostingClassifier, TopKForestClassifier
 
-
-def _output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    return None if path is None or str(path) == STDOUT else check_output(context, parameter, path)
+MOST_CLASSES = 10  # in the heading
 
 
-@click.command("show", short_help="The tree of a model file: text, rules, DOT, SQL or JSON.")
-@click.argument("model", metavar="MODEL", type=click.Path())
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True, help="What to print."
-)
-@click.option("--table", metavar="NAME", help="For sql: SELECT from this table, which may be SCHEMA.NAME.")
-@output_option("-o", "--output", callback=_output, help="Write to a file instead of stdout.")
-def show_command(model: str, form: str, table: str | None, output: Path | None) -> None:
-    """Show the tree of a model file.
-
-    MODEL is what topktree fit --save and choose --save write; - is standard input. text is the tree with a line on what
-    it is, rules a line per leaf, dot a drawing for Graphviz, sql a CASE expression (with --table the whole query), json
-    features, classes and nodes.
-    """
-    if table is not None and form != "sql":
-        raise Mistake(f"--table {table}: is for --format sql, got --format {form}")
+def show_model(model: str, form: str, table: str | None, output: Path | None) -> None:
+    """Print the tree of a model file, or write it to `output`."""
     check_apart({"-o": output}, {"MODEL": model})
-    text = _text(read_model_file(model), form, table)
+    classifier = read_model(model)
+    if isinstance(classifier, TopKTreeClassifier):
+        text = _tree_text(classifier, form, table)
+    else:
+        text = _ensemble_text(classifier, form)
     if output is None:
         click.echo(text)
     else:
         write_file("-o", output, lambda: output.write_text(f"{text}\n", encoding="utf-8"))
 
 
-def _text(classifier: Model, form: str, table: str | None) -> str:
-    if not isinstance(classifier, TopKTreeClassifier):
-        return _ensemble_text(classifier, form)
+def _tree_text(classifier: TopKTreeClassifier, form: str, table: str | None) -> str:
+    if form == "json":
+        return json.dumps(classifier.export_dict(), indent=1, allow_nan=False)
     if form == "sql":
         try:
             return classifier.export_sql(table.split(".") if table and "." in table else table)
         except ValueError as error:
             raise Mistake(str(error)) from None
-    if form == "json":
-        return json.dumps(classifier.export_dict(), indent=1, allow_nan=False)
-    text = {"text": classifier.export_text, "rules": classifier.export_rules, "dot": classifier.export_dot}[form]()
-    heading = f"{_heading(classifier)}\n\n" if form == "text" else ""
-    return f"{heading}{text.rstrip()}"
+    if form == "text":
+        return f"{_heading(classifier)}\n\n{classifier.export_text().rstrip()}"
+    return {"rules": classifier.export_rules, "dot": classifier.export_dot}[form]().rstrip()
 
 
 def _ensemble_text(ensemble: TopKForestClassifier | TopKBoostingClassifier, form: str) -> str:
@@ -71,22 +56,14 @@ def _ensemble_text(ensemble: TopKForestClassifier | TopKBoostingClassifier, form
     if form != "text":
         allowed = "is for a model that is one tree"
         raise Mistake(f"--format {form}: {allowed}, this is an ensemble of {len(ensemble)}: text and json show all")
-    kind = "forest" if isinstance(ensemble, TopKForestClassifier) else "boosting"
+    kind = "boosting" if hasattr(ensemble, "learning_rate") else "forest"
     leaves = counted(ensemble.get_n_leaves(), "leaf", "leaves")
     heading = f"{kind} of {counted(len(ensemble), 'tree')}, {leaves} in all; k = {checks.k_text(ensemble.k)}"
     return f"{heading}\n{_data_line(ensemble)}\n\n{ensemble.export_text().rstrip()}"
 
 
-def _data_line(classifier: Model) -> str:
-    classes = classifier.classes_.tolist()
-    return (
-        f"{counted(classifier.n_features_in_, 'feature')}; {counted(len(classes), 'class', 'classes')}: "
-        f"{one_line(listed(classes, MOST_CLASSES))}"
-    )
-
-
 def _heading(classifier: TopKTreeClassifier) -> str:
-    """What the tree is, in two lines."""
+    """Return two lines about the tree."""
     n_rows, n_wrong = int(classifier.tree_.n_node_samples[0]), classifier.train_errors_
     wrong = "" if n_wrong is None else f", {n_wrong:,} of them wrong"
     return (
@@ -94,3 +71,9 @@ def _heading(classifier: TopKTreeClassifier) -> str:
         f"k = {checks.k_text(classifier.k)}, search {classifier.status_}; "
         f"fitted to {counted(n_rows, 'row')}{wrong}\n{_data_line(classifier)}"
     )
+
+
+def _data_line(classifier: Model) -> str:
+    labels = classifier.classes_.tolist()
+    classes = f"{counted(len(labels), 'class', 'classes')}: {one_line(listed(labels, MOST_CLASSES))}"
+    return f"{counted(classifier.n_features_in_, 'feature')}; {classes}"

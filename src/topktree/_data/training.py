@@ -138,7 +138,7 @@ def _weigh(
     n_rows: int,
     known: NDArray[Any] | None,
 ) -> _Target:
-    """Number the classes and find out which rows have weight."""
+    """Assign class indices and find out which rows have weight."""
     classes, y = number_labels(labels, n_rows)
     if known is not None:
         classes, y = known, np.searchsorted(known, classes).astype(np.int32)[y]

@@ -1,4 +1,4 @@
-"""A tree over Boolean columns, and the rows that it was found on walked down it.
+"""A tree over Boolean columns, and rows sent down it.
 
 In: a solution of the engine, and rows as the engine takes them. Out: the leaf of each row, and what it predicts.
 """
@@ -25,7 +25,7 @@ class ColumnTree:
     predicted: NDArray[np.int64]
 
     def apply(self, rows: Rows) -> NDArray[np.int32]:
-        """The leaf of each row, packed or in bytes."""
+        """Return the leaf of each row; the rows are packed or bytes."""
         return engine.walk(
             rows=rows,
             n_columns=rows.shape[1] * (64 if rows.dtype == np.uint64 else 1),
@@ -35,12 +35,12 @@ class ColumnTree:
         )
 
     def predict(self, rows: Rows) -> IntArray:
-        """The class of each row's leaf."""
+        """Return the class of each row's leaf."""
         return np.asarray(self.predicted[self.apply(rows)])
 
 
 def column_tree(solution: Solution, columns: IntArray | NDArray[np.int32] | None = None) -> ColumnTree:
-    """The tree of a solution over some of the stored columns, which are numbered by `columns`; None: over all."""
+    """Return the tree of a solution. `columns` numbers the stored columns that it was searched over; None: all."""
     column = solution.column
     if columns is not None and len(columns):
         column = np.where(column >= 0, columns[np.maximum(column, 0)], -1).astype(np.int32)

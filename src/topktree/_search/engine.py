@@ -57,6 +57,7 @@ class SearchOptions:
     max_keyed_rows: int = 2**16  # with more rows, subsets are identified by the splits that lead to them
     large_node_bytes: int = 2**20  # larger nodes have their children counted over blocks of rows
     many_columns: int = 300  # with at least so many columns, features are drawn before columns are counted
+    shallow_first_columns: int = 50  # with at least so many, k="all" first solves every node with one level less
     threads_after: float = 0.002  # seconds: starting threads takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
@@ -143,6 +144,7 @@ def _arguments(
         max_keyed_rows=options.max_keyed_rows,
         large_node_bytes=options.large_node_bytes,
         many_columns=options.many_columns,
+        shallow_first_columns=options.shallow_first_columns,
         threads_after=options.threads_after,
         kernel=options.kernel,
         time_limit=options.time_limit or 0.0,

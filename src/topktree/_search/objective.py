@@ -1,4 +1,4 @@
-"""The integer problem that the engine and the reference both solve.
+"""The integer problem that the engine solves.
 
 In: the user's parameters and real-valued weights. Out: an `Objective` of integers only. Its one idea: weights, class
 weights and the leaf penalty become integers once, here, so that costs add up and tie exactly everywhere else.
@@ -29,7 +29,7 @@ COST_BITS = 59
 
 @dataclass(frozen=True, eq=False)
 class FeatureDraw:
-    """A draw of features at every node, of those that can split it: the columns of the others are no candidates."""
+    """A draw of features at every node, out of those that can split it: only their columns are candidates."""
 
     n_features: int  # drawn at a node, at least 1
     of_column: NDArray[np.int32]  # (n_columns,), the feature of each
@@ -38,7 +38,7 @@ class FeatureDraw:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """What is to be minimised, and over which candidates.
+    """The cost that is minimised, and the candidates that it is minimised over.
 
     The cost of a leaf is `cost_scale` x (weight of the classes it does not predict) + `leaf_penalty`; a row of class c
     weighs `row_weight[row] * class_weight[c]`.
@@ -59,7 +59,7 @@ class Objective:
     draw: FeatureDraw | None = None
 
     def user_cost(self, cost: int) -> int | float:
-        """An integer cost in the user's weights: an int if there are neither weights nor penalties."""
+        """Return an integer cost in the user's weights: an int if there are neither weights nor penalties."""
         if self.leaves_break_ties:
             errors = cost // self.cost_scale
             return errors * self.weight_unit if self.weighted else errors
@@ -67,23 +67,19 @@ class Objective:
 
     @property
     def depth(self) -> int:
-        """Levels of splits allowed."""
+        """The number of levels of splits."""
         return len(self.k)
 
     @property
     def n_classes(self) -> int:
-        """Number of classes, present in the rows or not."""
+        """The number of classes, present in the rows or not."""
         return len(self.class_weight)
 
 
 def make_objective(
-    classes: NDArray[np.int32],
-    n_classes: int,
-    *,
-    sample_weight: FloatArray | None,
-    **wishes: Any,
+    classes: NDArray[np.int32], n_classes: int, *, sample_weight: FloatArray | None, **options: Any
 ) -> Objective:
-    """The `Objective` of rows that are here; all weights are positive. `wishes`: those of `objective_of_totals`."""
+    """Return the `Objective` of rows with positive weights. The options are those of `objective_of_totals`."""
     row_weight, unit = None, 1.0
     if sample_weight is not None:
         row_weight, unit = integer_weights(sample_weight, exact_bits=exact_weight_bits(len(sample_weight)))
@@ -91,7 +87,7 @@ def make_objective(
             row_weight = None
     totals = _class_totals(classes, row_weight, n_classes)
     rows_weigh = row_weight is not None
-    return objective_of_totals(totals, len(classes), row_weight=row_weight, rows_weigh=rows_weigh, unit=unit, **wishes)
+    return objective_of_totals(totals, len(classes), row_weight=row_weight, rows_weigh=rows_weigh, unit=unit, **options)
 
 
 def objective_of_totals(
@@ -109,9 +105,9 @@ def objective_of_totals(
     unit: float,
     distinct_splits: bool = False,
 ) -> Objective:
-    """The `Objective` of rows with these integer weights per class, of `unit` each; the rows may be somewhere else.
+    """Return the `Objective` of rows with these integer weights per class, of `unit` each, wherever the rows are.
 
-    Arguments are validated by the caller. `row_weight`: of the rows, if they are here and differ in weight.
+    The caller has validated the arguments. `row_weight` is given if the rows are here and differ in weight.
     """
     n_classes = len(class_totals)
     max_leaves = min(2 ** min(len(k), 60), n_rows)
@@ -153,7 +149,7 @@ def _class_totals(classes: NDArray[np.int32], row_weight: IntArray | None, n_cla
 
 
 def _penalty(leaf_penalty: float | str, total: int, max_leaves: int) -> tuple[int, int]:
-    """(cost_scale, leaf_penalty) in integers. With "tie" all leaves together cost less than one unit of error."""
+    """Return cost_scale and leaf_penalty in integers. With "tie" all leaves together cost less than one error."""
     if isinstance(leaf_penalty, str):
         if (max_leaves + 1) * total >= 2**COST_BITS:
             raise ValueError(f'leaf_penalty="tie" needs smaller weights or max_depth, got a total of {total}')

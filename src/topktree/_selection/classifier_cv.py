@@ -17,7 +17,6 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
-from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import FittedTree, copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
@@ -27,7 +26,6 @@ from .._data.labels import read_labels, read_weights
 from .._data.table import CATEGORY
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
-from .._runtime.files import PathLike
 from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits
 from .._runtime.parallel import count_threads, in_parallel
 from .._runtime.progress import GridLine
@@ -244,51 +242,6 @@ min_weight_fraction_leaf
         """
         check_is_fitted(self)
         return self.best_estimator_.plot(ax, feature_names=feature_names, class_names=class_names)
-
-    def plot_search(self, ax: Any = None) -> Any:
-        """Draw the search of the chosen tree and return the Axes.
-
-        Examples
-        --------
-        >>> ax = cv.plot_search()
-        >>> ax.figure.savefig("search.png")
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.plot_search(ax)
-
-    def pruning_path(self) -> Bunch:
-        """Return the `pruning_path` of the chosen tree: see `TopKTreeClassifier.pruning_path`.
-
-        Examples
-        --------
-        >>> cv.pruning_path().n_leaves.tolist()
-        [9, 6, 4, 1]
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.pruning_path()
-
-    def prune(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, rule: str = "best"
-    ) -> TopKTreeClassifier:
-        """Return the chosen tree, pruned by these rows: see `TopKTreeClassifier.prune`.
-
-        Examples
-        --------
-        >>> cv.prune(monks.data[:100], monks.target[:100]).get_n_leaves()  # rows that fit has not seen are better
-        6
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.prune(X, y, sample_weight, rule=rule)
-
-    def save(self, path: PathLike) -> None:
-        """Write the chosen tree to a JSON file, which `topktree.load` reads as a `TopKTreeClassifier`.
-
-        Examples
-        --------
-        >>> cv.save("model.json")
-        """
-        check_is_fitted(self)
-        self.best_estimator_.save(path)
 
     def _searched(self) -> tuple[TopKTreeClassifier, TopKTreeClassifierCV]:
         return self.best_estimator_, self

@@ -1,0 +1,143 @@
+// Tables to packed rows, class counts between thresholds, rows sent down a tree.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "arrays.hpp"
+
+namespace bindings {
+namespace {
+
+std::vector<std::uint64_t> empty_rows(std::size_t n_rows, std::size_t n_columns) {
+    return std::vector<std::uint64_t>(n_rows * ((n_columns + 63) / 64));
+}
+
+NewArray<std::uint64_t> finish_rows(std::vector<std::uint64_t>&& rows, std::size_t n_rows, std::size_t n_columns) {
+    return to_numpy(std::move(rows), {n_rows, (n_columns + 63) / 64});
+}
+
+std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2>& values) {
+    std::vector<std::uint64_t> rows = empty_rows(values.shape(0), values.shape(1));
+    bool binary = false;
+    {
+        const nb::gil_scoped_release no_gil;
+        binary = topk::pack_booleans(values.data(), values.shape(0), values.shape(1), rows.data());
+    }
+    return binary ? std::optional(finish_rows(std::move(rows), values.shape(0), values.shape(1))) : std::nullopt;
+}
+
+NewArray<std::uint64_t> pack_flags(const Array<std::uint8_t, 2>& values) {
+    const std::size_t n_columns = values.shape(1);
+    std::vector<std::uint64_t> rows = empty_rows(values.shape(0), n_columns);
+    {
+        const nb::gil_scoped_release no_gil;
+        const topk::Kernels& kernels = topk::find_kernels("");
+        for (std::size_t row = 0; row < values.shape(0); ++row) {
+            kernels.pack_flags(values.data() + row * n_columns, n_columns, rows.data() + row * ((n_columns + 63) / 64));
+        }
+    }
+    return finish_rows(std::move(rows), values.shape(0), n_columns);
+}
+
+// Views of the arrays, which must agree with each other.
+topk::FeatureColumns feature_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
+                                     const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
+                                     const Array<std::uint8_t, 1>& tests_missing) {
+    const std::size_t n = features.shape(0);
+    if (offsets.size() != n + 1 || equality.size() != n || tests_missing.size() != n || offsets(0) != 0 ||
+        static_cast<std::size_t>(offsets(n)) != entries.size()) {
+        throw std::invalid_argument(
+            "equality and tests_missing must have one entry per feature, offsets one more, from 0 to the number of "
+            "entries");
+    }
+    for (std::size_t f = 0; f < n; ++f) {
+        if (offsets(f) > offsets(f + 1)) {
+            throw std::invalid_argument("offsets must not fall");
+        }
+    }
+    return {view(entries), view(offsets), view(equality), view(tests_missing)};
+}
+
+NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Array<double, 1>& entries,
+                                      const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
+                                      const Array<std::uint8_t, 1>& tests_missing) {
+    const auto columns = feature_columns(features, entries, offsets, equality, tests_missing);
+    std::vector<std::uint64_t> rows = empty_rows(features.shape(1), columns.n_columns());
+    {
+        const nb::gil_scoped_release no_gil;
+        topk::pack_features(features.data(), features.shape(1), columns, rows.data());
+    }
+    return finish_rows(std::move(rows), features.shape(1), columns.n_columns());
+}
+
+NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
+                                     const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
+                                     const Array<std::uint8_t, 1>& tests_missing, std::uint64_t first_row) {
+    const auto columns = feature_columns(features, entries, offsets, equality, tests_missing);
+    const std::size_t n_hashes = columns.n_columns() + 1;
+    std::vector<std::uint64_t> hashes(2 * n_hashes);
+    {
+        const nb::gil_scoped_release no_gil;
+        topk::hash_columns(features.data(), features.shape(1), first_row, columns, hashes.data());
+    }
+    return to_numpy(std::move(hashes), {n_hashes, 2});
+}
+
+NewArray<double> class_cells(const Array<double, 1>& values, const Array<double, 1>& edges,
+                             const Array<std::int32_t, 1>& classes, std::size_t n_classes,
+                             const std::optional<Array<double, 1>>& row_weight) {
+    if (classes.size() != values.size() || (row_weight && row_weight->size() != values.size())) {
+        throw std::invalid_argument("classes and row_weight must have one entry per value");
+    }
+    for (const std::int32_t index : view(classes)) {
+        if (index < 0 || static_cast<std::size_t>(index) >= n_classes) {
+            throw std::invalid_argument("classes must be in [0, n_classes), got " + std::to_string(index));
+        }
+    }
+    std::vector<double> cells;
+    {
+        const nb::gil_scoped_release no_gil;
+        cells = topk::class_cells(view(values), view(edges), view(classes), n_classes,
+                                  row_weight ? view(*row_weight) : std::span<const double>());
+    }
+    return to_numpy(std::move(cells), {edges.size() + 1, n_classes});
+}
+
+NewArray<std::int64_t> split_order(const Array<double, 2>& cells, std::size_t n) {
+    std::vector<std::int64_t> order;
+    {
+        const nb::gil_scoped_release no_gil;
+        order = topk::split_order({cells.data(), cells.size()}, cells.shape(1), n);
+    }
+    return to_numpy(std::move(order));
+}
+
+NewArray<std::int32_t> walk(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& column,
+                            const Array<std::int32_t, 1>& false_child, const Array<std::int32_t, 1>& true_child) {
+    topk::Data data;
+    set_rows(rows, n_columns, data);
+    std::vector<std::int32_t> leaves(data.n_rows);
+    {
+        const nb::gil_scoped_release no_gil;
+        topk::walk(data, {view(column), view(false_child), view(true_child)}, leaves.data());
+    }
+    return to_numpy(std::move(leaves));
+}
+
+}  // namespace
+
+void bind_data(nb::module_& m) {
+    using namespace nb::literals;
+    m.def("pack_booleans", &pack_booleans, "values"_a);
+    m.def("pack_flags", &pack_flags, "values"_a);
+    m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
+          "tests_missing"_a);
+    m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
+          "tests_missing"_a, "first_row"_a);
+    m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
+          "row_weight"_a.none());
+    m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);
+    m.def("walk", &walk, nb::kw_only(), "rows"_a, "n_columns"_a, "column"_a, "false_child"_a, "true_child"_a);
+}
+
+}  // namespace bindings

@@ -1,0 +1,223 @@
+// Searches: arguments to Data and Options, solutions to dicts of arrays.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <optional>
+
+#include "arrays.hpp"
+
+namespace bindings {
+namespace {
+
+// Return a function that calls user_score(left, right, admissible) with the GIL held; counts are (n_columns,
+// n_classes).
+topk::ScoreFunction wrap_score(const nb::object& user_score, std::size_t n_columns, std::size_t n_classes) {
+    return [user_score, n_columns, n_classes](const std::vector<double>& left, const std::vector<double>& right,
+                                              const std::vector<bool>& admissible) {
+        const nb::gil_scoped_acquire gil;
+        const std::vector<std::size_t> shape = {n_columns, n_classes};
+        const std::vector<std::uint8_t> flags(admissible.begin(), admissible.end());
+        const nb::object scores =
+            user_score(to_numpy(std::vector<double>(left), shape), to_numpy(std::vector<double>(right), shape),
+                       to_numpy(std::vector<std::uint8_t>(flags)));
+        const auto array = nb::cast<Array<double, 1>>(scores);
+        return std::vector<double>(array.data(), array.data() + array.size());
+    };
+}
+
+// Return a function that lets Python handle signals (Ctrl-C) and reports progress.
+std::function<void(const topk::Progress&)> wrap_poll(const nb::object& progress) {
+    return [progress](const topk::Progress& p) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) {
+            throw nb::python_error();
+        }
+        if (!progress.is_none()) {
+            progress(p.seconds, p.k, p.nodes, p.cost);
+        }
+    };
+}
+
+nb::list to_list(const std::vector<topk::Step>& trace) {
+    nb::list steps;
+    for (const topk::Step& step : trace) {
+        steps.append(nb::make_tuple(step.seconds, step.k, step.cost));
+    }
+    return steps;
+}
+
+nb::dict to_dict(topk::RootChoices&& root, std::size_t n_classes) {
+    const std::size_t n_weighed = std::min(root.column.size(), topk::RootChoices::kWeighed);
+    nb::dict result;
+    result["column"] = to_numpy(std::move(root.column));
+    result["cost"] = to_numpy(std::move(root.cost));
+    result["exact"] = to_numpy(std::move(root.exact));
+    result["true_weight"] = to_numpy(std::move(root.true_weight), {n_weighed, n_classes});
+    return result;
+}
+
+nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
+    const std::size_t n_nodes = solution.column.size();
+    topk::Statistics& s = solution.statistics;
+    nb::dict statistics;
+    statistics["seconds"] = s.seconds;
+    statistics["nodes"] = s.nodes;
+    statistics["pruned"] = s.pruned;
+    statistics["cache_hits"] = s.cache_hits;
+    statistics["cache_bytes"] = s.cache_bytes;
+    statistics["k_reached"] = s.k_reached;
+    statistics["n_threads"] = s.threads;
+    statistics["kernel"] = s.kernel;
+    statistics["trace"] = to_list(s.trace);
+    statistics["root"] = to_dict(std::move(s.root), n_classes);
+    nb::dict result;
+    result["column"] = to_numpy(std::move(solution.column));
+    result["false_child"] = to_numpy(std::move(solution.false_child));
+    result["true_child"] = to_numpy(std::move(solution.true_child));
+    result["n_rows"] = to_numpy(std::move(solution.n_rows));
+    result["class_weight"] = to_numpy(std::move(solution.class_weight), {n_nodes, n_classes});
+    result["cost"] = solution.cost;
+    result["n_wrong"] = solution.n_wrong;
+    result["complete"] = solution.complete;
+    result["statistics"] = statistics;
+    return result;
+}
+
+// Return a function that shows Python a tree on the way to the best one.
+std::function<void(const topk::Solution&)> wrap_on_tree(const nb::object& on_tree, std::size_t n_classes) {
+    return [on_tree, n_classes](const topk::Solution& solution) {
+        const nb::gil_scoped_acquire gil;
+        on_tree(to_dict(topk::Solution(solution), n_classes));
+    };
+}
+
+topk::Arrange parse_arrange(const std::string& name) {
+    if (name == "never") return topk::Arrange::never;
+    if (name == "if_it_pays") return topk::Arrange::if_it_pays;
+    if (name == "always") return topk::Arrange::always;
+    throw std::invalid_argument("arrange must be never, if_it_pays or always, got " + name);
+}
+
+// The arguments of a search: views of the caller's arrays, which must outlive it.
+struct Problem {
+    topk::Data data;
+    topk::Options options;
+    std::size_t n_classes() const { return data.class_weight.size(); }
+};
+
+Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
+                     const std::optional<Array<std::int32_t, 1>>& columns,
+                     const std::optional<Array<std::int64_t, 1>>& row_weight,
+                     const Array<std::int64_t, 1>& class_weight, std::vector<std::int32_t> k,
+                     const std::string& criterion, const nb::object& user_score, double weight_unit,
+                     const std::optional<Array<std::int32_t, 1>>& feature_of_column, std::size_t n_features,
+                     std::size_t features_per_node, std::uint64_t draw_seed, std::int64_t min_rows,
+                     std::int64_t min_weight, bool distinct_splits, std::int64_t cost_scale, std::int64_t leaf_penalty,
+                     int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes, const std::string& arrange,
+                     std::size_t max_keyed_rows, std::size_t large_node_bytes, std::size_t many_columns,
+                     std::size_t shallow_first_columns, double threads_after, std::string kernel, double time_limit,
+                     std::int64_t known_cost, bool exact_root, const nb::object& progress, const nb::object& on_tree) {
+    Problem problem;
+    topk::Data& data = problem.data;
+    set_rows(rows, n_columns, data);
+    if (columns) {
+        data.columns = view(*columns);
+        data.n_columns = columns->size();
+    }
+    data.classes = view(classes);
+    data.n_classes = static_cast<std::int32_t>(class_weight.size());
+    if (row_weight) {
+        data.row_weight = view(*row_weight);
+    }
+    data.class_weight = view(class_weight);
+    topk::Objective& objective = problem.options.objective;
+    objective.k = std::move(k);
+    objective.criterion = parse_criterion(criterion);
+    if (objective.criterion == topk::Criterion::user) {
+        objective.user_score = wrap_score(user_score, data.n_columns, class_weight.size());
+    }
+    objective.user_weight_unit = weight_unit;
+    objective.min_rows = min_rows;
+    objective.min_weight = min_weight;
+    objective.distinct_splits = distinct_splits;
+    if (feature_of_column) {
+        const auto features = view(*feature_of_column);
+        objective.draw = {features_per_node, n_features, {features.begin(), features.end()}, draw_seed};
+    }
+    objective.cost_scale = cost_scale;
+    objective.leaf_penalty = leaf_penalty;
+    problem.options.tuning = {.threads = threads,
+                              .threads_after = threads_after,
+                              .use_cache = use_cache,
+                              .use_bounds = use_bounds,
+                              .cache_bytes = cache_bytes,
+                              .arrange = parse_arrange(arrange),
+                              .max_fingerprinted_rows = max_keyed_rows,
+                              .large_node_bytes = large_node_bytes,
+                              .draw_first_columns = many_columns,
+                              .shallow_first_columns = shallow_first_columns,
+                              .kernel = std::move(kernel),
+                              .time_limit = time_limit,
+                              .known_cost = known_cost,
+                              .exact_root = exact_root};
+    problem.options.callbacks.poll = wrap_poll(progress);
+    if (!on_tree.is_none()) {
+        problem.options.callbacks.on_tree = wrap_on_tree(on_tree, class_weight.size());
+    }
+    return problem;
+}
+
+nb::dict solve(const Problem& problem) {
+    topk::Solution solution;
+    {
+        const nb::gil_scoped_release no_gil;
+        solution = topk::solve(problem.data, problem.options);
+    }
+    return to_dict(std::move(solution), problem.n_classes());
+}
+
+nb::list near_optimal(const Problem& problem, std::size_t n, double epsilon, bool errors_only,
+                      bool distinct_predictions) {
+    const topk::NearOptimalRequest request = {n, epsilon, errors_only, distinct_predictions};
+    std::vector<topk::Solution> solutions;
+    {
+        const nb::gil_scoped_release no_gil;
+        solutions = topk::near_optimal(problem.data, problem.options, request);
+    }
+    nb::list trees;
+    for (topk::Solution& solution : solutions) {
+        if (PyErr_CheckSignals() != 0) {  // there may be 100,000 trees
+            throw nb::python_error();
+        }
+        trees.append(to_dict(std::move(solution), problem.n_classes()));
+    }
+    return trees;
+}
+
+// Return a function of the arguments of `make` and of those that `run` takes after the problem made of them.
+template <class... Args, class Result, class... More>
+auto on_problem(Problem (*make)(Args...), Result (*run)(const Problem&, More...)) {
+    return [make, run](Args... args, More... more) { return run(make(args...), more...); };
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+    using namespace nb::literals;
+    const auto def_search = [&m](const char* name, auto function, auto... more) {
+        m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(),
+              "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
+              "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
+              "min_weight"_a, "distinct_splits"_a, "cost_scale"_a, "leaf_penalty"_a, "threads"_a, "use_cache"_a,
+              "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_keyed_rows"_a, "large_node_bytes"_a, "many_columns"_a,
+              "shallow_first_columns"_a, "threads_after"_a, "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a,
+              "progress"_a.none(), "on_tree"_a.none(), more...);
+    };
+    def_search("solve", on_problem(&make_problem, &solve));
+    def_search("near_optimal", on_problem(&make_problem, &near_optimal), "n"_a, "epsilon"_a, "errors_only"_a,
+               "distinct_predictions"_a);
+}
+
+}  // namespace bindings

@@ -1,0 +1,28 @@
+// Pseudorandom numbers that are the same on every machine, and fingerprints: 128-bit identities of sets.
+//
+// A set's fingerprint is the XOR of random fingerprints of its members, so that the fingerprint of a difference is the
+// XOR of two fingerprints. Two different sets that were not built to collide share one with probability 2^-128.
+#pragma once
+
+#include <cstdint>
+
+namespace topk {
+
+// `static`: files compiled for different instruction sets must not share one copy; see kernels/common.hpp.
+static inline std::uint64_t splitmix64(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15U;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+    return x ^ (x >> 31);
+}
+
+struct Fingerprint {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+    friend Fingerprint operator^(const Fingerprint& a, const Fingerprint& b) {
+        return {a.low ^ b.low, a.high ^ b.high};
+    }
+};
+
+}  // namespace topk

@@ -1,0 +1,380 @@
+// Build, split and compact bit matrices.
+#include "topk/data/bit_matrix.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "topk/base/prefetch.hpp"
+#include "topk/data/duplicates.hpp"
+#include "topk/data/row_clusters.hpp"
+#include "topk/data/row_source.hpp"
+
+namespace topk {
+namespace {
+
+constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kMaxCopies = 3;    // per row, on average; beyond that weights are bit planes
+constexpr std::uint32_t kPrefetch = 16;  // words in advance
+constexpr std::size_t kCacheBytes = std::size_t{1}
+                                    << 20;  // of the second-level cache that are likely to be left for a matrix
+
+std::uint64_t low_bits(std::size_t n) { return n >= kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; }
+
+// Rows of one class and one weight 2^shift. A block starts a new word.
+struct Block {
+    std::int32_t class_index;
+    int shift;
+    std::size_t n_rows;
+};
+
+// The order of the rows in the matrix: by class, weight and cluster.
+struct RowOrder {
+    static constexpr std::uint32_t kPadding = UINT32_MAX;
+    std::vector<std::uint32_t> row_at;  // per position in the matrix: a row or kPadding
+    std::vector<Block> blocks;
+    std::size_t n_words = 0;
+};
+
+std::size_t words_for(std::size_t n_rows) { return (n_rows + kWordBits - 1) / kWordBits; }
+
+// Facts about the rows that determine their order.
+struct RowFacts {
+    const Data& data;
+    Clusters clusters;
+    Duplicates duplicates;
+    bool in_planes;  // weights are bit planes
+
+    // A row is stored once for every bit of this number.
+    std::uint64_t copies(std::size_t row) const {
+        if (in_planes) {
+            return data.row_weight[row] > 0 ? 1 : 0;
+        }
+        if (!data.row_weight.empty()) {
+            return static_cast<std::uint64_t>(data.row_weight[row]);
+        }
+        return duplicates.stands_for.empty() ? 1 : duplicates.stands_for[row];
+    }
+    std::size_t cluster(std::size_t row) const { return clusters.of_row.empty() ? 0 : clusters.of_row[row]; }
+};
+
+bool needs_planes(const Data& data) {
+    std::size_t n_copies = 0;
+    std::size_t n_rows = 0;
+    for (const std::int64_t weight : data.row_weight) {
+        n_copies += static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(weight)));
+        n_rows += weight > 0 ? 1 : 0;
+    }
+    return n_copies > kMaxCopies * n_rows;
+}
+
+// A counting sort.
+RowOrder sort_rows(const RowFacts& facts) {
+    const Data& data = facts.data;
+    std::uint64_t all_bits = 1;
+    for (std::size_t row = 0; row < data.n_rows; ++row) {
+        all_bits |= facts.copies(row);
+    }
+    const auto n_shifts = static_cast<std::size_t>(std::bit_width(all_bits));
+    const auto bin = [&](std::size_t row, std::size_t shift) {
+        const auto c = static_cast<std::size_t>(data.classes[row]);
+        return (c * n_shifts + shift) * facts.clusters.n + facts.cluster(row);
+    };
+    const auto for_copies = [&](auto visit) {
+        for (std::size_t row = 0; row < data.n_rows; ++row) {
+            for (std::uint64_t rest = facts.copies(row); rest != 0; rest &= rest - 1) {
+                visit(row, bin(row, static_cast<std::size_t>(std::countr_zero(rest))));
+            }
+        }
+    };
+    std::vector<std::size_t> next(static_cast<std::size_t>(data.n_classes) * n_shifts * facts.clusters.n, 0);
+    for_copies([&](std::size_t, std::size_t at) { ++next[at]; });
+    RowOrder order;
+    for (std::size_t first = 0; first < next.size(); first += facts.clusters.n) {
+        std::size_t position = order.n_words * kWordBits;
+        const std::size_t begin = position;
+        for (std::size_t at = first; at < first + facts.clusters.n; ++at) {
+            position += std::exchange(next[at], position);
+        }
+        if (position > begin) {
+            const std::size_t pair = first / facts.clusters.n;
+            order.blocks.push_back(
+                {static_cast<std::int32_t>(pair / n_shifts), static_cast<int>(pair % n_shifts), position - begin});
+            order.n_words += words_for(position - begin);
+        }
+    }
+    order.row_at.assign(order.n_words * kWordBits, RowOrder::kPadding);
+    for_copies([&](std::size_t row, std::size_t at) { order.row_at[next[at]++] = static_cast<std::uint32_t>(row); });
+    return order;
+}
+
+// Read the rows of word w into blocks[64 columns][row], a word of 64 columns each; padding rows are zero.
+void read_rows(const RowSource& source, const RowOrder& order, std::size_t w, std::vector<std::uint64_t>& row,
+               AlignedBuffer<std::uint64_t>& blocks) {
+    for (std::size_t r = 0; r < kWordBits; ++r) {
+        const std::size_t at = w * kWordBits + r;
+        const std::uint32_t from = order.row_at[at];
+        if (const std::uint32_t soon = order.row_at[std::min(at + kPrefetch, order.row_at.size() - 1)];
+            soon != RowOrder::kPadding) {
+            source.prefetch(soon);
+        }
+        if (from == RowOrder::kPadding) {
+            std::fill(row.begin(), row.end(), 0);
+        } else {
+            source.read(from, row.data());
+        }
+        for (std::size_t g = 0; g < row.size(); ++g) {
+            blocks[g * kWordBits + r] = row[g];
+        }
+    }
+}
+
+void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& order, const Kernels& kernels,
+               Ticker& ticker, BitMatrix& matrix) {
+    const std::size_t words_per_row = source.words_per_row();
+    matrix.bits.ensure(matrix.n_words * matrix.n_columns);
+    std::vector<std::uint64_t> row(words_per_row);
+    AlignedBuffer<std::uint64_t> blocks;
+    blocks.ensure(words_per_row * kWordBits);
+    for (std::size_t w = 0; w < matrix.n_words; ++w) {
+        ticker.tick(4 * matrix.n_columns + kWordBits);
+        read_rows(source, order, w, row, blocks);
+        for (std::size_t g = 0; g < words_per_row; ++g) {
+            kernels.transpose(blocks.data() + g * kWordBits);  // blocks[column] is now a word of 64 rows
+        }
+        std::uint64_t* out = matrix.bits.data() + w * matrix.n_columns;
+        if (n_columns == source.n_stored()) {  // bits beyond the last column are zero
+            std::copy_n(blocks.data(), std::min(words_per_row * kWordBits, matrix.n_columns), out);
+        } else {
+            for (std::size_t j = 0; j < n_columns; ++j) {
+                out[j] = blocks[source.position(j)];
+            }
+            std::fill(out + n_columns, out + matrix.n_columns, 0);
+        }
+        if (words_per_row == 0) {
+            std::fill_n(out, matrix.n_columns, 0);
+        }
+    }
+}
+
+// Set the bit of every position whose row and shift are `wanted`. Returns whether there is one.
+template <class Wanted>
+bool fill_marks(const RowOrder& order, Wanted wanted, AlignedBuffer<std::uint64_t>& out) {
+    std::fill_n(out.ensure(order.n_words), order.n_words, 0);
+    bool any = false;
+    std::size_t begin = 0;
+    for (const Block& block : order.blocks) {
+        for (std::size_t i = begin; i < begin + block.n_rows; ++i) {
+            if (wanted(order.row_at[i], block.shift)) {
+                out[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
+                any = true;
+            }
+        }
+        begin += words_for(block.n_rows) * kWordBits;
+    }
+    return any;
+}
+
+void fill_planes(const Data& data, const RowOrder& order, BitMatrix& matrix) {
+    std::uint64_t all_bits = 0;
+    for (const std::int64_t weight : data.row_weight) {
+        all_bits |= static_cast<std::uint64_t>(weight);
+    }
+    matrix.n_planes = static_cast<std::size_t>(std::bit_width(all_bits));
+    matrix.planes.ensure(matrix.n_planes * matrix.n_words);
+    std::fill_n(matrix.planes.data(), matrix.n_planes * matrix.n_words, 0);
+    for (std::size_t i = 0; i < order.row_at.size(); ++i) {
+        if (order.row_at[i] == RowOrder::kPadding) {
+            continue;
+        }
+        const auto weight = static_cast<std::uint64_t>(data.row_weight[order.row_at[i]]);
+        for (std::uint64_t rest = weight; rest != 0; rest &= rest - 1) {
+            const auto p = static_cast<std::size_t>(std::countr_zero(rest));
+            matrix.planes[p * matrix.n_words + i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
+        }
+    }
+}
+
+// Append the words of one block to a subset that holds all rows of a dense matrix.
+void append_block(const Block& block, Subset& all) {
+    const std::size_t first = all.words.size();
+    for (std::size_t left = block.n_rows; left > 0; left -= std::min(left, kWordBits)) {
+        all.words.push_back(static_cast<std::uint32_t>(all.words.size()));
+        all.masks.push_back(low_bits(left));
+    }
+    all.spans.push_back({block.class_index, block.shift, static_cast<std::uint32_t>(first),
+                         static_cast<std::uint32_t>(all.words.size())});
+}
+
+void clear(Subset& subset) {
+    subset.words.clear();
+    subset.masks.clear();
+    subset.spans.clear();
+}
+
+std::size_t padded(std::size_t n_columns) {
+    return (std::max<std::size_t>(n_columns, 1) + kColumnPadding - 1) / kColumnPadding * kColumnPadding;
+}
+
+}  // namespace
+
+void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
+                  Subset& all) {
+    const RowSource source(data, kernels);
+    RowFacts facts{data, {}, {}, needs_planes(data)};
+    const Arrange merge = data.row_weight.empty() ? extras.arrange : Arrange::never;
+    facts.duplicates = find_duplicates(data, source, {.merge = merge, .conflicts = extras.conflicts}, ticker);
+    facts.clusters = find_clusters(data, source, extras.arrange, kernels, ticker);
+    RowOrder order = sort_rows(facts);
+    matrix.n_columns = padded(data.n_columns);
+    matrix.n_words = order.n_words;
+    fill_bits(source, data.n_columns, order, kernels, ticker, matrix);
+    matrix.n_planes = 0;
+    if (facts.in_planes) {
+        fill_planes(data, order, matrix);
+    }
+    const auto is_primary = [&](std::uint32_t row, int shift) { return std::countr_zero(facts.copies(row)) == shift; };
+    matrix.has_primary = !data.row_weight.empty() && !facts.in_planes && fill_marks(order, is_primary, matrix.primary);
+    matrix.has_conflicts =
+        !facts.duplicates.conflicting.empty() &&
+        fill_marks(
+            order, [&](std::uint32_t row, int) { return static_cast<bool>(facts.duplicates.conflicting[row]); },
+            matrix.conflicts);
+    clear(all);
+    for (const Block& block : order.blocks) {
+        append_block(block, all);
+    }
+    order = {};  // its memory can be reused for the fingerprints
+    matrix.has_fingerprints = extras.fingerprints;
+    if (extras.fingerprints) {
+        const std::size_t n = matrix.n_words * kWordBits;
+        kernels.fill_fingerprints(n, matrix.fingerprint_low.ensure(n), matrix.fingerprint_high.ensure(n));
+    }
+}
+
+namespace {
+
+template <bool kFar>
+void split_rows(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
+    out.words.resize(subset.words.size());
+    out.masks.resize(subset.masks.size());
+    out.spans.clear();
+    const std::uint64_t* bits = matrix.bits.data() + column;
+    const std::uint64_t flip = side ? 0 : ~std::uint64_t{0};
+    std::uint32_t n = 0;
+    for (const Span& span : subset.spans) {
+        const std::uint32_t first = n;
+        for (std::uint32_t i = span.begin; i < span.end; ++i) {
+            if constexpr (kFar) {
+                const std::uint32_t ahead = std::min(i + kPrefetch, span.end - 1);
+                prefetch(bits + subset.words[ahead] * matrix.n_columns);
+            }
+            const std::uint64_t mask = subset.masks[i] & (bits[subset.words[i] * matrix.n_columns] ^ flip);
+            out.words[n] = subset.words[i];
+            out.masks[n] = mask;
+            n += mask != 0 ? 1 : 0;
+        }
+        if (n > first) {
+            out.spans.push_back({span.class_index, span.shift, first, n});
+        }
+    }
+    out.words.resize(n);
+    out.masks.resize(n);
+}
+
+}  // namespace
+
+// One cache line of every word is read. If the matrix is not in the cache, the line must be prefetched.
+void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
+    if (matrix.n_words * matrix.n_columns * sizeof(std::uint64_t) > kCacheBytes) {
+        split_rows<true>(matrix, subset, column, side, out);
+    } else {
+        split_rows<false>(matrix, subset, column, side, out);
+    }
+}
+
+namespace {
+
+// Where the next row goes while rows are moved together: a word of the target and a bit in it.
+class Target {
+  public:
+    explicit Target(std::size_t word) : word_(word) {}
+    std::size_t word() const { return word_; }
+    unsigned bit() const { return bit_; }
+    void advance(unsigned n) {
+        word_ += (bit_ + n) / kWordBits;
+        bit_ = (bit_ + n) % kWordBits;
+    }
+
+  private:
+    std::size_t word_;
+    unsigned bit_ = 0;
+};
+
+void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mask, const Target& to,
+                  const Kernels& kernels, BitMatrix& out) {
+    // Rows that overflow go to the next word. The last word cannot overflow, so its out_high is never written.
+    const bool last = to.word() + 1 == out.n_words;
+    std::uint64_t* low = out.bits.data() + to.word() * out.n_columns;
+    kernels.compress(matrix.word(from), mask, to.bit(), matrix.n_columns, low, last ? low : low + out.n_columns);
+    const auto single = [&](const std::uint64_t* in, std::uint64_t* target) {
+        kernels.compress(in + from, mask, to.bit(), 1, target + to.word(), target + to.word() + (last ? 0 : 1));
+    };
+    for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+        single(matrix.planes.data() + p * matrix.n_words, out.planes.data() + p * out.n_words);
+    }
+    if (matrix.has_primary) {
+        single(matrix.primary.data(), out.primary.data());
+    }
+    if (matrix.has_conflicts) {
+        single(matrix.conflicts.data(), out.conflicts.data());
+    }
+    if (!matrix.has_fingerprints) {
+        return;
+    }
+    std::size_t position = to.word() * kWordBits + to.bit();
+    for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1, ++position) {
+        const std::size_t row = from * kWordBits + static_cast<std::size_t>(std::countr_zero(rest));
+        out.fingerprint_low[position] = matrix.fingerprint_low[row];
+        out.fingerprint_high[position] = matrix.fingerprint_high[row];
+    }
+}
+
+}  // namespace
+
+void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all) {
+    clear(all);
+    for (const Span& span : subset.spans) {
+        append_block({span.class_index, span.shift, kernels.count_rows(subset.list(span), nullptr)}, all);
+    }
+    out.n_words = all.words.size();
+    out.n_columns = matrix.n_columns;
+    out.has_primary = matrix.has_primary;
+    out.n_planes = matrix.n_planes;
+    out.has_conflicts = matrix.has_conflicts;
+    const auto zeros = [](AlignedBuffer<std::uint64_t>& buffer, std::size_t size) {
+        std::fill_n(buffer.ensure(size), size, 0);
+    };
+    zeros(out.bits, out.n_words * out.n_columns);
+    zeros(out.planes, out.n_words * out.n_planes);
+    if (out.has_primary) {
+        zeros(out.primary, out.n_words);
+    }
+    if (out.has_conflicts) {
+        zeros(out.conflicts, out.n_words);
+    }
+    out.has_fingerprints = matrix.has_fingerprints;
+    if (out.has_fingerprints) {
+        zeros(out.fingerprint_low, out.n_words * kWordBits);
+        zeros(out.fingerprint_high, out.n_words * kWordBits);
+    }
+    for (std::size_t s = 0; s < subset.spans.size(); ++s) {
+        Target to(all.spans[s].begin);
+        for (std::uint32_t i = subset.spans[s].begin; i < subset.spans[s].end; ++i) {
+            compact_word(matrix, subset.words[i], subset.masks[i], to, kernels, out);
+            to.advance(static_cast<unsigned>(std::popcount(subset.masks[i])));
+        }
+    }
+}
+
+}  // namespace topk

@@ -1,0 +1,78 @@
+// The rows of a search as bits, and subsets of them.
+//
+// Rows are sorted by class and each class starts a new 64-row word, so that a word belongs to one class and one pass of
+// popcounts over a column yields the counts of every class. A row of weight 5 is stored twice, among the rows of its
+// class with weight 1 and among those with weight 4: a span of words has one class and one weight, a power of two.
+// Where that would take too many copies, as with real weights, rows are stored once and their weights next to them as
+// bit planes. A subset is the list of words it has rows in, with a mask each; it has a meaning only together with its
+// matrix. A subset can be compacted into a matrix of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topk/base/memory.hpp"
+#include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
+#include "topk/parallel/stop.hpp"
+
+namespace topk {
+
+// The words [begin, end) of a subset's list, which hold rows of one class and of weight 2^shift.
+struct Span {
+    std::int32_t class_index;
+    int shift;
+    std::uint32_t begin;
+    std::uint32_t end;
+};
+
+struct Subset {
+    std::vector<std::uint32_t> words;
+    std::vector<std::uint64_t> masks;  // never zero
+    std::vector<Span> spans;           // ordered by class and shift, none empty
+
+    WordList list(const Span& span) const {
+        return {words.data() + span.begin, masks.data() + span.begin, span.end - span.begin};
+    }
+    WordList list() const { return {words.data(), masks.data(), masks.size()}; }
+};
+
+struct BitMatrix {
+    std::size_t n_columns = 0;  // padded
+    std::size_t n_words = 0;
+    AlignedBuffer<std::uint64_t> bits;  // n_words * n_columns, word-major
+    // 64 * n_words each: a random fingerprint per row, whose XOR over a subset identifies the subset.
+    bool has_fingerprints = false;
+    AlignedBuffer<std::uint64_t> fingerprint_low, fingerprint_high;
+    // Bit planes of the row weights, plane-major: a row's weight is the sum of 2^p over the planes p with its bit set.
+    std::size_t n_planes = 0;  // 0: the weights follow from the spans
+    AlignedBuffer<std::uint64_t> planes;
+    // One copy of every row that is stored several times; used only if rows have weights.
+    bool has_primary = false;
+    AlignedBuffer<std::uint64_t> primary;
+    // Rows that every tree misclassifies, since rows of a heavier class have the same columns.
+    bool has_conflicts = false;
+    AlignedBuffer<std::uint64_t> conflicts;
+
+    const std::uint64_t* word(std::size_t w) const { return bits.data() + w * n_columns; }
+};
+
+// Parts of a matrix that only some searches need.
+struct MatrixExtras {
+    bool conflicts = false;     // searched for if a sample of the rows has some
+    bool fingerprints = false;  // 16 bytes per row
+    Arrange arrange = Arrange::never;
+};
+
+// Sort the rows of `data` by class and transpose them into `matrix`. `all` becomes the subset of all rows.
+// Precondition: `data` is valid; see search/validate.hpp.
+void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
+                  Subset& all);
+
+// Set `out` to the rows of `subset` with column == side.
+void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out);
+
+// Copy the rows of `subset` into a dense matrix. `all` becomes the subset of all its rows.
+void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all);
+
+}  // namespace topk

@@ -1,0 +1,105 @@
+// Class counts per cell are summed up from the left, so that the counts of a segment are a difference.
+#include "topk/data/boundaries.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <queue>
+
+#include "topk/data/count_below.hpp"
+
+namespace topk {
+namespace {
+
+// A run of cells that is one leaf of the tree so far, and its best split.
+struct Segment {
+    std::size_t begin;  // cells [begin, end)
+    std::size_t end;
+    std::size_t edge = 0;  // begin <= edge < end - 1: cells up to `edge` go left
+    double gain = 0;
+
+    friend bool operator<(const Segment& a, const Segment& b) {  // ties: the left one comes first
+        return a.gain != b.gain ? a.gain < b.gain : a.begin > b.begin;
+    }
+};
+
+class Counts {
+  public:
+    Counts(std::span<const double> cells, std::size_t n_classes)
+        : n_classes_(n_classes), below_(cells.size() + n_classes) {
+        std::copy(cells.begin(), cells.end(), below_.begin() + static_cast<std::ptrdiff_t>(n_classes));
+        for (std::size_t i = n_classes_; i < below_.size(); ++i) {
+            below_[i] += below_[i - n_classes_];
+        }
+    }
+
+    // Return the sum of squared class weights, divided by the segment's weight: the part of a Gini gain that differs
+    // between edges.
+    double purity(std::size_t begin, std::size_t end) const {
+        double squares = 0;
+        double sum = 0;
+        for (std::size_t c = 0; c < n_classes_; ++c) {
+            const double weight = below_[end * n_classes_ + c] - below_[begin * n_classes_ + c];
+            squares += weight * weight;
+            sum += weight;
+        }
+        return sum > 0 ? squares / sum : 0;
+    }
+
+  private:
+    std::size_t n_classes_;
+    std::vector<double> below_;  // (n_cells + 1, n_classes)
+};
+
+Segment best_split(const Counts& counts, std::size_t begin, std::size_t end) {
+    Segment segment = {begin, end};
+    const double whole = counts.purity(begin, end);
+    for (std::size_t edge = begin; edge + 1 < end; ++edge) {
+        const double gain = counts.purity(begin, edge + 1) + counts.purity(edge + 1, end) - whole;
+        if (gain > segment.gain) {
+            segment.edge = edge;
+            segment.gain = gain;
+        }
+    }
+    return segment;
+}
+
+}  // namespace
+
+std::vector<double> class_cells(std::span<const double> values, std::span<const double> edges,
+                                std::span<const std::int32_t> classes, std::size_t n_classes,
+                                std::span<const double> row_weight) {
+    std::vector<double> weights((edges.size() + 1) * n_classes, 0.0);
+    constexpr std::size_t kBlock = 512;
+    std::array<std::uint32_t, kBlock> cells;
+    for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
+        const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
+        count_below(edges, block, cells.data());
+        for (std::size_t i = 0; i < block.size(); ++i) {
+            const double weight = row_weight.empty() ? 1.0 : row_weight[begin + i];
+            const auto c = static_cast<std::size_t>(classes[begin + i]);
+            weights[cells[i] * n_classes + c] += std::isnan(block[i]) ? 0.0 : weight;
+        }
+    }
+    return weights;
+}
+
+std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n) {
+    const Counts counts(cells, n_classes);
+    std::priority_queue<Segment> queue;
+    queue.push(best_split(counts, 0, cells.size() / n_classes));
+    std::vector<std::int64_t> order;
+    while (!queue.empty() && order.size() < n) {
+        const Segment segment = queue.top();
+        queue.pop();
+        if (segment.gain <= 0) {
+            break;
+        }
+        order.push_back(static_cast<std::int64_t>(segment.edge));
+        queue.push(best_split(counts, segment.begin, segment.edge + 1));
+        queue.push(best_split(counts, segment.edge + 1, segment.end));
+    }
+    return order;
+}
+
+}  // namespace topk

@@ -1,0 +1,23 @@
+// Thresholds where the classes change along one feature, found from class counts alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace topk {
+
+// Return the weight per class in each of the cells between edges, (n_edges + 1, n_classes). A value belongs to cell i
+// if i edges are below it; NaN belongs to none. Preconditions: edges ascend, classes are in [0, n_classes), row_weight
+// is empty or has one weight per value.
+std::vector<double> class_cells(std::span<const double> values, std::span<const double> edges,
+                                std::span<const std::int32_t> classes, std::size_t n_classes,
+                                std::span<const double> row_weight);
+
+// Return the indices of at most `n` edges in the order in which a best-first tree on this feature splits, by Gini gain;
+// fewer if the classes are pure before. cells: the result of class_cells. Only sums, products and quotients are used,
+// so that the order is the same on every machine.
+std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n);
+
+}  // namespace topk

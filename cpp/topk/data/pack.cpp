@@ -1,0 +1,191 @@
+// Packing goes row by row, so that the rows can be put in any order before they are transposed.
+#include "topk/data/pack.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "topk/base/fingerprint.hpp"
+#include "topk/data/count_below.hpp"
+
+namespace topk {
+namespace {
+
+// Gather the lowest bits of eight bytes into one byte; byte 0 gives bit 0. Precondition: every byte is 0 or 1.
+std::uint64_t gather_bits(std::uint64_t bytes) { return (bytes * 0x0102040810204080U) >> 56; }
+
+std::uint64_t load_little_endian(const std::uint8_t* p, std::size_t n) {
+    std::uint64_t x = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+        std::memcpy(&x, p, n);
+    } else {
+        for (std::size_t i = 0; i < n; ++i) {
+            x |= std::uint64_t{p[i]} << (8 * i);
+        }
+    }
+    return x;
+}
+
+// The columns of one feature. A value is in one of n_entries + 2 cells. Columns that compare: the number of entries
+// below it. Columns that test equality: the index of its entry, or n_entries if it has none. The last cell is for NaN.
+struct Feature {
+    std::span<const double> entries;
+    std::size_t n_entries;
+    bool equality;
+    bool tests_missing;
+
+    Feature(const FeatureColumns& columns, std::size_t f)
+        : entries(columns.entries.subspan(static_cast<std::size_t>(columns.offsets[f]),
+                                          static_cast<std::size_t>(columns.offsets[f + 1] - columns.offsets[f]))),
+          n_entries(entries.size()),
+          equality(columns.equality[f] != 0),
+          tests_missing(columns.tests_missing[f] != 0) {}
+
+    std::size_t n_columns() const { return n_entries + (tests_missing ? 1 : 0); }
+    std::size_t n_cells() const { return n_entries + 2; }
+    std::size_t missing_cell() const { return n_entries + 1; }
+
+    // Find the cells of some values.
+    void locate(std::span<const double> values, std::uint32_t* cells) const {
+        count_below(entries, values, cells);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (std::isnan(values[i])) {
+                cells[i] = static_cast<std::uint32_t>(missing_cell());
+            } else if (equality && (cells[i] == n_entries || entries[cells[i]] != values[i])) {
+                cells[i] = static_cast<std::uint32_t>(n_entries);
+            }
+        }
+    }
+
+    void set_bits(std::size_t cell, std::size_t first_column, std::uint64_t* words) const {
+        if (cell == missing_cell()) {
+            set_range(words, first_column + (equality ? n_entries : 0), first_column + n_columns());
+        } else if (!equality) {
+            set_range(words, first_column, first_column + cell);
+        } else if (cell < n_entries) {
+            set_range(words, first_column + cell, first_column + cell + 1);
+        }
+    }
+
+  private:
+    static void set_range(std::uint64_t* words, std::size_t first, std::size_t last) {
+        for (std::size_t j = first; j < last;) {
+            const std::size_t in_word = std::min(last - j, 64 - j % 64);
+            words[j / 64] |= (~std::uint64_t{0} >> (64 - in_word)) << (j % 64);
+            j += in_word;
+        }
+    }
+};
+
+Fingerprint row_fingerprint(std::uint64_t row) { return {splitmix64(2 * row), splitmix64(2 * row + 1)}; }
+
+// Per feature and cell: the fingerprint of the rows in it.
+std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size_t n_rows, std::uint64_t first_row,
+                                                 const FeatureColumns& columns) {
+    std::vector<std::vector<Fingerprint>> cells;
+    for (std::size_t f = 0; f < columns.n_features(); ++f) {
+        cells.emplace_back(Feature(columns, f).n_cells());
+    }
+    constexpr std::size_t kBlock = 1024;
+    std::vector<Fingerprint> of_row(kBlock);
+    std::vector<std::uint32_t> cell_of(kBlock);
+    for (std::size_t begin = 0; begin < n_rows; begin += kBlock) {
+        const std::size_t n = std::min(kBlock, n_rows - begin);
+        for (std::size_t i = 0; i < n; ++i) {
+            of_row[i] = row_fingerprint(first_row + begin + i);
+        }
+        for (std::size_t f = 0; f < columns.n_features(); ++f) {
+            Feature(columns, f).locate({values + f * n_rows + begin, n}, cell_of.data());
+            for (std::size_t i = 0; i < n; ++i) {
+                cells[f][cell_of[i]] = cells[f][cell_of[i]] ^ of_row[i];
+            }
+        }
+    }
+    return cells;
+}
+
+}  // namespace
+
+std::size_t FeatureColumns::n_columns() const {
+    return std::accumulate(tests_missing.begin(), tests_missing.end(), entries.size());
+}
+
+bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n_columns, std::uint64_t* out) {
+    const std::size_t words_per_row = (n_columns + 63) / 64;
+    std::uint64_t seen = 0;
+    for (std::size_t row = 0; row < n_rows; ++row) {
+        const std::uint8_t* in = values + row * n_columns;
+        for (std::size_t w = 0; w < words_per_row; ++w) {
+            std::uint64_t word = 0;
+            const std::size_t end = std::min(n_columns, 64 * (w + 1));
+            std::size_t j = 64 * w;
+            for (; j + 8 <= end; j += 8) {
+                const std::uint64_t bytes = load_little_endian(in + j, 8);
+                seen |= bytes;
+                word |= gather_bits(bytes) << (j % 64);
+            }
+            if (j < end) {
+                const std::uint64_t bytes = load_little_endian(in + j, end - j);
+                seen |= bytes;
+                word |= gather_bits(bytes) << (j % 64);
+            }
+            out[row * words_per_row + w] = word;
+        }
+    }
+    return (seen & 0xfefefefefefefefeU) == 0;
+}
+
+void pack_features(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out) {
+    const std::size_t words_per_row = (columns.n_columns() + 63) / 64;
+    // The words of a block of rows stay in the cache while one feature after the other is written to them.
+    const std::size_t block = std::clamp<std::size_t>((1U << 14) / std::max<std::size_t>(words_per_row, 1), 16, 4096);
+    std::vector<std::uint32_t> cells(block);
+    for (std::size_t begin = 0; begin < n_rows; begin += block) {
+        const std::size_t n = std::min(block, n_rows - begin);
+        std::size_t first_column = 0;
+        for (std::size_t f = 0; f < columns.n_features(); ++f) {
+            const Feature feature(columns, f);
+            feature.locate({values + f * n_rows + begin, n}, cells.data());
+            for (std::size_t i = 0; i < n; ++i) {
+                feature.set_bits(cells[i], first_column, out + (begin + i) * words_per_row);
+            }
+            first_column += feature.n_columns();
+        }
+    }
+}
+
+void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const FeatureColumns& columns,
+                  std::uint64_t* out) {
+    std::vector<std::vector<Fingerprint>> cells = hash_cells(values, n_rows, first_row, columns);
+    const auto append = [&](const Fingerprint& fingerprint) {
+        *out++ = fingerprint.low;
+        *out++ = fingerprint.high;
+    };
+    for (std::size_t f = 0; f < columns.n_features(); ++f) {
+        const Feature feature(columns, f);
+        const Fingerprint missing = cells[f][feature.missing_cell()];
+        if (!feature.equality) {  // column i is true in the cells above i
+            Fingerprint above = missing;
+            Fingerprint next = cells[f][feature.n_entries];
+            for (std::size_t i = feature.n_entries; i-- > 0;) {
+                above = above ^ next;
+                next = std::exchange(cells[f][i], above);
+            }
+        }
+        cells[f][feature.n_entries] = missing;
+        for (std::size_t i = 0; i < feature.n_columns(); ++i) {
+            append(cells[f][i]);
+        }
+    }
+    Fingerprint all;
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        all = all ^ row_fingerprint(first_row + i);
+    }
+    append(all);
+}
+
+}  // namespace topk

@@ -1,0 +1,88 @@
+// Kernels for x86-64 with AVX2: four columns per register, popcount by nibble lookup.
+#include <immintrin.h>
+
+#include "topk/kernels/common.hpp"
+#include "topk/kernels/tables.hpp"
+
+namespace topk {
+namespace {
+
+// A byte counts at most 8 per word, so 31 words can be added before it could overflow.
+constexpr std::size_t kWordsPerByteSum = 31;
+constexpr std::size_t kVectors = 4;  // 16 columns per pass, so that four byte sums and four totals stay in registers
+
+inline __m256i popcount_bytes(__m256i x) {
+    const __m256i lookup = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,  //
+                                            0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    const __m256i nibble = _mm256_set1_epi8(0x0f);
+    const __m256i low = _mm256_shuffle_epi8(lookup, _mm256_and_si256(x, nibble));
+    const __m256i high = _mm256_shuffle_epi8(lookup, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble));
+    return _mm256_add_epi8(low, high);
+}
+
+void count_16_columns(const std::uint64_t* bits, std::size_t stride, WordList list, std::int32_t* out) {
+    __m256i totals[kVectors] = {};
+    for (std::size_t begin = 0; begin < list.size; begin += kWordsPerByteSum) {
+        const std::size_t end = begin + kWordsPerByteSum < list.size ? begin + kWordsPerByteSum : list.size;
+        __m256i bytes[kVectors] = {};
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto* row = reinterpret_cast<const __m256i*>(bits + list.words[i] * stride);
+            const __m256i mask = _mm256_set1_epi64x(static_cast<long long>(list.masks[i]));
+            for (std::size_t v = 0; v < kVectors; ++v) {
+                const __m256i rows = _mm256_and_si256(mask, _mm256_load_si256(row + v));
+                bytes[v] = _mm256_add_epi8(bytes[v], popcount_bytes(rows));
+            }
+        }
+        for (std::size_t v = 0; v < kVectors; ++v) {
+            totals[v] = _mm256_add_epi64(totals[v], _mm256_sad_epu8(bytes[v], _mm256_setzero_si256()));
+        }
+    }
+    alignas(32) std::int64_t wide[4 * kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(wide + 4 * v), totals[v]);
+    }
+    for (std::size_t j = 0; j < 4 * kVectors; ++j) {
+        out[j] = static_cast<std::int32_t>(wide[j]);
+    }
+}
+
+void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::size_t n_columns, std::int32_t* out) {
+    for (std::size_t j = 0; j < n_columns; j += 4 * kVectors) {
+        count_16_columns(bits + j, stride, list, out + j);
+    }
+}
+
+void pack_flags(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
+    const std::size_t whole = n / 64 * 64;
+    for (std::size_t j = 0; j < whole; j += 64) {
+        const auto bits = [&](std::size_t first) {
+            const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(flags + first));
+            const __m256i zeros = _mm256_cmpeq_epi8(bytes, _mm256_setzero_si256());
+            return static_cast<std::uint32_t>(~_mm256_movemask_epi8(zeros));
+        };
+        out[j / 64] = bits(j) | std::uint64_t{bits(j + 32)} << 32;
+    }
+    pack_flags_loop(flags + whole, n - whole, out + whole / 64);
+}
+
+}  // namespace
+
+const Kernels kAvx2Kernels = {
+    .name = "avx2",
+    .count = count,
+    .add_product = add_product,
+    .xor_fingerprints = xor_fingerprints_loop,
+    .last_level = last_level,
+    .raise_bounds = raise_bounds,
+    .entropy_score_keys = entropy_score_keys_loop,
+    .large_entropy_score_keys = large_entropy_score_keys,
+    .count_greater = count_greater,
+    .count_rows = count_rows,
+    .compress = compress,
+    .pack_flags = pack_flags,
+    .transpose = transpose,
+    .fill_fingerprints = fill_fingerprints,
+    .fill_xlog2x = fill_xlog2x,
+};
+
+}  // namespace topk

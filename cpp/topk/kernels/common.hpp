@@ -1,0 +1,292 @@
+// The loops that are the same source for every instruction set, compiled once per <isa>.cpp with its own flags.
+//
+// Everything is in an unnamed namespace and calls nothing from the standard library: an inline function compiled with
+// AVX-512 flags must never be the copy the linker keeps for the rest of the program.
+#pragma once
+
+#include "topk/base/fingerprint.hpp"
+#include "topk/base/score_key.hpp"
+#include "topk/kernels/kernels.hpp"
+#include "topk/kernels/lanes.hpp"
+#include "topk/kernels/xlog2x.hpp"
+
+namespace topk {
+namespace {
+
+inline const Int32x16& load(const std::int32_t* p) { return *reinterpret_cast<const Int32x16*>(p); }
+
+// Errors of one child split on each of 16 columns: its weight minus the heaviest class on each side.
+struct SideMaxima {
+    Int32x16 true_max = {}, false_max = {}, n_true = {};
+
+    void add(const Int32x16& count, std::int32_t total) {
+        raise_to(true_max, count);
+        raise_to(false_max, total - count);
+        n_true += count;
+    }
+    void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32x16& best) const {
+        const Int32x16 none = Int32x16{} + kNoSplit;
+        const Int32x16 too_small = (n_true < min_side) | (weight - n_true < min_side);
+        Int32x16 errors;
+        choose(too_small, none, weight - true_max - false_max, errors);
+        *reinterpret_cast<Int32x16*>(errors_out) = errors;
+        lower_to(best, errors);
+    }
+};
+
+void add_product(const std::int32_t* counts, std::int32_t factor, std::size_t n_columns, std::int32_t* out) {
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        out[j] += counts[j] * factor;
+    }
+}
+
+inline std::int32_t smallest_lane(const Int32x16& x) {
+    std::int32_t best = x[0];
+    for (int i = 1; i < 16; ++i) {
+        best = x[i] < best ? x[i] : best;
+    }
+    return best;
+}
+
+// `where`: the result of a comparison.
+inline bool is_everywhere(const Int32x16& where) {
+    std::int32_t all = where[0];
+    for (int i = 1; i < 16; ++i) {
+        all &= where[i];
+    }
+    return all != 0;
+}
+
+Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
+    std::int32_t small_weight = 0;
+    std::int32_t large_weight = 0;
+    for (std::size_t c = 0; c < t.n_classes; ++c) {
+        small_weight += t.small_totals[c];
+        large_weight += t.parent_totals[c] - t.small_totals[c];
+    }
+    Int32x16 best_small = Int32x16{} + kNoSplit;
+    Int32x16 best_large = best_small;
+    for (std::size_t j = 0; j < n_columns; j += 16) {
+        SideMaxima small;
+        SideMaxima large;
+        for (std::size_t c = 0; c < t.n_classes; ++c) {
+            const Int32x16 parent = load(t.parent_rows[c] + j);
+            if (t.small_rows[c] == nullptr) {
+                large.add(parent, t.parent_totals[c]);
+                continue;
+            }
+            const Int32x16 count = load(t.small_rows[c] + j);
+            small.add(count, t.small_totals[c]);
+            large.add(parent - count, t.parent_totals[c] - t.small_totals[c]);
+        }
+        small.finish(small_weight, min_side, t.small_errors + j, best_small);
+        large.finish(large_weight, min_side, t.large_errors + j, best_large);
+    }
+    return {smallest_lane(best_small), smallest_lane(best_large)};
+}
+
+inline void raise_to(std::int64_t& bound, std::int64_t x) { bound = bound > x ? bound : x; }
+
+template <bool kScaled>
+void raise_bounds_loop(const BoundTable& t, std::size_t n_columns) {
+    const std::int64_t scale = kScaled ? t.cost_scale : 1;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        const std::int32_t only_true = t.n_true[j] - t.both[j];
+        raise_to(t.lower_false[j], t.cost_a - t.both[j] * scale);
+        raise_to(t.lower_false[j], t.cost_b - only_true * scale);
+        raise_to(t.lower_true[j], t.cost_a - (t.weight_a - t.both[j]) * scale);
+        raise_to(t.lower_true[j], t.cost_b - (t.weight_b - only_true) * scale);
+    }
+}
+
+void raise_bounds(const BoundTable& t, std::size_t n_columns) {
+    if (t.cost_scale == 1) {
+        raise_bounds_loop<false>(t, n_columns);
+    } else {
+        raise_bounds_loop<true>(t, n_columns);
+    }
+}
+
+[[maybe_unused]] void entropy_score_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
+                                              std::size_t n_columns, ScoreKey* keys) {
+    std::int32_t weight = 0;
+    for (std::size_t c = 0; c < t.n_classes; ++c) {
+        weight += t.totals[c];
+    }
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        std::int64_t gain = -e.whole;
+        std::int32_t n_true = 0;
+        for (std::size_t c = 0; c < t.n_classes; ++c) {
+            const std::int32_t count = t.rows[c][j];
+            n_true += count;
+            gain += e.xlog2x[count] + e.xlog2x[t.totals[c] - count];
+        }
+        gain -= e.xlog2x[n_true] + e.xlog2x[weight - n_true];
+        const bool admissible = n_true >= min_side && weight - n_true >= min_side;
+        keys[j] = admissible ? make_score_key(round_gain(gain), j) : kNoScoreKey;
+    }
+}
+
+// sums[i] += sign * (the terms of both sides of column i), for kColumnPadding columns.
+template <int sign>
+inline void add_terms(const std::int32_t* n_true, std::int32_t total, double unit, std::int64_t* sums) {
+    for (std::size_t i = 0; i < kColumnPadding; i += kReals) {
+        Reals n;
+        convert(n_true + i, n);
+        const Reals rest = static_cast<double>(total) - n;
+        Integers term;
+        Integers other;
+        xlog2x_of(n, unit, term);
+        xlog2x_of(rest, unit, other);
+        *reinterpret_cast<Integers*>(sums + i) += sign * (term + other);
+    }
+}
+
+// Blocks of columns that split nothing are skipped: deep in a tree there are many of them.
+void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
+                              std::size_t n_columns, ScoreKey* keys) {
+    std::int32_t weight = 0;
+    for (std::size_t c = 0; c < t.n_classes; ++c) {
+        weight += t.totals[c];
+    }
+    for (std::size_t j = 0; j < n_columns; j += kColumnPadding) {
+        Int32x16 n_true = {};
+        for (std::size_t c = 0; c < t.n_classes; ++c) {
+            n_true += load(t.rows[c] + j);
+        }
+        const Int32x16 too_small = (n_true < min_side) | (weight - n_true < min_side);
+        alignas(64) std::int64_t gain[kColumnPadding] = {};
+        if (!is_everywhere(too_small)) {
+            for (std::size_t c = 0; c < t.n_classes; ++c) {
+                add_terms<1>(t.rows[c] + j, t.totals[c], unit, gain);
+            }
+            add_terms<-1>(reinterpret_cast<const std::int32_t*>(&n_true), weight, unit, gain);
+        }
+        for (std::size_t i = 0; i < kColumnPadding; ++i) {
+            keys[j + i] =
+                too_small[static_cast<int>(i)] == 0 ? make_score_key(round_gain(gain[i] - whole), j + i) : kNoScoreKey;
+        }
+    }
+}
+
+[[maybe_unused]] Fingerprint xor_fingerprints_loop(const std::uint64_t* low, const std::uint64_t* high, WordList list) {
+    Fingerprint key;
+    for (std::size_t i = 0; i < list.size; ++i) {
+        const std::size_t first = std::size_t{list.words[i]} * 64;
+        for (std::uint64_t rest = list.masks[i]; rest != 0; rest &= rest - 1) {
+            const std::size_t row = first + static_cast<std::size_t>(lowest_bit(rest));
+            key.low ^= low[row];
+            key.high ^= high[row];
+        }
+    }
+    return key;
+}
+
+std::size_t count_greater(const ScoreKey* keys, std::size_t n_columns, ScoreKey key) {
+    std::size_t n = 0;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        n += keys[j] > key ? 1 : 0;
+    }
+    return n;
+}
+
+std::size_t count_rows(WordList list, const std::uint64_t* among) {
+    int n = 0;
+    for (std::size_t i = 0; i < list.size; ++i) {
+        const std::uint64_t mask = among == nullptr ? list.masks[i] : list.masks[i] & among[list.words[i]];
+        n += count_bits(mask);
+    }
+    return static_cast<std::size_t>(n);
+}
+
+// Hacker's Delight 7-4. The six move masks depend on the mask alone, so every column needs only six masked shifts. In
+// vector lanes that is as fast as one scalar pext per column, and it needs no BMI2.
+void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::size_t n_columns,
+              std::uint64_t* out_low, std::uint64_t* out_high) {
+    std::uint64_t moves[6];
+    std::uint64_t rest = mask;
+    std::uint64_t zeros_below = ~mask << 1;
+    for (int i = 0; i < 6; ++i) {
+        std::uint64_t parity = zeros_below;
+        for (int step = 1; step < 64; step *= 2) {
+            parity ^= parity << step;
+        }
+        moves[i] = parity & rest;
+        rest = (rest ^ moves[i]) | (moves[i] >> (1U << i));
+        zeros_below &= ~parity;
+    }
+    const bool overflows = shift + static_cast<unsigned>(count_bits(mask)) > 64;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        std::uint64_t x = in[j] & mask;
+        for (int i = 0; i < 6; ++i) {
+            const std::uint64_t moved = x & moves[i];
+            x = (x ^ moved) | (moved >> (1U << i));
+        }
+        out_low[j] |= x << shift;
+        if (overflows) {
+            out_high[j] |= x >> (64 - shift);
+        }
+    }
+}
+
+[[maybe_unused]] void pack_flags_loop(const std::uint8_t* flags, std::size_t n, std::uint64_t* out) {
+    for (std::size_t begin = 0; begin < n; begin += 64) {
+        std::uint64_t word = 0;
+        const std::size_t size = n - begin < 64 ? n - begin : 64;
+        for (std::size_t j = 0; j < size; ++j) {
+            word |= std::uint64_t{flags[begin + j] != 0} << j;
+        }
+        out[begin / 64] = word;
+    }
+}
+
+// Hacker's Delight 7-3: swap quarters of smaller and smaller squares. Squares of 8 rows and more span several vectors.
+void swap_rows(UInt64x8& a, UInt64x8& b, int j, std::uint64_t mask) {
+    const UInt64x8 t = ((a >> j) ^ b) & mask;
+    a ^= t << j;
+    b ^= t;
+}
+
+template <int j>
+void swap_lanes(UInt64x8& x, std::uint64_t mask, const UInt64x8& is_lower) {
+    UInt64x8 other;
+    swap_neighbours<j>(x, other);
+    const UInt64x8 lower = (((x >> j) ^ other) & mask) << j;
+    const UInt64x8 upper = ((other >> j) ^ x) & mask;
+    x ^= (lower & is_lower) | (upper & ~is_lower);
+}
+
+void transpose(std::uint64_t* block) {
+    auto* v = reinterpret_cast<UInt64x8*>(block);
+    for (int i = 0; i < 4; ++i) {
+        swap_rows(v[i], v[i + 4], 32, 0x00000000ffffffffU);
+    }
+    for (const int i : {0, 1, 4, 5}) {
+        swap_rows(v[i], v[i + 2], 16, 0x0000ffff0000ffffU);
+    }
+    for (int i = 0; i < 8; i += 2) {
+        swap_rows(v[i], v[i + 1], 8, 0x00ff00ff00ff00ffU);
+    }
+    constexpr std::uint64_t kOn = ~std::uint64_t{0};
+    for (int i = 0; i < 8; ++i) {
+        swap_lanes<4>(v[i], 0x0f0f0f0f0f0f0f0fU, UInt64x8{kOn, kOn, kOn, kOn, 0, 0, 0, 0});
+        swap_lanes<2>(v[i], 0x3333333333333333U, UInt64x8{kOn, kOn, 0, 0, kOn, kOn, 0, 0});
+        swap_lanes<1>(v[i], 0x5555555555555555U, UInt64x8{kOn, 0, kOn, 0, kOn, 0, kOn, 0});
+    }
+}
+
+void fill_fingerprints(std::size_t n, std::uint64_t* low, std::uint64_t* high) {
+    for (std::size_t i = 0; i < n; ++i) {
+        low[i] = splitmix64(2 * i);
+        high[i] = splitmix64(2 * i + 1);
+    }
+}
+
+void fill_xlog2x(double unit, std::size_t n, std::int64_t* out) {
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i) {
+        out[i] = xlog2x_of(static_cast<double>(i), unit);
+    }
+}
+
+}  // namespace
+}  // namespace topk

@@ -1,0 +1,178 @@
+// Bit operations on words, and vectors of 64 bytes, for the loops that all instruction sets share.
+//
+// GCC and Clang have builtins and vector types for both. Other compilers get plain C++ with the same results; so do GCC
+// and Clang if TOPK_PLAIN is defined, for the tests. Like common.hpp, this is compiled once per instruction set:
+// everything is in an unnamed namespace and calls nothing from the standard library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(TOPK_PLAIN)
+#define TOPK_HAVE_BUILTINS
+#elif defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace topk {
+namespace {
+
+// Count the bits that are set, by additions: a loop over it can be vectorised.
+inline std::int32_t sum_bits(std::uint64_t x) {
+    x -= (x >> 1) & 0x5555555555555555U;
+    x = (x & 0x3333333333333333U) + ((x >> 2) & 0x3333333333333333U);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fU;
+    return static_cast<std::int32_t>((x * 0x0101010101010101U) >> 56);
+}
+
+#if defined(TOPK_HAVE_BUILTINS)
+
+// One popcnt instruction in the files whose instruction set has it.
+inline int count_bits(std::uint64_t x) { return __builtin_popcountll(x); }
+
+// Precondition: x is not zero.
+inline int lowest_bit(std::uint64_t x) { return __builtin_ctzll(x); }
+
+// The compiler divides these into the registers that the instruction set has.
+typedef std::int32_t Int32x16 __attribute__((vector_size(64)));
+typedef std::uint64_t UInt64x8 __attribute__((vector_size(64)));
+
+// As many doubles as one operation takes, and integers of the same size.
+typedef double Reals __attribute__((vector_size(64)));
+typedef std::int64_t Integers __attribute__((vector_size(64)));
+inline constexpr std::size_t kReals = 8;
+
+inline void convert(const std::int32_t* n, Reals& out) {
+    typedef std::int32_t Int32x8 __attribute__((vector_size(32)));
+    out = __builtin_convertvector(*reinterpret_cast<const Int32x8*>(n), Reals);
+}
+
+inline void raise_to(Int32x16& best, const Int32x16& x) { best = best > x ? best : x; }
+
+inline void lower_to(Int32x16& best, const Int32x16& x) { best = best < x ? best : x; }
+
+// `where`: the result of a comparison.
+inline void choose(const Int32x16& where, const Int32x16& a, const Int32x16& b, Int32x16& out) { out = where ? a : b; }
+
+// out[i] = x[i ^ kDistance].
+template <std::uint64_t kDistance>
+void swap_neighbours(const UInt64x8& x, UInt64x8& out) {
+    constexpr std::uint64_t d = kDistance;
+#if defined(__clang__)
+    out = __builtin_shufflevector(x, x, 0 ^ d, 1 ^ d, 2 ^ d, 3 ^ d, 4 ^ d, 5 ^ d, 6 ^ d, 7 ^ d);
+#else
+    out = __builtin_shuffle(x, UInt64x8{0 ^ d, 1 ^ d, 2 ^ d, 3 ^ d, 4 ^ d, 5 ^ d, 6 ^ d, 7 ^ d});
+#endif
+}
+
+#else
+
+#if defined(__AVX2__)
+
+inline int count_bits(std::uint64_t x) { return static_cast<int>(_mm_popcnt_u64(x)); }
+
+inline int lowest_bit(std::uint64_t x) { return static_cast<int>(_tzcnt_u64(x)); }
+
+#else
+
+inline int count_bits(std::uint64_t x) { return sum_bits(x); }
+
+inline int lowest_bit(std::uint64_t x) { return count_bits(~x & (x - 1)); }
+
+#endif
+
+// Compilers without vector types turn loops of constant length over these into vector instructions.
+template <class T, std::size_t kLanes>
+struct alignas(64) Lanes {
+    T lane[kLanes] = {};
+
+    T operator[](int i) const { return lane[i]; }
+};
+
+using Reals = double;
+using Integers = std::int64_t;
+inline constexpr std::size_t kReals = 1;
+
+inline void convert(const std::int32_t* n, Reals& out) { out = *n; }
+
+using Int32x16 = Lanes<std::int32_t, 16>;
+using UInt64x8 = Lanes<std::uint64_t, 8>;
+
+template <class T, std::size_t kLanes, class Function>
+inline Lanes<T, kLanes> map(const Lanes<T, kLanes>& a, const Lanes<T, kLanes>& b, Function function) {
+    Lanes<T, kLanes> out;
+    for (std::size_t i = 0; i < kLanes; ++i) {
+        out.lane[i] = function(a.lane[i], b.lane[i]);
+    }
+    return out;
+}
+
+template <class T, std::size_t kLanes, class Function>
+inline Lanes<T, kLanes> map(const Lanes<T, kLanes>& a, Function function) {
+    return map(a, a, [function](T x, T) { return function(x); });
+}
+
+inline Int32x16 operator+(const Int32x16& a, std::int32_t b) {
+    return map(a, [b](std::int32_t x) { return x + b; });
+}
+inline Int32x16 operator-(const Int32x16& a, const Int32x16& b) {
+    return map(a, b, [](std::int32_t x, std::int32_t y) { return x - y; });
+}
+inline Int32x16 operator-(std::int32_t a, const Int32x16& b) {
+    return map(b, [a](std::int32_t x) { return a - x; });
+}
+inline void operator+=(Int32x16& a, const Int32x16& b) {
+    a = map(a, b, [](std::int32_t x, std::int32_t y) { return x + y; });
+}
+inline Int32x16 operator<(const Int32x16& a, std::int32_t b) {
+    return map(a, [b](std::int32_t x) { return x < b ? -1 : 0; });
+}
+inline Int32x16 operator|(const Int32x16& a, const Int32x16& b) {
+    return map(a, b, [](std::int32_t x, std::int32_t y) { return x | y; });
+}
+inline void raise_to(Int32x16& best, const Int32x16& x) {
+    best = map(best, x, [](std::int32_t a, std::int32_t b) { return a > b ? a : b; });
+}
+inline void lower_to(Int32x16& best, const Int32x16& x) {
+    best = map(best, x, [](std::int32_t a, std::int32_t b) { return a < b ? a : b; });
+}
+inline void choose(const Int32x16& where, const Int32x16& a, const Int32x16& b, Int32x16& out) {
+    for (std::size_t i = 0; i < 16; ++i) {
+        out.lane[i] = where.lane[i] != 0 ? a.lane[i] : b.lane[i];
+    }
+}
+
+inline UInt64x8 operator>>(const UInt64x8& a, int n) {
+    return map(a, [n](std::uint64_t x) { return x >> n; });
+}
+inline UInt64x8 operator<<(const UInt64x8& a, int n) {
+    return map(a, [n](std::uint64_t x) { return x << n; });
+}
+inline UInt64x8 operator&(const UInt64x8& a, std::uint64_t b) {
+    return map(a, [b](std::uint64_t x) { return x & b; });
+}
+inline UInt64x8 operator&(const UInt64x8& a, const UInt64x8& b) {
+    return map(a, b, [](std::uint64_t x, std::uint64_t y) { return x & y; });
+}
+inline UInt64x8 operator|(const UInt64x8& a, const UInt64x8& b) {
+    return map(a, b, [](std::uint64_t x, std::uint64_t y) { return x | y; });
+}
+inline UInt64x8 operator^(const UInt64x8& a, const UInt64x8& b) {
+    return map(a, b, [](std::uint64_t x, std::uint64_t y) { return x ^ y; });
+}
+inline UInt64x8 operator~(const UInt64x8& a) {
+    return map(a, [](std::uint64_t x) { return ~x; });
+}
+inline void operator^=(UInt64x8& a, const UInt64x8& b) { a = a ^ b; }
+
+template <std::uint64_t kDistance>
+void swap_neighbours(const UInt64x8& x, UInt64x8& out) {
+    for (std::size_t i = 0; i < 8; ++i) {
+        out.lane[i] = x.lane[i ^ kDistance];
+    }
+}
+
+#endif
+
+}  // namespace
+}  // namespace topk

@@ -1,0 +1,212 @@
+// The criteria, and the table that makes entropy cheap.
+#include "topk/score/scoring.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "topk/base/require.hpp"
+#include "topk/kernels/xlog2x.hpp"
+#include "topk/parallel/stop.hpp"
+#include "topk/score/feature_draw.hpp"
+
+namespace topk {
+namespace {
+
+// Larger counts are rare (only subsets near the root of large data have them) and are computed one by one: a larger
+// table would take more time to fill than it saves.
+constexpr std::int64_t kTableSize = std::int64_t{1} << 16;
+
+std::int64_t round_to_integer(double x) { return static_cast<std::int64_t>(std::nearbyint(x)); }
+
+}  // namespace
+
+std::int64_t xlog2x(std::int64_t n, double unit) { return xlog2x_of(static_cast<double>(n), unit); }
+
+Scorer::Scorer(const Objective& objective, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
+               std::int64_t min_side, const Kernels& kernels)
+    : objective_(objective),
+      kernels_(kernels),
+      n_columns_(n_columns),
+      n_classes_(n_classes),
+      min_side_(min_side),
+      unit_(std::ldexp(1.0,
+                       kFixedPointBits - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(total_weight))))) {
+    if (objective.criterion == Criterion::entropy || objective.criterion == Criterion::gain_ratio) {
+        table_.resize(static_cast<std::size_t>(std::min(total_weight + 1, kTableSize)));
+        kernels.fill_xlog2x(unit_, table_.size(), table_.data());
+    }
+}
+
+std::size_t Scorer::work(std::size_t n_classes) const {
+    return objective_.criterion == Criterion::user ? Ticker::kWorkPerCheck : 8 * n_columns_ * n_classes;
+}
+
+std::int64_t Scorer::term(std::int64_t n) const {
+    return n < static_cast<std::int64_t>(table_.size()) ? table_[static_cast<std::size_t>(n)] : xlog2x(n, unit_);
+}
+
+template <class Count>
+void Scorer::draw(const Counts<Count>& counts, ScoreKey* keys) const {
+    if (objective_.draw.n_features > 0) {
+        draw_features(objective_.draw, draw_hash(objective_.draw.seed, counts.class_index, counts.totals), keys);
+    }
+}
+
+void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
+    all_keys(counts, padded_columns, keys);
+    draw(counts, keys);
+}
+
+void Scorer::all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
+    if (objective_.criterion != Criterion::entropy) {
+        slow_keys(counts, padded_columns, keys);
+        return;
+    }
+    const std::int64_t total = std::accumulate(counts.totals.begin(), counts.totals.end(), std::int64_t{0});
+    std::int64_t whole = -term(total);
+    for (const std::int32_t t : counts.totals) {
+        whole += term(t);
+    }
+    // min_side may not fit 32 bits. Any value above the total rules out all columns.
+    const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(min_side_, total + 1));
+    const CountTable table = {counts.rows.data(), counts.totals.data(), counts.rows.size()};
+    if (total < static_cast<std::int64_t>(table_.size())) {
+        kernels_.entropy_score_keys(table, {table_.data(), whole}, min_side, padded_columns, keys);
+    } else {
+        kernels_.large_entropy_score_keys(table, whole, unit_, min_side, padded_columns, keys);
+    }
+    if (counts.n_true != nullptr) {
+        for (std::size_t j = 0; j < n_columns_; ++j) {
+            keys[j] = has_rows(counts, j) ? keys[j] : kNoScoreKey;
+        }
+    }
+}
+
+void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
+    all_keys(counts, padded_columns, keys);
+    draw(counts, keys);
+}
+
+template <class Count>
+bool Scorer::has_rows(const Counts<Count>& counts, std::size_t column) const {
+    return std::min<std::int64_t>(counts.n_true[column], counts.n_rows - counts.n_true[column]) >= objective_.min_rows;
+}
+
+template <class Count>
+bool Scorer::admissible(const Counts<Count>& counts, std::size_t column, std::int64_t true_weight,
+                        std::int64_t false_weight) const {
+    return std::min(true_weight, false_weight) >= min_side_ && (counts.n_true == nullptr || has_rows(counts, column));
+}
+
+// Return the criterion's value of one side: higher is purer. The gain of a split is both sides minus the whole.
+std::int64_t Scorer::side(const std::int64_t* counts, std::size_t n_classes, std::int64_t total) const {
+    if (objective_.criterion == Criterion::gini) {
+        double squares = 0;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            squares += static_cast<double>(counts[c]) * static_cast<double>(counts[c]);
+        }
+        return round_to_integer(squares / static_cast<double>(std::max<std::int64_t>(total, 1)) * unit_);
+    }
+    std::int64_t sum = 0;
+    if (objective_.criterion == Criterion::sqrt) {
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const double product = static_cast<double>(counts[c]) * static_cast<double>(total - counts[c]);
+            sum -= round_to_integer(std::sqrt(product) * unit_);
+        }
+        return sum;
+    }
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        sum += term(counts[c]);
+    }
+    return sum - term(total);
+}
+
+std::int64_t Scorer::score(std::int64_t gain, std::int64_t total, std::int64_t n_true) const {
+    const std::int64_t rounded = round_gain(gain);
+    if (objective_.criterion != Criterion::gain_ratio) {
+        return rounded;
+    }
+    const std::int64_t split = std::max<std::int64_t>(term(total) - (term(total - n_true) + term(n_true)), 1);
+    const double ratio = static_cast<double>(rounded << kRoundBits) / static_cast<double>(split);
+    return round_to_integer(ratio * std::ldexp(1.0, kRatioBits));
+}
+
+template <class Count>
+void Scorer::slow_keys(const Counts<Count>& counts, std::size_t padded_columns, ScoreKey* keys) const {
+    std::fill_n(keys, padded_columns, kNoScoreKey);
+    if (objective_.criterion == Criterion::user) {
+        user_keys(counts, keys);
+        return;
+    }
+    const std::size_t n_classes = counts.rows.size();
+    const std::vector<std::int64_t> totals(counts.totals.begin(), counts.totals.end());
+    std::int64_t total = 0;
+    for (const std::int64_t t : totals) {
+        total += t;
+    }
+    const std::int64_t whole = side(totals.data(), n_classes, total);
+    std::vector<std::int64_t> left(n_classes);
+    std::vector<std::int64_t> right(n_classes);
+    for (std::size_t j = 0; j < std::min(n_columns_, padded_columns); ++j) {
+        std::int64_t n_true = 0;
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            right[c] = counts.rows[c][j];
+            left[c] = totals[c] - right[c];
+            n_true += right[c];
+        }
+        if (admissible(counts, j, n_true, total - n_true)) {
+            const std::int64_t gain =
+                side(left.data(), n_classes, total - n_true) + side(right.data(), n_classes, n_true) - whole;
+            keys[j] = make_score_key(score(gain, total, n_true), j);
+        }
+    }
+}
+
+// The scores of the user's function enter the core here, so they are checked here.
+std::vector<double> Scorer::call_user_score(const std::vector<double>& left, const std::vector<double>& right,
+                                            const std::vector<bool>& usable) const {
+    const std::vector<double> scores = objective_.user_score(left, right, usable);
+    require(scores.size() == usable.size(), "criterion must return one score per column");
+    for (std::size_t j = 0; j < scores.size(); ++j) {
+        require(!usable[j] || !std::isnan(scores[j]), "criterion must return numbers, got NaN");
+    }
+    return scores;
+}
+
+// The user's scores are compared as they are: a key holds the number of smaller distinct scores in place of the score.
+template <class Count>
+void Scorer::user_keys(const Counts<Count>& counts, ScoreKey* keys) const {
+    const auto n_classes = static_cast<std::size_t>(n_classes_);
+    std::vector<double> left(n_columns_ * n_classes, 0.0);
+    std::vector<double> right(n_columns_ * n_classes, 0.0);
+    std::vector<bool> usable(n_columns_);
+    for (std::size_t j = 0; j < n_columns_; ++j) {
+        std::int64_t n_true = 0;
+        std::int64_t n_false = 0;
+        for (std::size_t c = 0; c < counts.rows.size(); ++c) {
+            const std::size_t at = j * n_classes + static_cast<std::size_t>(counts.class_index[c]);
+            right[at] = static_cast<double>(counts.rows[c][j]) * objective_.user_weight_unit;
+            left[at] = static_cast<double>(counts.totals[c] - counts.rows[c][j]) * objective_.user_weight_unit;
+            n_true += counts.rows[c][j];
+            n_false += counts.totals[c] - counts.rows[c][j];
+        }
+        usable[j] = admissible(counts, j, n_true, n_false);
+    }
+    const std::vector<double> scores = call_user_score(left, right, usable);
+    std::vector<std::size_t> order;
+    for (std::size_t j = 0; j < n_columns_; ++j) {
+        if (usable[j]) {
+            order.push_back(j);
+        }
+    }
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
+    std::int64_t level = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        level += i > 0 && scores[order[i]] > scores[order[i - 1]] ? 1 : 0;
+        keys[order[i]] = make_score_key(level, order[i]);
+    }
+}
+
+}  // namespace topk

@@ -1,0 +1,78 @@
+// Scores of columns from class counts, as keys in the order of the candidates.
+//
+// All criteria are computed in fixed point from integer counts, term by term, so that a column, its copy and its
+// complement score the same bits on every machine; base/score_key.hpp has the rounding and the key.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topk/base/score_key.hpp"
+#include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
+
+namespace topk {
+
+// Weighted class counts of one subset over all columns, for the classes that are present, in ascending order.
+template <class Count>
+struct Counts {
+    std::vector<const Count*> rows;  // per class, n_columns (padded): weight of its rows where the column is true
+    std::vector<Count> totals;       // per class: its weight
+    std::vector<std::int32_t> class_index;
+    const std::int32_t* n_true = nullptr;  // rows per column; only if rows and weights differ and both matter
+    std::int64_t n_rows = 0;               // rows of the subset; valid only with n_true
+};
+
+// Return n * log2(n) in fixed point of `unit` units, the same bits as the Python reference.
+std::int64_t xlog2x(std::int64_t n, double unit);
+
+class Scorer {
+  public:
+    // min_side: the weight that both sides of a candidate must have. The objective must outlive the scorer.
+    Scorer(const Objective& objective, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
+           std::int64_t min_side, const Kernels& kernels);
+
+    // Return what a call of keys() costs, in the units of Ticker::tick. The user's function may take any time.
+    std::size_t work(std::size_t n_classes) const;
+
+    // Do columns that divide the rows into the same two parts have the same score? Criteria of the user's need not.
+    bool is_symmetric() const { return objective_.criterion != Criterion::user; }
+
+    // Fill keys[0 .. padded columns): kNoScoreKey for columns that cannot be candidates or whose feature is not drawn.
+    void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const;
+    void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, ScoreKey* keys) const;
+
+    // The same without a draw. Takes counts of a part of the columns too, except with the user's criterion.
+    void all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const;
+    void all_keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
+        slow_keys(counts, padded_columns, keys);
+    }
+
+  private:
+    template <class Count>
+    void draw(const Counts<Count>& counts, ScoreKey* keys) const;
+    template <class Count>
+    void slow_keys(const Counts<Count>& counts, std::size_t padded_columns, ScoreKey* keys) const;
+    template <class Count>
+    void user_keys(const Counts<Count>& counts, ScoreKey* keys) const;
+    std::vector<double> call_user_score(const std::vector<double>& left, const std::vector<double>& right,
+                                        const std::vector<bool>& usable) const;
+    template <class Count>
+    bool has_rows(const Counts<Count>& counts, std::size_t column) const;  // enough on both sides; requires n_true
+    template <class Count>
+    bool admissible(const Counts<Count>& counts, std::size_t column, std::int64_t true_weight,
+                    std::int64_t false_weight) const;
+    std::int64_t term(std::int64_t n) const;  // xlog2x, from the table where possible
+    std::int64_t side(const std::int64_t* counts, std::size_t n_classes, std::int64_t total) const;
+    std::int64_t score(std::int64_t gain, std::int64_t total, std::int64_t n_true) const;
+
+    const Objective& objective_;
+    const Kernels& kernels_;
+    std::size_t n_columns_;
+    std::int32_t n_classes_;
+    std::int64_t min_side_;
+    double unit_;
+    std::vector<std::int64_t> table_;  // xlog2x(0), xlog2x(1), ...
+};
+
+}  // namespace topk

@@ -1,0 +1,99 @@
+// Select keys, and tell columns apart by how they divide the rows.
+#include "topk/search/candidates.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace topk {
+namespace {
+
+void candidate_keys(const ScoreKey* keys, std::size_t n_columns, std::vector<std::int64_t>& out) {
+    out.clear();
+    std::copy_if(keys, keys + n_columns, std::back_inserter(out), [](ScoreKey key) { return key != kNoScoreKey; });
+}
+
+// Move the best keys from `begin` on to [begin, end) and sort them. Keys before `begin` are better than all others.
+void sort_part(std::vector<std::int64_t>& keys, std::size_t begin, std::size_t end) {
+    const auto first = keys.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = keys.begin() + static_cast<std::ptrdiff_t>(end);
+    if (last != keys.end()) {
+        std::nth_element(first, last, keys.end(), std::greater<>());
+    }
+    std::sort(first, last, std::greater<>());
+}
+
+// A necessary condition for dividing the rows alike.
+template <class Count>
+bool count_alike(const Counts<Count>& counts, std::size_t a, std::size_t b) {
+    bool equal = true;
+    bool mirrored = true;
+    for (std::size_t c = 0; c < counts.rows.size() && (equal || mirrored); ++c) {
+        equal &= counts.rows[c][a] == counts.rows[c][b];
+        mirrored &= counts.rows[c][a] == counts.totals[c] - counts.rows[c][b];
+    }
+    return equal || mirrored;
+}
+
+}  // namespace
+
+bool split_alike(const RowSet& rows, std::size_t a, std::size_t b) {
+    bool equal = true;
+    bool mirrored = true;
+    for (std::size_t i = 0; i < rows.subset.words.size() && (equal || mirrored); ++i) {
+        const std::uint64_t* word = rows.matrix.word(rows.subset.words[i]);
+        std::uint64_t mask = rows.subset.masks[i];
+        if (rows.is_side) {
+            mask &= rows.side ? word[rows.column] : ~word[rows.column];
+        }
+        const std::uint64_t different = (word[a] ^ word[b]) & mask;
+        equal &= different == 0;
+        mirrored &= different == mask;
+    }
+    return equal || mirrored;
+}
+
+void best_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& best) {
+    candidate_keys(keys, n_columns, best);
+    const std::size_t n = std::min(k, best.size());
+    sort_part(best, 0, n);
+    best.resize(n);
+}
+
+template <class Count>
+void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
+                        const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best) {
+    candidate_keys(keys, n_columns, best);
+    std::size_t n_kept = 0;
+    const auto is_known = [&](ScoreKey key) {
+        const auto column = static_cast<std::size_t>(column_of(key));
+        for (std::size_t i = n_kept; i-- > 0;) {
+            if (equal_scores && score_of(best[i]) != score_of(key)) {
+                return false;
+            }
+            const auto other = static_cast<std::size_t>(column_of(best[i]));
+            if (count_alike(counts, column, other) && split_alike(rows, column, other)) {
+                return true;
+            }
+        }
+        return false;
+    };
+    std::size_t n_sorted = 0;
+    for (std::size_t next = 0; next < best.size() && n_kept < k; ++next) {
+        if (next == n_sorted) {
+            const std::size_t step = std::max<std::size_t>(k - n_kept, 8);
+            n_sorted += std::min(step, best.size() - n_sorted);
+            sort_part(best, next, n_sorted);
+        }
+        if (const ScoreKey key = best[next]; !is_known(key)) {
+            best[n_kept++] = key;  // n_kept <= next: overwrites only keys that were visited
+        }
+    }
+    best.resize(n_kept);
+}
+
+template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int32_t>&,
+                                 const RowSet&, bool, std::vector<std::int64_t>&);
+template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int64_t>&,
+                                 const RowSet&, bool, std::vector<std::int64_t>&);
+
+}  // namespace topk

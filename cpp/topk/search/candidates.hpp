@@ -1,0 +1,43 @@
+// The columns that a node tries: the k with the best score keys, or the k best that divide its rows differently.
+//
+// Copies, complements and thresholds without rows between them divide the rows of a node into the same two parts. Such
+// columns have equal or mirrored class counts, so counts are compared first. Rows are compared only if these agree, and
+// decide.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "topk/data/bit_matrix.hpp"
+#include "topk/score/scoring.hpp"
+
+namespace topk {
+
+// The rows of a subset, or of one side of a column of it.
+struct RowSet {
+    const BitMatrix& matrix;
+    const Subset& subset;
+    bool is_side = false;
+    std::size_t column = 0;
+    bool side = false;
+};
+
+// Do the two columns divide the rows into the same two parts, whichever of them is the true one?
+bool split_alike(const RowSet& rows, std::size_t a, std::size_t b);
+
+// Select the k best keys, best first, leaving out kNoScoreKey.
+void best_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& best);
+
+// The same, but of columns that divide the rows alike only the first is selected. `counts`: those of the rows.
+// `equal_scores`: columns that divide the rows alike have equal scores, which a user's criterion need not give.
+template <class Count>
+void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
+                        const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best);
+
+extern template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int32_t>&,
+                                        const RowSet&, bool, std::vector<std::int64_t>&);
+extern template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int64_t>&,
+                                        const RowSet&, bool, std::vector<std::int64_t>&);
+
+}  // namespace topk

@@ -1,0 +1,98 @@
+// Bounds first, counts next, ranks last: most splits are settled before their children's columns are ranked.
+#include "topk/search/last_split.hpp"
+
+#include <algorithm>
+
+namespace topk {
+namespace {
+
+// The children of this many candidates of a large node are counted in one pass over its rows.
+constexpr std::size_t kBatch = 8;
+
+}  // namespace
+
+// Do the node's rows not stay in the second-level cache from one candidate to the next?
+template <class Count>
+bool LastSplit<Count>::is_large(const Node<Count>& node) const {
+    return !context_.nodes.has_planes() &&
+           node.subset.words.size() * context_.nodes.padded_columns() * sizeof(std::uint64_t) >
+               context_.options.tuning.large_node_bytes;
+}
+
+// Children that are leaves or too expensive by their conflicts alone are not counted.
+template <class Count>
+std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) const {
+    const Node<Count>& node = group.node;
+    const std::int32_t column = group.column(rank);
+    const Split<Count> split_on(node.counts, column);
+    if (is_large(node) && !space.last.draws() && !space.last.is_ahead(column)) {
+        space.last.count_ahead(node, group.next(rank, kBatch), space.counter);
+    }
+    const bool needs_rows = !space.last.is_ahead(column) || node.matrix->has_conflicts || context_.limits.track_rows;
+    const Count small_conflicts = needs_rows ? space.last.open(node, split_on, space.counter) : Count{0};
+    const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
+    ChildCosts costs;
+    for (int i = 0; i < 2; ++i) {
+        costs.leaf[i] = context_.costs.leaf(split_on.side[i].errors());
+        costs.cost[i] = context_.costs.lowest(split_on.side[i].errors(), conflicts[i]);
+    }
+    if (costs.are_leaves() || costs.sum() >= budget) {
+        return costs.sum();
+    }
+    return space.last.draws() ? drawn_cost(space, group.level, costs, budget)
+                              : counted_cost(space, group, split_on, costs, budget);
+}
+
+// The fewest errors over all columns bound the children from below. Only if their sum is below the budget are the
+// columns ranked.
+template <class Count>
+std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
+                                            ChildCosts costs, std::int64_t budget) const {
+    context_.count_nodes(space, 2);
+    Count fewest[2];
+    space.last.count(group.node, split_on, space.counter, fewest);
+    bool exact[2];
+    for (int i = 0; i < 2; ++i) {
+        const std::int64_t best_split = context_.costs.two_leaves(fewest[i]);
+        costs.cost[i] = std::min(costs.leaf[i], best_split);
+        exact[i] = costs.leaf[i] <= best_split || context_.plan.all_columns(group.level + 1);
+    }
+    if (group.learn({space.last.small_rows(), split_on.side[0].weight, {costs.cost[0], costs.cost[1]}}, budget)) {
+        space.payoff.spend(group.bounds->cycles());
+    }
+    for (int i = 0; i < 2 && costs.sum() < budget; ++i) {
+        if (!exact[i]) {
+            const Count errors = space.last.best_of_k(group.node, split_on, i, context_.plan.k(group.level + 1),
+                                                      fewest[i], space.ticker);
+            costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
+        }
+    }
+    return costs.sum();
+}
+
+// The same where children draw features: one child after the other, the larger one first, since it has more of the
+// cost.
+template <class Count>
+std::int64_t LastSplit<Count>::drawn_cost(Space& space, int level, ChildCosts costs, std::int64_t budget) const {
+    for (const int i : {1, 0}) {
+        if (costs.cost[i] == costs.leaf[i]) {
+            continue;
+        }
+        context_.count_nodes(space, 1);
+        const Count fewest = space.last.count_drawn(i, space.counter);
+        costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(fewest));
+        if (costs.cost[i] < costs.leaf[i] && costs.sum() < budget) {
+            const Count errors = space.last.best_of_k_drawn(context_.plan.k(level + 1), fewest, space.ticker);
+            costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
+        }
+        if (costs.sum() >= budget) {
+            break;
+        }
+    }
+    return costs.sum();
+}
+
+template class LastSplit<std::int32_t>;
+template class LastSplit<std::int64_t>;
+
+}  // namespace topk

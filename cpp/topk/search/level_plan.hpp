@@ -1,0 +1,95 @@
+// A plan for the levels of a search: how many candidates each of them tries, and which shortcuts are valid there.
+//
+// A search widens k in passes, so the plan is made anew for every pass. Levels are counted from the root, 0; the height
+// of a level is the number of splits that a path may still have, that level's included.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "topk/base/types.hpp"
+#include "topk/search/last_level.hpp"
+
+namespace topk {
+
+class LevelPlan {
+  public:
+    LevelPlan(const Options& options, SideLimits limits, std::size_t n_columns)
+        : options_(options), limits_(limits), n_columns_(n_columns), levels_(options.objective.k.size()) {
+        narrow_to(widest());
+        pass_k_ = 1;  // no pass has begun
+    }
+
+    // Plan for a pass with at most k candidates per level.
+    void narrow_to(std::int32_t k) {
+        pass_k_ = k;
+        bool all_below = true;  // do all levels below try all columns?
+        for (std::size_t level = levels_.size(); level-- > 0;) {
+            const int height_here = static_cast<int>(levels_.size() - level);
+            Level& here = levels_[level];
+            here.k = static_cast<std::size_t>(std::min(options_.objective.k[level], k));
+            here.all_columns = here.k >= n_columns_ && options_.objective.draw.n_features == 0;
+            here.bounds_sides = bounds_are_valid() && (all_below || height_here == 2);
+            here.shallow_first =
+                here.all_columns && here.bounds_sides && n_columns_ >= options_.tuning.shallow_first_columns;
+            here.may_be_parallel =
+                options_.tuning.threads > 1 && level < kParallelLevels && height_here >= kParallelMinHeight;
+            all_below = all_below && here.all_columns;
+        }
+    }
+
+    int height(int level) const { return static_cast<int>(levels_.size()) - level; }
+    std::size_t k(int level) const { return at(level).k; }
+    // Is every column that can split a node a candidate?
+    bool all_columns(int level) const { return at(level).all_columns; }
+    // May the cost of a tried split bound other splits (side_bounds.hpp)? Only if it is a minimum over all columns.
+    // Costs with one level left below the split always are: there, the fewest errors over all columns are known.
+    bool bounds_sides(int level) const { return at(level).bounds_sides; }
+    // Is a tree of one level less searched for first? No deeper tree costs more, and a split that leaves nearly all
+    // rows on one side can be only a little better. Valid where trees of both heights are minima over all columns.
+    bool shallow_first(int level) const { return at(level).shallow_first; }
+    // May the candidates of this level be tasks of several threads?
+    bool may_be_parallel(int level) const { return at(level).may_be_parallel; }
+
+    std::int32_t pass_k() const { return pass_k_; }
+    // The largest k asked for.
+    std::int32_t widest() const {
+        const std::vector<std::int32_t>& k = options_.objective.k;
+        return k.empty() ? 1 : *std::max_element(k.begin(), k.end());
+    }
+    bool is_last_pass() const { return pass_k_ >= widest(); }
+    bool is_greedy() const {
+        return std::all_of(levels_.begin(), levels_.end(), [](const Level& level) { return level.k == 1; });
+    }
+
+  private:
+    // Tasks are the candidates of the first two levels, k at the root and 2 k^2 below it: enough for many threads. With
+    // fewer than three levels left a task would take less time than handing it over.
+    static constexpr std::size_t kParallelLevels = 2;
+    static constexpr int kParallelMinHeight = 3;
+
+    struct Level {
+        std::size_t k = 0;
+        bool all_columns = false;
+        bool bounds_sides = false;
+        bool shallow_first = false;
+        bool may_be_parallel = false;
+    };
+
+    const Level& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
+
+    // A tree of one subset must be a tree of every other: not so if leaves need a minimum of rows or weight.
+    bool bounds_are_valid() const {
+        return options_.tuning.use_bounds && limits_.min_weight == 1 && !limits_.track_rows;
+    }
+
+    const Options& options_;
+    const SideLimits limits_;
+    const std::size_t n_columns_;
+    std::vector<Level> levels_;
+    std::int32_t pass_k_ = 1;
+};
+
+}  // namespace topk

@@ -1,0 +1,66 @@
+// Makes the nodes of a search: the root from the data, children from a node and a split.
+//
+// A child is made in two steps, so that most of them need only the first: opened, its rows, fingerprint and conflicts
+// are known; counted, its class counts are. Only the smaller child is counted, the larger one is the difference.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "topk/base/types.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
+#include "topk/kernels/kernels.hpp"
+#include "topk/parallel/stop.hpp"
+#include "topk/search/literal_fingerprints.hpp"
+#include "topk/search/tree_node.hpp"
+
+namespace topk {
+
+// `child` is always an array of two nodes: the smaller child, then the larger one.
+template <class Count>
+class NodeFactory {
+  public:
+    // `track_rows`: nodes count rows beside weights.
+    NodeFactory(const Data& data, const Kernels& kernels, bool track_rows)
+        : data_(data), kernels_(kernels), track_rows_(track_rows) {}
+
+    // Identify subsets by their rows, by the literals that lead to them, or not at all.
+    enum class Identity { none, rows, literals };
+
+    // Build the matrix and count the root. Must be called once, before all other functions.
+    void build_root(MatrixExtras extras, Identity identity, Counter<Count>& counter, Ticker& ticker);
+
+    const Node<Count>& root() const { return root_; }
+    std::size_t padded_columns() const { return matrix_.n_columns; }
+    bool has_planes() const { return matrix_.n_planes > 0; }
+
+    // Set what identifies and bounds the two children of a split, and the rows of the smaller one.
+    void open_children(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
+                       Node<Count> child[2]) const;
+    // Precondition: the children are open.
+    void count_children(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
+                        Node<Count> child[2]) const;
+    // Make the children of a split of the finished tree. `are_leaves`: they need no counts of columns.
+    void grow_children(const Node<Count>& node, const Split<Count>& split_on, bool are_leaves, Counter<Count>& counter,
+                       Node<Count> child[2]) const;
+
+    // Return the node as a leaf of a finished tree, except for its cost.
+    std::unique_ptr<TreeNode> leaf(const Node<Count>& node, const Counter<Count>& counter) const;
+
+  private:
+    Fingerprint row_fingerprint(const BitMatrix& matrix, const Subset& subset) const;
+
+    const Data& data_;
+    const Kernels& kernels_;
+    const bool track_rows_;
+    BitMatrix matrix_;
+    LiteralFingerprints literals_;  // empty unless subsets are identified by them
+    Node<Count> root_;
+};
+
+extern template class NodeFactory<std::int32_t>;
+extern template class NodeFactory<std::int64_t>;
+
+}  // namespace topk

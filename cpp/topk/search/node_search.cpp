@@ -1,0 +1,363 @@
+// Candidates of a node, what each of them costs, and the bounds that spare the cost of finding out.
+//
+// Every bound here is valid for the tree asked for, ties included; cpp/README.md has the list with its lemmas.
+#include "topk/search/node_search.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+namespace topk {
+namespace {
+
+// From this product of candidates, over all levels but the last, it pays to look at the rows first.
+constexpr double kLongSearch = 128;
+
+}  // namespace
+
+template <class Count>
+NodeSearch<Count>::NodeSearch(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total,
+                              Purpose purpose)
+    : context_(data, options, kernels, total, purpose),
+      last_split_(context_),
+      spaces_(context_.monitor, [this] { return context_.make_space(); }) {
+    if (options.tuning.use_cache) {
+        cache_ = std::make_unique<SubsetCache>(options.tuning.cache_bytes, options.tuning.threads > 1);
+    }
+}
+
+template <class Count>
+bool NodeSearch<Count>::is_long_search() const {
+    const std::vector<std::int32_t>& k = context_.options.objective.k;
+    double n_nodes = 1;
+    for (std::size_t level = 0; level + 1 < k.size(); ++level) {
+        n_nodes *= std::min<double>(k[level], static_cast<double>(context_.data.n_columns));
+    }
+    return n_nodes >= kLongSearch;
+}
+
+template <class Count>
+void NodeSearch<Count>::build_root(Space& space) {
+    using Identity = typename NodeFactory<Count>::Identity;
+    const bool arrange = context_.options.tuning.arrange == Arrange::always || is_long_search();
+    const MatrixExtras extras = {.conflicts = context_.options.tuning.use_bounds && arrange,
+                                 .arrange = arrange ? context_.options.tuning.arrange : Arrange::never};
+    Identity identity = Identity::none;
+    if (context_.enumerates) {
+        identity = Identity::rows;
+    } else if (cache_ && context_.plan.widest() > 1) {
+        const bool few_rows = context_.data.n_rows <= context_.options.tuning.max_fingerprinted_rows;
+        identity = few_rows ? Identity::rows : Identity::literals;
+    }
+    context_.nodes.build_root(extras, identity, space.counter, space.ticker);
+}
+
+template <class Count>
+void NodeSearch<Count>::begin_pass(std::int32_t k) {
+    context_.plan.narrow_to(k);
+    if (cache_ && cache_is_used_) {
+        cache_->clear();
+    }
+    cache_is_used_ = true;
+}
+
+template <class Count>
+std::unique_ptr<TreeNode> NodeSearch<Count>::leaf(const Space& space, const Node<Count>& node) const {
+    auto leaf = context_.nodes.leaf(node, space.counter);
+    leaf->cost = context_.costs.leaf(node.whole.errors());
+    return leaf;
+}
+
+// The costs of all candidates follow from the counts.
+template <class Count>
+Result NodeSearch<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
+    context_.count_nodes(space, 1);
+    context_.rank_candidates(space, level, node);
+    const std::vector<std::int32_t>& candidates = space.level(level).candidates;
+    if (level == 0) {
+        context_.root_record.list(node.counts, candidates, context_.n_classes());
+    }
+    Result best = {context_.costs.leaf(node.whole.errors()), kLeaf, true};
+    int rank = 0;
+    for (const std::int32_t column : candidates) {
+        const Split<Count> split_on(node.counts, column);
+        const std::int64_t cost =
+            context_.costs.leaf(split_on.side[0].errors()) + context_.costs.leaf(split_on.side[1].errors());
+        if (level == 0) {
+            context_.root_record.note(rank++, cost, true);
+        }
+        if (cost < best.cost) {
+            best = {cost, column, true};
+        }
+    }
+    return best;
+}
+
+template <class Count>
+Result NodeSearch<Count>::find_or_solve(Space& space, int level, const Node<Count>& node, std::int64_t budget) {
+    if (context_.plan.height(level) == 1) {
+        return solve_last(space, level, node);
+    }
+    CacheEntry entry;
+    if (cache_ && cache_->find(node.fingerprint, context_.plan.height(level), entry) && entry.solved) {
+        return {entry.cost, entry.column, true};
+    }
+    return solve(space, level, node, budget);
+}
+
+// Moving the rows together takes about as long as twelve passes over them, and makes every pass below cheaper by the
+// part of the words that is empty. With two levels left, about half of the candidates need a pass; with more, each of
+// them has passes below it.
+template <class Count>
+bool NodeSearch<Count>::worth_compacting(int level, const Node<Count>& node) const {
+    constexpr double kPassesToPay = 12;
+    const auto k = static_cast<double>(std::min(context_.plan.k(level), context_.data.n_columns));
+    const double passes = context_.plan.height(level) == 2 ? k / 2 : k * k;
+    if (passes <= kPassesToPay) {
+        return false;
+    }
+    const auto rows = static_cast<double>(context_.kernels.count_rows(node.subset.list(), nullptr));
+    const double empty = 1 - rows / (64 * static_cast<double>(node.subset.masks.size()));
+    return passes * empty > kPassesToPay;
+}
+
+// Return the node with its rows moved together where that pays, else the node itself.
+template <class Count>
+const Node<Count>& NodeSearch<Count>::compacted(Space& space, int level, const Node<Count>& node) const {
+    if (!worth_compacting(level, node)) {
+        return node;
+    }
+    LevelBuffers<Count>& buffers = space.level(level);
+    Node<Count>& dense = buffers.dense;
+    compact(*node.matrix, node.subset, context_.kernels, buffers.dense_matrix, dense.subset);
+    dense.matrix = &buffers.dense_matrix;
+    dense.fingerprint = node.fingerprint;
+    dense.conflicts = node.conflicts;
+    dense.counts = node.counts;
+    dense.whole = node.whole;
+    return dense;
+}
+
+template <class Count>
+Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node, std::int64_t budget) {
+    const std::int64_t leaf = context_.costs.leaf(node.whole.errors());
+    const std::int64_t lower = context_.costs.lowest(node.whole.errors(), node.conflicts);
+    if (node.counts.rows.size() < 2 || (context_.options.tuning.use_bounds && leaf <= lower)) {
+        return {leaf, kLeaf, true};
+    }
+    context_.count_nodes(space, 1);
+    context_.rank_candidates(space, level, node);
+    const std::int64_t shallower = context_.plan.shallow_first(level) ? shallower_cost(space, level, node) : kInfinity;
+    const bool shared = context_.plan.may_be_parallel(level);
+    Incumbent incumbent(std::min({leaf, budget, shallower + 1}), shared);
+    const std::vector<std::int32_t>& candidates = space.level(level).candidates;
+    CandidateGroup<Count> group{.level = level,
+                                .node = compacted(space, level, node),
+                                .candidates = candidates,
+                                .kernels = context_.kernels,
+                                .shared = shared,
+                                .lower = lower};
+    try_candidates(space, group, shallower, incumbent);
+    Result result = {std::min(leaf, incumbent.lowest_pruned()), kLeaf, false};
+    if (incumbent.rank() >= 0) {
+        result = {incumbent.cost(), group.column(incumbent.rank()), true};
+    } else if (leaf < budget) {
+        result = {leaf, kLeaf, true};
+    }
+    if (cache_) {
+        cache_->store(node.fingerprint, context_.plan.height(level), {result.cost, result.column, result.solved});
+    }
+    return result;
+}
+
+// The cost of the best tree with one level less. Precondition: context_.plan.shallow_first(level). The next level's
+// search runs on the node itself; it overwrites the buffers of the levels below this one only.
+template <class Count>
+std::int64_t NodeSearch<Count>::shallower_cost(Space& space, int level, const Node<Count>& node) {
+    if (context_.plan.height(level) > 2) {
+        return solve(space, level + 1, node, kInfinity).cost;
+    }
+    return std::min(context_.costs.leaf(node.whole.errors()),
+                    context_.costs.two_leaves(space.last.fewest_errors(node)));
+}
+
+// `shallower`: the cost of the best tree with one level less, or kInfinity.
+template <class Count>
+void NodeSearch<Count>::try_candidates(Space& space, CandidateGroup<Count>& group, std::int64_t shallower,
+                                       Incumbent& incumbent) {
+    use_bounds(space, group, shallower);
+    if (context_.plan.height(group.level) == 2) {
+        space.last.begin(group.node);
+    }
+    if (group.level == 0) {
+        context_.root_record.list(group.node.counts, group.candidates, context_.n_classes());
+    }
+    int rank = 0;
+    for (; rank < group.size() && !start_threads(group.level); ++rank) {
+        try_candidate(space, group, rank, incumbent);
+    }
+    if (rank < group.size()) {
+        try_in_parallel(group, rank, incumbent);
+    }
+}
+
+// Let tried splits bound the others, where that is valid and expected to pay. Where only drawn columns are counted, the
+// fewest errors over all columns are not known.
+template <class Count>
+void NodeSearch<Count>::use_bounds(Space& space, CandidateGroup<Count>& group, std::int64_t shallower) {
+    const bool deep = context_.plan.height(group.level) > 2;
+    if (!context_.plan.bounds_sides(group.level) || !(deep || (!space.last.draws() && space.payoff.try_it()))) {
+        return;
+    }
+    const Node<Count>& node = group.node;
+    group.bounds = &space.level(group.level).bounds;
+    group.bounds->reset(node.counts, node.whole.weight, context_.options.objective.cost_scale,
+                        context_.nodes.padded_columns(), group.candidates);
+    space.payoff.spend(group.bounds->cycles());
+    if (shallower < kInfinity) {
+        group.bounds->learn({{}, 0, {0, shallower}}, context_.kernels);  // as a split with no rows on one side
+    }
+}
+
+template <class Count>
+void NodeSearch<Count>::try_candidate(Space& space, CandidateGroup<Count>& group, int rank, Incumbent& incumbent) {
+    const bool is_root = group.level == 0;
+    const bool is_last = context_.plan.height(group.level) == 2;
+    const bool exact = is_root && context_.options.tuning.exact_root && context_.plan.is_last_pass();
+    const std::int64_t budget = exact ? kInfinity : budget_or_none(incumbent.budget(rank));
+    const std::int64_t low = std::max(group.lower, group.split_bound(rank));
+    if (budget <= low) {
+        incumbent.offer(rank, low);  // it costs no less, so it cannot win
+        if (is_root) {
+            context_.root_record.note(rank, low, false);
+        }
+        if (low > group.lower && is_last) {
+            space.payoff.save(cycles_to_try(group.node));
+        }
+        return;
+    }
+    const std::int64_t cost =
+        is_last ? last_split_.cost(space, group, rank, budget) : split_cost_deep(space, group, rank, budget);
+    space.pruned += cost >= budget ? 1 : 0;
+    incumbent.offer(rank, cost);
+    if (is_root) {
+        context_.root_record.note(rank, cost, cost < budget);
+        context_.live.lower_cost(incumbent.budget(group.size()));
+    }
+}
+
+template <class Count>
+void NodeSearch<Count>::try_in_parallel(CandidateGroup<Count>& group, int first, Incumbent& incumbent) {
+    const auto task = [&](int i) {
+        spaces_.run([&](Space& space) { try_candidate(space, group, first + i, incumbent); });
+    };
+    const auto idle = [&] {
+        if (context_.monitor.called_from_here()) {
+            context_.monitor.check();
+        }
+    };
+    pool_->run(group.level, group.size() - first, task, idle);
+    if (context_.monitor.stopped()) {
+        throw Stopped{};
+    }
+}
+
+// Are the candidates of this level to be tried by several threads? Short searches end before threads are started.
+template <class Count>
+bool NodeSearch<Count>::start_threads(int level) {
+    if (!context_.plan.may_be_parallel(level)) {
+        return false;
+    }
+    if (!pool_ && context_.monitor.seconds() >= context_.options.tuning.threads_after) {
+        pool_ = std::make_unique<ThreadPool>(context_.options.tuning.threads);
+    }
+    return pool_ != nullptr;
+}
+
+// Estimate what it takes to try a candidate of a node with two levels left: the smaller child has half of the words.
+template <class Count>
+double NodeSearch<Count>::cycles_to_try(const Node<Count>& node) const {
+    return 300 + 0.4 * static_cast<double>(node.subset.words.size() * context_.nodes.padded_columns());
+}
+
+template <class Count>
+std::int64_t NodeSearch<Count>::split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column,
+                                           std::int64_t budget) {
+    if (context_.plan.height(level) == 1) {
+        const Split<Count> split_on(node.counts, column);
+        return context_.costs.leaf(split_on.side[0].errors()) + context_.costs.leaf(split_on.side[1].errors());
+    }
+    CandidateGroup<Count> group{
+        .level = level, .node = node, .candidates = {&column, 1}, .kernels = context_.kernels, .shared = false};
+    if (context_.plan.height(level) > 2) {
+        return split_cost_deep(space, group, 0, budget);
+    }
+    space.last.begin(node);
+    return last_split_.cost(space, group, 0, budget);
+}
+
+// At least two levels are left below the split: the children are looked up and bounded before they are counted.
+template <class Count>
+std::int64_t NodeSearch<Count>::split_cost_deep(Space& space, CandidateGroup<Count>& group, int rank,
+                                                std::int64_t budget) {
+    const Node<Count>& node = group.node;
+    const int level = group.level;
+    Node<Count>* child = space.level(level).child;
+    const Split<Count> split_on(node.counts, group.column(rank));
+    context_.nodes.open_children(node, split_on, space.counter, child);
+    std::int64_t cost[2];  // lower bounds at first
+    bool solved[2];
+    for (int i = 0; i < 2; ++i) {
+        const std::int64_t leaf = context_.costs.leaf(split_on.side[i].errors());
+        cost[i] = std::max(context_.costs.lowest(split_on.side[i].errors(), child[i].conflicts),
+                           group.side_bound(rank, (i == 0) == split_on.small_side));
+        solved[i] = leaf <= cost[i];
+        cost[i] = std::min(leaf, cost[i]);
+        CacheEntry entry;
+        if (!solved[i] && cache_ && cache_->find(child[i].fingerprint, context_.plan.height(level + 1), entry)) {
+            ++space.cache_hits;
+            cost[i] = std::max(cost[i], entry.cost);
+            solved[i] = entry.solved;
+        }
+    }
+    if ((solved[0] && solved[1]) || cost[0] + cost[1] >= budget) {
+        return cost[0] + cost[1];
+    }
+    context_.nodes.count_children(node, split_on, space.counter, child);
+    const int first = split_on.side[0].errors() > split_on.side[1].errors() ? 0 : 1;
+    for (const int i : {first, 1 - first}) {
+        if (!solved[i]) {
+            cost[i] = solve(space, level + 1, child[i], budget_or_none(budget - cost[1 - i])).cost;
+        }
+        if (cost[0] + cost[1] >= budget) {
+            break;
+        }
+    }
+    group.learn({child[0].counts.rows, split_on.side[0].weight, {cost[0], cost[1]}}, budget);
+    return cost[0] + cost[1];
+}
+
+template <class Count>
+Statistics NodeSearch<Count>::statistics(const Space& space) const {
+    Statistics sum;
+    const auto add = [&](const Space& s) {
+        sum.nodes += s.nodes;
+        sum.pruned += s.pruned;
+        sum.cache_hits += s.cache_hits;
+    };
+    add(space);
+    for (const auto& s : spaces_.spaces()) {
+        add(*s);
+    }
+    sum.seconds = context_.monitor.seconds();
+    sum.cache_bytes = cache_ ? static_cast<std::int64_t>(cache_->bytes()) : 0;
+    sum.threads = pool_ ? pool_->size() : 1;
+    sum.kernel = context_.kernels.name;
+    sum.root = context_.root_record.finished();
+    return sum;
+}
+
+template class NodeSearch<std::int32_t>;
+template class NodeSearch<std::int64_t>;
+
+}  // namespace topk

@@ -1,0 +1,98 @@
+// The search of one node: the cheapest tree of a subset, by branch and bound over its candidates.
+//
+// A node is searched with a budget: its result matters only if it costs less. Costs below the budget are exact, from
+// the budget on they are lower bounds. This component owns the data in bits, the cache and the threads; the search of a
+// whole tree (tree_search.hpp) and the enumeration of many trees (near_optimal.cpp) are built on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "topk/base/types.hpp"
+#include "topk/data/node.hpp"
+#include "topk/kernels/kernels.hpp"
+#include "topk/parallel/thread_pool.hpp"
+#include "topk/search/candidate_group.hpp"
+#include "topk/search/incumbent.hpp"
+#include "topk/search/last_split.hpp"
+#include "topk/search/search_context.hpp"
+#include "topk/search/subset_cache.hpp"
+#include "topk/search/tree_node.hpp"
+#include "topk/search/workspace.hpp"
+
+namespace topk {
+
+struct Result {
+    std::int64_t cost;    // exact if solved, else a lower bound that is not below the budget
+    std::int32_t column;  // of the split, or kLeaf
+    bool solved;
+};
+
+template <class Count>
+class NodeSearch {
+  public:
+    using Space = Workspace<Count>;
+
+    // `total`: the total weight of the rows. Precondition: data and options are valid and outlive this object.
+    NodeSearch(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total, Purpose purpose);
+
+    // Must be called once, before any node is searched.
+    void build_root(Space& space);
+    // Begin a pass with at most k candidates per level. What is in the cache holds for the k of one pass only.
+    void begin_pass(std::int32_t k);
+
+    // Search a node with at least two levels left. The result is exact below the budget.
+    Result solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
+    // Solve a node with one level left.
+    Result solve_last(Space& space, int level, const Node<Count>& node);
+    // Return the result of a node with any number of levels left but none, from the cache if it is there.
+    Result find_or_solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
+    // Return the cost of the best tree that splits the node on the column, exact below the budget.
+    std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
+
+    // Must the node be a leaf, whatever that costs?
+    bool must_be_leaf(int level, const Node<Count>& node) const {
+        return context_.plan.height(level) == 0 || node.counts.totals.size() < 2;
+    }
+    // Return the node as a leaf of a finished tree.
+    std::unique_ptr<TreeNode> leaf(const Space& space, const Node<Count>& node) const;
+    // Make the children of a split of a finished tree.
+    void grow_children(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                       Node<Count> child[2]) const {
+        context_.nodes.grow_children(node, split_on, context_.plan.height(level) == 1, space.counter, child);
+    }
+
+    SearchContext<Count>& context() { return context_; }
+    const Node<Count>& root() const { return context_.nodes.root(); }
+    bool has_cache() const { return cache_ != nullptr; }
+    // Add up what all threads did, `space` being that of the calling thread.
+    Statistics statistics(const Space& space) const;
+
+  private:
+    std::int64_t budget_or_none(std::int64_t budget) const {
+        return context_.options.tuning.use_bounds ? budget : kInfinity;
+    }
+    bool is_long_search() const;
+    bool worth_compacting(int level, const Node<Count>& node) const;
+    const Node<Count>& compacted(Space& space, int level, const Node<Count>& node) const;
+    std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);
+    void try_candidates(Space& space, CandidateGroup<Count>& group, std::int64_t shallower, Incumbent& incumbent);
+    void use_bounds(Space& space, CandidateGroup<Count>& group, std::int64_t shallower);
+    void try_candidate(Space& space, CandidateGroup<Count>& group, int rank, Incumbent& incumbent);
+    void try_in_parallel(CandidateGroup<Count>& group, int first, Incumbent& incumbent);
+    bool start_threads(int level);
+    double cycles_to_try(const Node<Count>& node) const;
+    std::int64_t split_cost_deep(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget);
+
+    SearchContext<Count> context_;
+    LastSplit<Count> last_split_;
+    std::unique_ptr<SubsetCache> cache_;  // null if it is not to be used
+    bool cache_is_used_ = false;          // by a pass before the current one
+    std::unique_ptr<ThreadPool> pool_;    // null until the search has run for a while
+    WorkspacePool<Count> spaces_;
+};
+
+extern template class NodeSearch<std::int32_t>;
+extern template class NodeSearch<std::int64_t>;
+
+}  // namespace topk

@@ -1,0 +1,58 @@
+// The candidates of a node: score its columns and select the k best.
+#include "topk/search/search_context.hpp"
+
+#include "topk/search/candidates.hpp"
+
+namespace topk {
+
+template <class Count>
+void SearchContext<Count>::score(Workspace<Count>& space, const Counts<Count>& counts, ScoreKey* keys) const {
+    space.ticker.tick(scorer.work(counts.rows.size()));
+    scorer.keys(counts, nodes.padded_columns(), keys);
+}
+
+template <class Count>
+void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, const Node<Count>& node) const {
+    if (space.drawn) {
+        rank_drawn(space, level, node);
+        return;
+    }
+    LevelBuffers<Count>& buffers = space.level(level);
+    ScoreKey* keys = buffers.keys.ensure(nodes.padded_columns());
+    score(space, node.counts, keys);
+    // If all columns are candidates, those that distinct_splits passes over would lose their ties anyway.
+    if (options.objective.distinct_splits && (enumerates || !plan.all_columns(level))) {
+        const RowSet rows = {*node.matrix, node.subset};
+        best_distinct_keys(keys, data.n_columns, plan.k(level), node.counts, rows, scorer.is_symmetric(),
+                           buffers.sorted_keys);
+    } else {
+        best_keys(keys, data.n_columns, plan.k(level), buffers.sorted_keys);
+    }
+    buffers.candidates.clear();
+    for (const ScoreKey key : buffers.sorted_keys) {
+        buffers.candidates.push_back(column_of(key));
+    }
+}
+
+// The same, but only the columns of the features that the node draws are scored.
+template <class Count>
+void SearchContext<Count>::rank_drawn(Workspace<Count>& space, int level, const Node<Count>& node) const {
+    LevelBuffers<Count>& buffers = space.level(level);
+    DrawnColumns<Count>& drawn = *space.drawn;
+    drawn.open(node);
+    drawn.take_node();
+    const std::size_t n_columns = drawn.n_columns();
+    ScoreKey* keys = buffers.keys.ensure(n_columns);
+    space.ticker.tick(scorer.work(node.counts.rows.size()));
+    scorer.all_keys(drawn.counts(), n_columns, keys);
+    best_keys(keys, n_columns, plan.k(level), buffers.sorted_keys);
+    buffers.candidates.clear();
+    for (const ScoreKey key : buffers.sorted_keys) {
+        buffers.candidates.push_back(drawn.column(static_cast<std::size_t>(column_of(key))));
+    }
+}
+
+template struct SearchContext<std::int32_t>;
+template struct SearchContext<std::int64_t>;
+
+}  // namespace topk

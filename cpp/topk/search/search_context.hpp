@@ -1,0 +1,137 @@
+// Everything that the parts of a search share: the problem, the plan, the scores, the nodes, and progress reports.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
+#include "topk/parallel/stop.hpp"
+#include "topk/score/scoring.hpp"
+#include "topk/search/costs.hpp"
+#include "topk/search/level_plan.hpp"
+#include "topk/search/node_factory.hpp"
+#include "topk/search/workspace.hpp"
+
+namespace topk {
+
+// An enumeration needs fingerprints of the rows, and with distinct_splits no two of its candidates may divide the rows
+// alike, even if all columns are candidates. For the best tree alone, such candidates only lose ties.
+enum class Purpose { best_tree, enumeration };
+
+// A record of the root's candidates and their costs, for the result's statistics.
+class RootRecord {
+  public:
+    // Start a list of candidates, before any of them is tried.
+    template <class Count>
+    void list(const Counts<Count>& counts, std::span<const std::int32_t> candidates, std::size_t n_classes) {
+        const std::size_t n_weighed = std::min(candidates.size(), RootChoices::kWeighed);
+        current_.column.assign(candidates.begin(), candidates.end());
+        current_.cost.assign(candidates.size(), 0);
+        current_.exact.assign(candidates.size(), 0);
+        current_.true_weight.assign(n_weighed * n_classes, 0);
+        for (std::size_t i = 0; i < n_weighed; ++i) {
+            for (std::size_t c = 0; c < counts.rows.size(); ++c) {
+                const auto class_index = static_cast<std::size_t>(counts.class_index[c]);
+                current_.true_weight[i * n_classes + class_index] = counts.rows[c][candidates[i]];
+            }
+        }
+    }
+    // Threads note different candidates, so that no lock is needed.
+    void note(int rank, std::int64_t cost, bool exact) {
+        current_.cost[static_cast<std::size_t>(rank)] = cost;
+        current_.exact[static_cast<std::size_t>(rank)] = exact ? 1 : 0;
+    }
+    void finish_pass() { finished_ = std::exchange(current_, {}); }
+    // Return the record of the last pass that ran to completion.
+    const RootChoices& finished() const { return finished_; }
+
+  private:
+    RootChoices current_;
+    RootChoices finished_;
+};
+
+// Numbers for progress reports, written by all threads.
+class LiveNumbers {
+  public:
+    void add_nodes(std::int64_t n) { nodes_.fetch_add(n, std::memory_order_relaxed); }
+    // Lower the best cost at the root; it never rises.
+    void lower_cost(std::int64_t cost) {
+        std::int64_t known = cost_.load(std::memory_order_relaxed);
+        while ((known < 0 || cost < known) && !cost_.compare_exchange_weak(known, cost, std::memory_order_relaxed)) {
+        }
+    }
+    std::int64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
+    std::int64_t cost() const { return cost_.load(std::memory_order_relaxed); }
+
+  private:
+    std::atomic<std::int64_t> nodes_ = 0;
+    std::atomic<std::int64_t> cost_ = -1;  // -1: none yet
+};
+
+template <class Count>
+struct SearchContext {
+    // `total`: the total weight of the rows. Precondition: data and options are valid and outlive this object.
+    SearchContext(const Data& data_in, const Options& options_in, const Kernels& kernels_in, std::int64_t total,
+                  Purpose purpose)
+        : data(data_in),
+          options(options_in),
+          kernels(kernels_in),
+          enumerates(purpose == Purpose::enumeration),
+          limits(side_limits(data, options.objective)),
+          costs(options.objective),
+          plan(options, limits, data.n_columns),
+          monitor(make_poll()),
+          scorer(options.objective, data.n_columns, data.n_classes, total, limits.min_weight, kernels),
+          nodes(data, kernels, limits.track_rows) {}
+
+    std::unique_ptr<Workspace<Count>> make_space() {
+        return std::make_unique<Workspace<Count>>(monitor, kernels, data, scorer, limits, options);
+    }
+    // Score all columns of a node.
+    void score(Workspace<Count>& space, const Counts<Count>& counts, ScoreKey* keys) const;
+    // Put the k best columns of the node, best first, into the level's buffers.
+    void rank_candidates(Workspace<Count>& space, int level, const Node<Count>& node) const;
+    std::size_t n_classes() const { return static_cast<std::size_t>(data.n_classes); }
+
+    // The shared number is updated in steps: threads would compete for it.
+    void count_nodes(Workspace<Count>& space, std::int64_t n) {
+        constexpr std::int64_t kStep = 1024;
+        if ((space.nodes + n) / kStep != space.nodes / kStep) {
+            live.add_nodes(kStep);
+        }
+        space.nodes += n;
+    }
+
+    const Data& data;
+    const Options& options;
+    const Kernels& kernels;
+    const bool enumerates;
+    const SideLimits limits;
+    const LeafCosts costs;
+    LevelPlan plan;
+    LiveNumbers live;
+    Monitor monitor;
+    Scorer scorer;
+    NodeFactory<Count> nodes;
+    RootRecord root_record;
+
+  private:
+    void rank_drawn(Workspace<Count>& space, int level, const Node<Count>& node) const;
+    std::function<void()> make_poll() {
+        if (!options.callbacks.poll) {
+            return {};
+        }
+        return [this] { options.callbacks.poll({monitor.seconds(), plan.pass_k(), live.nodes(), live.cost()}); };
+    }
+};
+
+extern template struct SearchContext<std::int32_t>;
+extern template struct SearchContext<std::int64_t>;
+
+}  // namespace topk

@@ -1,0 +1,181 @@
+// Passes, the greedy tree, and the tree that the cache leads to.
+#include "topk/search/tree_search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "topk/search/search.hpp"
+#include "topk/search/validate.hpp"
+
+namespace topk {
+namespace {
+
+// Make `tree` a split with these children.
+template <class Count>
+void join(TreeNode& tree, const Split<Count>& split_on, std::unique_ptr<TreeNode> small,
+          std::unique_ptr<TreeNode> large) {
+    tree.cost = small->cost + large->cost;
+    tree.column = static_cast<std::int32_t>(split_on.column);
+    tree.child[split_on.small_side ? 1 : 0] = std::move(small);
+    tree.child[split_on.small_side ? 0 : 1] = std::move(large);
+}
+
+}  // namespace
+
+template <class Count>
+Solution TreeSearch<Count>::run() {
+    const std::unique_ptr<Space> space = context_.make_space();
+    std::unique_ptr<TreeNode> best;
+    try {
+        find_best(*space, best);
+        return finish(*best, *space, true);
+    } catch (const Stopped&) {
+        context_.monitor.rethrow();
+        return finish(*best, *space, false);
+    }
+}
+
+template <class Count>
+void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best) {
+    nodes_.build_root(space);
+    const double time_limit = context_.options.tuning.time_limit;
+    const std::int32_t widest = context_.plan.widest();
+    std::int32_t k = time_limit > 0 || context_.options.callbacks.on_tree ? 1 : widest;
+    best = run_pass(space, k, k < widest ? kInfinity : known_budget());
+    if (time_limit > 0) {
+        context_.monitor.set_time_limit(time_limit);
+    }
+    while (k < widest) {
+        k = k > widest / 2 ? widest : 2 * k;
+        // Trees of the cost already known are within the budget: the tree of a wider k may be another one.
+        const std::int64_t budget = best->cost + 1;
+        best = run_pass(space, k, k < widest ? budget : std::min(budget, known_budget()));
+    }
+}
+
+template <class Count>
+std::int64_t TreeSearch<Count>::known_budget() const {
+    const std::int64_t known = context_.options.tuning.known_cost;
+    return known < 0 ? kInfinity : known + 1;
+}
+
+// Return the tree for at most k candidates per level.
+template <class Count>
+std::unique_ptr<TreeNode> TreeSearch<Count>::run_pass(Space& space, std::int32_t k, std::int64_t budget) {
+    nodes_.begin_pass(k);
+    auto tree = context_.plan.is_greedy() ? greedy_tree(space, 0, nodes_.root()) : search(space, budget);
+    k_reached_ = k;
+    context_.root_record.finish_pass();
+    report_tree(*tree, space);
+    return tree;
+}
+
+// The budget is above the cost of some tree, unless the caller was wrong about a known cost.
+template <class Count>
+std::unique_ptr<TreeNode> TreeSearch<Count>::search(Space& space, std::int64_t budget) {
+    auto tree = read_tree(space, 0, nodes_.root(), budget);
+    return tree->cost < budget ? std::move(tree) : read_tree(space, 0, nodes_.root(), kInfinity);
+}
+
+// Add the tree of a pass to the trace, and show it to the caller if it is better than those before it.
+template <class Count>
+void TreeSearch<Count>::report_tree(const TreeNode& tree, const Space& space) {
+    context_.live.lower_cost(tree.cost);
+    const bool better = trace_.empty() || tree.cost < trace_.back().cost;
+    trace_.push_back({context_.monitor.seconds(), k_reached_, tree.cost});
+    if (better && context_.options.callbacks.on_tree) {
+        context_.options.callbacks.on_tree(finish(tree, space, false));
+    }
+}
+
+// With one candidate per node there is nothing to search: split while possible, then keep the splits that pay.
+template <class Count>
+std::unique_ptr<TreeNode> TreeSearch<Count>::greedy_tree(Space& space, int level, const Node<Count>& node) {
+    auto tree = nodes_.leaf(space, node);
+    if (nodes_.must_be_leaf(level, node)) {
+        return tree;
+    }
+    context_.count_nodes(space, 1);
+    LevelBuffers<Count>& buffers = space.level(level);
+    ScoreKey* keys = buffers.keys.ensure(node.matrix->n_columns);
+    context_.score(space, node.counts, keys);
+    const ScoreKey best = *std::max_element(keys, keys + context_.data.n_columns);
+    if (best == kNoScoreKey) {
+        return tree;
+    }
+    const std::int32_t column = column_of(best);
+    const Split<Count> split_on(node.counts, column);
+    if (level == 0) {
+        context_.root_record.list(node.counts, {&column, 1}, context_.n_classes());
+    }
+    nodes_.grow_children(space, level, node, split_on, buffers.child);
+    auto small_tree = greedy_tree(space, level + 1, buffers.child[0]);
+    auto large_tree = greedy_tree(space, level + 1, buffers.child[1]);
+    if (level == 0) {
+        context_.root_record.note(0, small_tree->cost + large_tree->cost, true);
+    }
+    if (small_tree->cost + large_tree->cost < tree->cost) {
+        join(*tree, split_on, std::move(small_tree), std::move(large_tree));
+    }
+    return tree;
+}
+
+// Return the tree that the search found, from the root down: columns come from the cache or are searched for again.
+template <class Count>
+std::unique_ptr<TreeNode> TreeSearch<Count>::read_tree(Space& space, int level, const Node<Count>& node,
+                                                       std::int64_t budget) {
+    auto tree = nodes_.leaf(space, node);
+    if (nodes_.must_be_leaf(level, node)) {
+        return tree;
+    }
+    const std::int32_t column = nodes_.find_or_solve(space, level, node, std::min(budget, tree->cost + 1)).column;
+    if (column == kLeaf) {
+        return tree;
+    }
+    const Split<Count> split_on(node.counts, column);
+    Node<Count> child[2];
+    nodes_.grow_children(space, level, node, split_on, child);
+    auto small_tree = read_tree(space, level + 1, child[0], kInfinity);
+    auto large_tree = read_tree(space, level + 1, child[1], kInfinity);
+    join(*tree, split_on, std::move(small_tree), std::move(large_tree));
+    return tree;
+}
+
+template <class Count>
+Statistics TreeSearch<Count>::statistics(const Space& space) const {
+    Statistics statistics = nodes_.statistics(space);
+    statistics.k_reached = k_reached_;
+    statistics.trace = trace_;
+    return statistics;
+}
+
+template <class Count>
+Solution TreeSearch<Count>::finish(const TreeNode& tree, const Space& space, bool complete) const {
+    Solution solution = flatten(tree);
+    solution.complete = complete;
+    solution.statistics = statistics(space);
+    return solution;
+}
+
+template class TreeSearch<std::int32_t>;
+template class TreeSearch<std::int64_t>;
+
+namespace {
+
+template <class Count>
+Solution solve_as(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total) {
+    NodeSearch<Count> nodes(data, options, kernels, total, Purpose::best_tree);
+    return TreeSearch<Count>(nodes).run();
+}
+
+}  // namespace
+
+// Counts have 32 bits wherever the total weight fits: twice as many columns per vector register.
+Solution solve(const Data& data, const Options& options) {
+    const std::int64_t total = validate(data, options);
+    const Kernels& kernels = find_kernels(options.tuning.kernel);
+    return total < INT32_MAX ? solve_as<std::int32_t>(data, options, kernels, total)
+                             : solve_as<std::int64_t>(data, options, kernels, total);
+}
+
+}  // namespace topk

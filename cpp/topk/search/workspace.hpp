@@ -1,0 +1,124 @@
+// The buffers of one thread, reused for every node, and the pool that gives them to tasks.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "topk/base/memory.hpp"
+#include "topk/base/types.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
+#include "topk/kernels/kernels.hpp"
+#include "topk/parallel/stop.hpp"
+#include "topk/score/scoring.hpp"
+#include "topk/search/drawn_columns.hpp"
+#include "topk/search/last_level.hpp"
+#include "topk/search/side_bounds.hpp"
+
+namespace topk {
+
+// The buffers of one thread at one level of the search.
+template <class Count>
+struct LevelBuffers {
+    Node<Count> child[2];  // smaller, larger
+    AlignedBuffer<ScoreKey> keys;
+    std::vector<ScoreKey> sorted_keys;
+    std::vector<std::int32_t> candidates;  // columns, best score first
+    BitMatrix dense_matrix;
+    Node<Count> dense;  // the node itself, with its rows moved together into dense_matrix
+    SideBounds<Count> bounds;
+};
+
+// Are features drawn before columns are scored and, on the last level, counted? Not if columns must be told apart by
+// their rows or if the user scores them: then all columns are needed.
+inline bool draws_first(const Options& options, const SideLimits& limits) {
+    const Objective& objective = options.objective;
+    return objective.draw.n_features > 0 && objective.draw.of_column.size() >= options.tuning.draw_first_columns &&
+           !limits.track_rows && !objective.distinct_splits && objective.criterion != Criterion::user;
+}
+
+// Everything that one thread writes to while it searches.
+template <class Count>
+struct Workspace {
+    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, const Scorer& scorer, SideLimits limits,
+              const Options& options)
+        : ticker(monitor),
+          counter(kernels, data.class_weight, ticker),
+          levels(options.objective.k.size() + 1),
+          drawn(draws_first(options, limits)
+                    ? std::make_unique<DrawnColumns<Count>>(options.objective.draw, limits.min_weight)
+                    : nullptr),
+          last(kernels, scorer, limits, options.objective.distinct_splits, data.n_columns, drawn.get()) {}
+
+    LevelBuffers<Count>& level(int level) { return levels[static_cast<std::size_t>(level)]; }
+
+    Ticker ticker;
+    Counter<Count> counter;
+    std::vector<LevelBuffers<Count>> levels;
+    std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
+    LastLevel<Count> last;
+    Payoff payoff;
+    std::int64_t nodes = 0;
+    std::int64_t pruned = 0;
+    std::int64_t cache_hits = 0;
+};
+
+// Workspaces for tasks of several threads: as many as tasks run at the same time.
+template <class Count>
+class WorkspacePool {
+  public:
+    using Space = Workspace<Count>;
+    using Make = std::function<std::unique_ptr<Space>()>;
+
+    WorkspacePool(Monitor& monitor, Make make) : monitor_(monitor), make_(std::move(make)) {}
+
+    // Run a task with a workspace that no other task uses meanwhile. What it throws ends the search, not the thread.
+    void run(const std::function<void(Space&)>& task) {
+        if (monitor_.called_from_here()) {
+            monitor_.check();  // tasks may be too short for their tickers to do it
+        }
+        if (monitor_.stopped()) {
+            return;
+        }
+        try {
+            std::unique_ptr<Space> space = take();
+            space->ticker = Ticker(monitor_);
+            try {
+                task(*space);
+            } catch (const Stopped&) {
+                // The monitor knows the reason.
+            }
+            const std::lock_guard guard(mutex_);
+            unused_.push_back(std::move(space));
+        } catch (...) {
+            monitor_.fail(std::current_exception());
+        }
+    }
+
+    // Precondition: no task is running.
+    const std::vector<std::unique_ptr<Space>>& spaces() const { return unused_; }
+
+  private:
+    std::unique_ptr<Space> take() {
+        const std::lock_guard guard(mutex_);
+        if (unused_.empty()) {
+            return make_();
+        }
+        std::unique_ptr<Space> space = std::move(unused_.back());
+        unused_.pop_back();
+        return space;
+    }
+
+    Monitor& monitor_;
+    const Make make_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Space>> unused_;
+};
+
+}  // namespace topk

@@ -1,0 +1,164 @@
+"""The output of `topktree choose`: one summary, printed as JSON, or as tables and sentences above the tree.
+
+In: a fitted `TopKTreeClassifierCV` and its training data. Out: a dict, and text on stdout.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+from typing import Any
+
+import click
+import numpy as np
+
+from .._runtime.limits import TIME_LIMIT
+from .._selection.classifier_cv import TopKTreeClassifierCV
+from .._selection.rule import ONE_SE, best_of
+from .columns import Labelled
+from .messages import counted, echo, wants_style
+
+CHOSEN_MARK, BEST_MARK = "*", "+"
+
+
+def summarise(cv: TopKTreeClassifierCV, table: Labelled, seconds: float) -> dict[str, Any]:
+    """Return the summary, which is also the JSON.
+
+    `leaves` is of the tree itself, in the rows of `results` it is the mean over the folds.
+    """
+    results = _result_rows(cv)
+    chosen = results[cv.best_index_]
+    n_rows, n_features = table.X.shape
+    return {
+        "params": cv.best_params_,
+        "score": chosen["score"],
+        "se": chosen["se"],
+        "leaves": cv.get_n_leaves(),
+        "depth": cv.get_depth(),
+        "train_accuracy": cv.best_estimator_.score(table.X, table.y, table.weights),
+        "rule": cv.rule,
+        "scoring": cv.scorer_.name,
+        "folds": cv.n_splits_,
+        "rows": n_rows,
+        "features": n_features,
+        "seconds": round(seconds, 3),
+        "status": cv.status_,
+        "best": results[best_of(cv.cv_results_)],
+        "results": results,
+    }
+
+
+def _result_rows(cv: TopKTreeClassifierCV) -> list[dict[str, Any]]:
+    """Return a dict per candidate: its parameters and results; None where no fold has a score."""
+    results = cv.cv_results_
+    columns = {
+        "score": results["mean_test_score"],
+        "se": results["se_test_score"],
+        "leaves": results["mean_n_leaves"],
+        "seconds": results["seconds"],
+        "status": results["status"],
+        "fold_scores": np.column_stack([results[f"split{i}_test_score"] for i in range(cv.n_splits_)]),
+    }
+    plain = {name: _without_nan(values.tolist()) for name, values in columns.items()}
+    return [params | {name: values[i] for name, values in plain.items()} for i, params in enumerate(results["params"])]
+
+
+def _without_nan(value: Any) -> Any:
+    """Return a list, or lists of lists, with None for NaN, which JSON does not have."""
+    if isinstance(value, list):
+        return [_without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def print_choice(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> None:
+    """Print tables, sentences and the tree; the chosen score is bold on a terminal."""
+    unit = " in %" if cv.scorer_.is_share else ""
+    echo(f"{summary['scoring']}{unit} in {summary['folds']} folds ± standard error, and leaves\n")
+    for penalty in dict.fromkeys(row["leaf_penalty"] for row in summary["results"]):
+        for lines in _tables(cv, summary, penalty):
+            echo("\n".join([*lines, ""]))
+    wrong = f"{cv.train_errors_:,} of {summary['rows']:,} rows are wrong"
+    size = f"{counted(summary['features'], 'feature')}, {summary['seconds']:.1f} seconds"
+    echo(f"{_legend(cv, summary)}\n\n{_reason(cv, summary)}")
+    echo(f"Training accuracy {summary['train_accuracy']:.1%}: {wrong}. {size}.")
+    click.echo(f"\n{cv.export_text().rstrip()}")
+
+
+def _tables(cv: TopKTreeClassifierCV, summary: dict[str, Any], penalty: float | str) -> list[list[str]]:
+    """Return the scores of one penalty, depths down and ks across, in as many tables as the terminal's width needs."""
+    rows = [row for row in summary["results"] if row["leaf_penalty"] == penalty]
+    title = [f"leaf penalty {_penalty(penalty)}"] if len(rows) < len(summary["results"]) else []
+    depths = sorted({row["max_depth"] for row in rows})
+    cells = {(row["k"], row["max_depth"]): _cell(cv, summary, row) for row in rows}
+    ks = list(dict.fromkeys(row["k"] for row in rows))
+    columns = [[f"k = {k}", *(cells[k, depth] for depth in depths)] for k in ks]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() or wants_style() else math.inf
+    tables: list[list[str]] = []
+    for n in range(len(ks), 0, -1):
+        parts = [columns[i : i + n] for i in range(0, len(ks), n)]
+        tables = [title + _aligned([["depth", *map(str, depths)], *part]) for part in parts]
+        if all(len(click.unstyle(line)) <= width for lines in tables for line in lines):
+            break
+    return tables
+
+
+def _aligned(columns: list[list[str]]) -> list[str]:
+    """Return the lines of a table: headings, a rule, and rows aligned to the right."""
+    padded = []
+    for column in columns:
+        lengths = [len(click.unstyle(cell)) for cell in column]
+        padded.append([" " * (max(lengths) - n) + cell for n, cell in zip(lengths, column, strict=True)])
+    heading, *lines = ["  ".join(cells) for cells in zip(*padded, strict=True)]
+    dash = "─" if "utf" in sys.stdout.encoding.lower() else "-"
+    return [heading, dash * len(heading), *lines]
+
+
+def _cell(cv: TopKTreeClassifierCV, summary: dict[str, Any], row: dict[str, Any]) -> str:
+    """Return mark, score and leaves of a candidate."""
+    if row["score"] is None:
+        return "-" if row["status"] == TIME_LIMIT else "failed"
+    is_chosen = row is summary["results"][cv.best_index_]
+    mark = CHOSEN_MARK if is_chosen else BEST_MARK if row is summary["best"] else " "
+    text = f"{mark}{_number(cv, row['score'])} ±{_number(cv, row['se'])} {row['leaves']:>2.0f}"
+    return click.style(text, bold=True) if is_chosen else text
+
+
+def _legend(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
+    marks = [f"{CHOSEN_MARK} chosen"]
+    marks += [f"{BEST_MARK} best score"] if summary["best"] is not summary["results"][cv.best_index_] else []
+    marks += ["- not finished in time"] if any(row["status"] == TIME_LIMIT for row in summary["results"]) else []
+    return "   ".join(marks)
+
+
+def _reason(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
+    """Return what was chosen, and why."""
+    chosen, best = summary["results"][cv.best_index_], summary["best"]
+    has_penalties = len({row["leaf_penalty"] for row in summary["results"]}) > 1
+
+    def name(row: dict[str, Any]) -> str:
+        penalty = f", leaf penalty {_penalty(row['leaf_penalty'])}" if has_penalties else ""
+        return f"k = {row['k']}, depth {row['max_depth']}{penalty}"
+
+    def score(row: dict[str, Any]) -> str:
+        return f"{_number(cv, row['score'])}{'%' if cv.scorer_.is_share else ''} ± {_number(cv, row['se'])}"
+
+    leaves = counted(summary["leaves"], "leaf", "leaves")
+    text = (
+        f"Chosen: {name(chosen)}, a tree of {leaves} with {summary['scoring']} {score(chosen)} in {cv.n_splits_} folds."
+    )
+    if best is not chosen:
+        rule = "rule 1se takes the simplest within one standard error of it"
+        return f"{text} The best was {name(best)} with {score(best)} and about {best['leaves']:.0f} leaves; {rule}."
+    if cv.rule == ONE_SE:
+        return f"{text} That is the best, and rule 1se found no smaller tree within one standard error of it."
+    return f"{text} That is the best."
+
+
+def _number(cv: TopKTreeClassifierCV, value: float) -> str:
+    """Return a score or a standard error, in percent if the score is a share."""
+    return f"{100 * value:.1f}" if cv.scorer_.is_share else f"{value:.3f}"
+
+
+def _penalty(penalty: float | str) -> str:
+    return penalty if isinstance(penalty, str) else f"{penalty:g}"

@@ -1,0 +1,89 @@
+"""Input and output files: paths checked before anything is computed, standard input, and models.
+
+In: a path from the user, "-" for standard input or output. Out: the path, its content, or a `Mistake`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from .messages import Mistake
+
+if TYPE_CHECKING:
+    from .. import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
+
+Model: TypeAlias = "TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier"
+STDIN = STDOUT = "-"
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def file_title(path: str) -> str:
+    """Return the name that messages use for an input file."""
+    return "standard input" if path == STDIN else path
+
+
+def read_stdin() -> bytes:
+    """Return all of standard input."""
+    if sys.stdin is None:
+        raise Mistake("standard input is closed")
+    return sys.stdin.buffer.read()
+
+
+def read_model(path: str) -> Model:
+    """Return the classifier of a model file."""
+    from .. import load  # here, because --help needs this module and not the estimators
+
+    try:
+        if path != STDIN:
+            return load(path)
+        with tempfile.TemporaryDirectory(prefix="topktree-") as folder:
+            copy = Path(folder, file_title(STDIN))
+            copy.write_bytes(read_stdin())
+            return load(copy)
+    except OSError as error:
+        raise Mistake(f"{path} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise Mistake(str(error).replace(str(copy), copy.name) if path == STDIN else str(error)) from None
+
+
+def check_output(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse an output file that cannot be written; a click callback."""
+    if path is None:
+        return None
+    option = f"{parameter.opts[0]} {path}"
+    if path.is_dir():
+        raise Mistake(f"{option}: that is a folder")
+    if not path.parent.is_dir():
+        raise Mistake(f"{option}: there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise Mistake(f"{option}: cannot write: permission denied")
+    return path
+
+
+def check_apart(outputs: dict[str, Path | None], inputs: dict[str, str | None]) -> None:
+    """Refuse to overwrite an input or to write two outputs to one file; both by the names of their options."""
+    taken = {os.path.realpath(path): name for name, path in inputs.items() if path not in (None, STDIN)}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        real = os.path.realpath(path)
+        if real in taken:
+            raise Mistake(f"{option} {path}: that is the file of {taken[real]}")
+        taken[real] = option
+
+
+def write_file(option: str, path: Path, write: Callable[[], Any]) -> None:
+    """Call `write`, which writes the file of an option, and report its errors as mistakes."""
+    try:
+        write()
+    except OSError as error:
+        raise Mistake(f"{option} {path}: {error.strerror or error}") from None
+    except (ImportError, ValueError) as error:  # a missing package, or labels that no file can hold
+        raise Mistake(f"{option} {path}: {error}") from None

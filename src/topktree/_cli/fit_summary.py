@@ -1,0 +1,140 @@
+"""The output of `topktree fit`: one summary, printed as JSON or as text above the tree.
+
+In: a fitted classifier, its training rows and its test rows. Out: a dict, and text on stdout.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+import numpy as np
+
+from .._classifier import TopKTreeClassifier
+from .._runtime import checks
+from .._tree.export import one_line
+from .columns import Labelled
+from .messages import counted, echo, listed
+
+MOST_CLASSES = 5  # in a line
+MOST_LEAVES = 100  # of a tree on the screen
+MOST_LETTERS = 40  # of a label
+PARAMETERS = ("k", "max_depth", "leaf_penalty", "criterion", "min_samples_leaf", "class_weight", "max_thresholds")
+STATUS = {
+    "complete": "the search ran to completion",
+    "optimal": "no tree of this depth over these columns is better",
+    "time_limit": "stopped at the time limit",
+}
+
+
+def summarise(
+    classifier: TopKTreeClassifier, target: str, train: Labelled, test: Labelled | None, seconds: float
+) -> dict[str, Any]:
+    """Return the summary, which is also the JSON; its shares are of the rows' weight."""
+    parameters = checks.to_json(classifier.get_params())
+    most_frequent, _ = _class_shares(classifier, train)[0]
+    return {
+        "params": {name: parameters[name] for name in PARAMETERS},
+        "target": target,
+        "classes": classifier.classes_.tolist(),
+        "features": classifier.n_features_in_,
+        "train": _score(classifier, train),
+        "test": None if test is None else _score(classifier, test),
+        "baseline": dict(_class_shares(classifier, test or train))[most_frequent],
+        "leaves": classifier.get_n_leaves(),
+        "depth": classifier.get_depth(),
+        "status": classifier.status_,
+        "k_reached": classifier.search_["k_reached"],
+        "cost": classifier.cost_,
+        "nodes": classifier.search_["nodes"],
+        "seconds": round(seconds, 3),
+    }
+
+
+def print_fit(
+    classifier: TopKTreeClassifier,
+    summary: dict[str, Any],
+    train: Labelled,
+    title: str,
+    origin: str,
+    weight: str | None,
+) -> None:
+    """Print the summary, with the test accuracy in bold on a terminal, and the tree."""
+    shares = [(_name(label), share) for label, share in _class_shares(classifier, train)]
+    weights = f", weighted by {weight}" if weight else ""
+    n_test = "none" if summary["test"] is None else f"{summary['test']['rows']:,} {origin}"
+    classes = listed([f"{label} {share:.1%}" for label, share in shares], MOST_CLASSES)
+    baseline = f"; always {shares[0][0]}: {summary['baseline']:.1%}"
+    lines = {
+        "Data": f"{title}: {counted(summary['features'], 'feature')}{weights}; "
+        f"{counted(summary['train']['rows'], 'row')} to fit the tree, {n_test} to test it",
+        "Target": f"{summary['target']}: {counted(len(shares), 'class', 'classes')}, {classes}",
+        "Tree": _tree(summary),
+        "Test": "" if summary["test"] is None else _accuracy(summary, "test") + baseline,
+        "Training": _accuracy(summary, "train") + (baseline if summary["test"] is None else ""),
+    }
+    for name, text in lines.items():
+        if text:
+            line = f"{name:<8}  {one_line(text)}"
+            echo(click.style(line, bold=True) if name == "Test" else line)
+    click.echo()
+    if summary["leaves"] > MOST_LEAVES:
+        leaves = f"A tree of {summary['leaves']:,} leaves"
+        click.echo(f"{leaves} is too large to be read here: --save it, and topktree show prints it.")
+    else:
+        click.echo(classifier.export_text().rstrip())
+
+
+def _tree(summary: dict[str, Any]) -> str:
+    status = STATUS[summary["status"]]
+    if summary["status"] == "time_limit":
+        status += f", after the search with k = {summary['k_reached']}"
+    leaves = counted(summary["leaves"], "leaf", "leaves")
+    k = checks.k_text(summary["params"]["k"])
+    return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:.2f} seconds: {status}"
+
+
+def _accuracy(summary: dict[str, Any], part: str) -> str:
+    score = summary[part]
+    error = f" ± {100 * score['se']:.1f}" if part == "test" else ""
+    balanced = f", {score['balanced_accuracy']:.1%} balanced" if summary["params"]["class_weight"] else ""
+    wrong = f"{score['errors']:,} of {counted(score['rows'], 'row')} wrong"
+    return f"accuracy {score['accuracy']:.1%}{error}{balanced}; {wrong}"
+
+
+def _name(label: Any) -> str:
+    """Return a label, cut where it would fill the line."""
+    text = str(label)
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 3]}..."
+
+
+def _score(classifier: TopKTreeClassifier, table: Labelled) -> dict[str, Any]:
+    true, weights = table.y.to_numpy(), _weights(table)
+    right = classifier.predict(table.X) == true
+    _, classes = np.unique(true, return_inverse=True)
+    of_class, right_of_class = np.bincount(classes, weights), np.bincount(classes, weights * right)
+    present = of_class > 0
+    accuracy = float(right_of_class.sum() / of_class.sum())
+    effective = weights.sum() ** 2 / (weights**2).sum()  # the number of equally weighted rows that say as much
+    return {
+        "rows": len(true),
+        "errors": int(np.count_nonzero(~right)),
+        "accuracy": accuracy,
+        "se": math.sqrt(max(accuracy * (1 - accuracy), 0.0) / effective),
+        "balanced_accuracy": float(np.mean(right_of_class[present] / of_class[present])),
+    }
+
+
+def _class_shares(classifier: TopKTreeClassifier, table: Labelled) -> list[tuple[Any, float]]:
+    """Return the tree's classes and their shares of the rows' weight, the largest share first."""
+    labels, indices = np.unique(table.y.to_numpy(), return_inverse=True)
+    weight = dict(zip(labels.tolist(), np.bincount(indices, _weights(table)).tolist(), strict=True))
+    total = sum(weight.get(label, 0.0) for label in classifier.classes_.tolist())
+    shares = [(label, weight.get(label, 0.0) / total) for label in classifier.classes_.tolist()]
+    return sorted(shares, key=lambda pair: -pair[1])
+
+
+def _weights(table: Labelled) -> Any:
+    """Return the rows' weights, scaled to at most 1: the squares of others may overflow or underflow."""
+    return np.ones(len(table.y)) if table.weights is None else table.weights / table.weights.max()

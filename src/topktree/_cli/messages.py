@@ -1,0 +1,77 @@
+"""Messages of the command line: one-line errors and warnings on stderr, bold text on stdout, lists and counts in words.
+
+In: texts. Out: lines on the terminal, or a `Mistake`, which the user reads as one line and which ends with exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+MOST_NAMES = 30  # in one message
+
+
+class Mistake(click.ClickException):
+    """An error that the user can correct: one line on stderr and exit code 2."""
+
+    exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+def say(text: str) -> None:
+    """Print a line on stderr."""
+    click.echo(text, err=True)
+
+
+def wants_style() -> bool | None:
+    """Return False where NO_COLOR is set, True where FORCE_COLOR is, else None: bold on a terminal only."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None
+
+
+def echo(text: str) -> None:
+    """Print a line on stdout, with its styles where `wants_style` allows them."""
+    click.echo(text, file=sys.stdout, color=wants_style())  # by itself, click would write UTF-8 to an ASCII terminal
+
+
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Print the estimator's warnings at the end, each once, when no progress line is in the way."""
+    from sklearn.exceptions import FitFailedWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            texts = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, FitFailedWarning))]
+            for text in dict.fromkeys(texts):
+                say(f"Warning: {' '.join(text.split())}")
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that was probably meant, if one is close."""
+    by_key = {candidate.strip().lower(): candidate for candidate in names}
+    found = difflib.get_close_matches(name.strip().lower(), by_key, n=1)
+    return by_key[found[0]] if found else None
+
+
+def listed(names: Sequence[Any], most: int = MOST_NAMES) -> str:
+    """Join names with commas; beyond `most` of them, say how many more there are."""
+    more = len(names) - most
+    return ", ".join(map(str, names[:most])) + (f" and {more:,} more" if more > 0 else "")
+
+
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """Return a count with its noun: `1 leaf`, `2,000 leaves`."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

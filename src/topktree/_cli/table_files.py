@@ -1,0 +1,153 @@
+"""Table files: CSV, plain or compressed by gzip, Parquet and Feather, to pandas frames and back.
+
+In: a path, or "-" for standard input and output. Out: a frame with at least one row and distinct column names; a file.
+The one idea: the format of a file to read is told by its first bytes, that of a file to write by its name.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import zlib
+from collections.abc import Collection
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pandas as pd
+
+from .._runtime.files import whole_file
+from .files import GZIP_MAGIC, STDIN, file_title, read_stdin, write_file
+from .messages import Mistake
+
+CSV, PARQUET, FEATHER = "CSV", "Parquet", "Feather"
+MAGIC = {b"PAR1": PARQUET, b"ARROW1": FEATHER}
+SUFFIXES = {".parquet": PARQUET, ".pq": PARQUET, ".feather": FEATHER}  # others are CSV
+HEAD = 4096  # bytes that tell the format
+
+
+class TableFile:
+    """A table file that can be read more than once; standard input is therefore kept in memory."""
+
+    def __init__(self, path: str) -> None:
+        self.title = file_title(path)
+        self.unnamed: list[str] = []  # columns that `read` leaves out, by the names that pandas gives them
+        self._path = path
+        self._content: bytes | None = None
+        with self._open() as stream:
+            head = stream.read(HEAD)
+        self._is_gzip = head.startswith(GZIP_MAGIC)
+        self.format = next((name for magic, name in MAGIC.items() if head.startswith(magic)), CSV)
+        if self.format == CSV and not self._is_gzip:
+            named = _format(Path(path))
+            if named != CSV:
+                raise Mistake(f"{self.title} is not a {named} file")
+            if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 has a message of its own
+                raise Mistake(f"{self.title} is not a table: it must be CSV (in UTF-8), Parquet or Feather")
+
+    def read(self, as_text: Collection[str] = ()) -> pd.DataFrame:
+        """Return the table, with the types that pandas finds and without the columns that have no name.
+
+        In CSV the columns of `as_text` are not taken for numbers or booleans.
+        """
+        # With low_memory, pandas would guess types part by part and mix numbers and texts in one column.
+        options = {"dtype": dict.fromkeys(as_text, str), "low_memory": False}
+        frame = self._read_csv(**options) if self.format == CSV else self._read_typed()
+        if len(frame) == 0:
+            what = " after its first line, which names the columns" if self.format == CSV else ""
+            raise Mistake(f"{self.title} has no rows{what}")
+        return frame.drop(columns=self.unnamed)
+
+    def read_as_written(self) -> pd.DataFrame:
+        """Return the table to be written again: the values of CSV as the texts that they are."""
+        if self.format != CSV:
+            return self._read_typed()
+        frame = self._read_csv(dtype=str, na_filter=False)
+        return frame.rename(columns=dict.fromkeys(self.unnamed, ""))
+
+    def _open(self) -> BinaryIO:
+        """Open the file at its beginning; a pipe is read whole and kept."""
+        try:
+            if self._content is None and os.path.isfile(self._path):
+                return open(self._path, "rb")
+            if self._content is None:
+                self._content = read_stdin() if self._path == STDIN else Path(self._path).read_bytes()
+        except OSError as error:
+            raise Mistake(f"{self.title} cannot be read: {error.strerror or error}") from None
+        return io.BytesIO(self._content)
+
+    def _read_csv(self, **options: Any) -> pd.DataFrame:
+        options["compression"] = "gzip" if self._is_gzip else None
+        try:
+            with self._open() as stream:
+                names = pd.read_csv(stream, header=None, nrows=1, **options | {"dtype": str, "na_filter": False})
+                stream.seek(0)
+                frame = pd.read_csv(stream, **options)
+        except pd.errors.EmptyDataError:
+            raise Mistake(f"{self.title} is empty") from None
+        except UnicodeDecodeError as error:
+            raise Mistake(f"{self.title} is not a CSV file in UTF-8: {error}") from None
+        except (pd.errors.ParserError, EOFError, zlib.error) as error:
+            why = str(error).removeprefix("Error tokenizing data. ")
+            raise Mistake(f"{self.title} is not a CSV file: {why}") from None
+        except OSError as error:
+            raise Mistake(f"{self.title} cannot be read: {error.strerror or error}") from None
+        self._check_names([name for name in names.iloc[0] if name])
+        self.unnamed = [given for given, name in zip(frame.columns, names.iloc[0], strict=False) if not name]
+        if not frame.index.equals(type(frame.index)(range(len(frame)))):  # pandas takes the first values for row names
+            raise Mistake(f"{self.title} is not a CSV file: its rows have more values than its first line has names")
+        return frame
+
+    def _read_typed(self) -> pd.DataFrame:
+        if find_spec("pyarrow") is None:
+            raise Mistake(f"{self.title} is a {self.format} file, which needs pyarrow: pip install 'topktree[cli]'")
+        try:
+            with self._open() as stream:
+                frame = pd.read_parquet(stream) if self.format == PARQUET else pd.read_feather(stream)
+        except (OSError, ValueError, NotImplementedError) as error:
+            raise Mistake(f"{self.title} is not a {self.format} file that can be read: {error}") from None
+        frame = frame.reset_index(drop=frame.index.names == [None])  # row names are a column of the file
+        frame.columns = [str(name) for name in frame.columns]
+        self._check_names(list(frame.columns))
+        for name in frame.select_dtypes("category"):
+            if frame[name].cat.categories.dtype == bool:
+                frame[name] = frame[name].astype("boolean")
+        return frame
+
+    def _check_names(self, names: list[str]) -> None:
+        repeated = [name for i, name in enumerate(names) if name in names[:i]]
+        if repeated:
+            raise Mistake(f"{self.title} has more than one column named {repeated[0]!r}: names must be different")
+
+
+def _format(path: Path | None) -> str:
+    """Return the format that a file name stands for; None is standard output."""
+    return CSV if path is None else SUFFIXES.get(path.suffix.lower(), CSV)
+
+
+def is_csv(path: Path | None) -> bool:
+    """Return whether `write_table` writes CSV."""
+    return _format(path) == CSV
+
+
+def write_table(frame: pd.DataFrame, path: Path | None) -> None:
+    """Write the table to a file, whole or not at all; None is standard output."""
+    if path is not None:
+        write_file("-o", path, lambda: _replace(frame, path))
+    elif sys.stdout is None:
+        raise Mistake("standard output is closed: -o writes to a file")
+    else:
+        frame.to_csv(sys.stdout.buffer, index=False, lineterminator="\n")
+        sys.stdout.buffer.flush()
+
+
+def _replace(frame: pd.DataFrame, path: Path) -> None:
+    with whole_file(path) as partial, open(partial, "wb") as stream:
+        if _format(path) == PARQUET:
+            frame.to_parquet(stream, index=False)
+        elif _format(path) == FEATHER:
+            frame.to_feather(stream)
+        else:
+            compression = "gzip" if path.suffix.lower() == ".gz" else None
+            frame.to_csv(stream, index=False, lineterminator="\n", compression=compression)

@@ -1,0 +1,88 @@
+"""The group of commands: plug-ins of other packages, and constants that --help has without importing the library."""
+
+import subprocess
+import sys
+
+import pytest
+from support.people import assert_mistake, run
+
+from topktree._cli import options
+from topktree._data.features import KINDS
+from topktree._runtime.checks import MAX_DEPTH
+from topktree._search.objective import CRITERIA
+from topktree._selection.rule import RULES
+
+PLUGIN = """
+import click
+
+@click.command()
+@click.option("--to")
+def hello(to):
+    "Greet."
+    if to is None:
+        raise click.UsageError("nobody to greet")
+    click.echo(f"hello {to}")
+"""
+
+
+@pytest.fixture
+def plugged(tmp_path, monkeypatch):
+    """A package beside this one with the commands hello, broken (which cannot be imported) and fit (which is taken)."""
+    info = tmp_path / "greetings-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: greetings\nVersion: 1.0\n")
+    points = "hello = greetings:hello\nbroken = greetings.none:broken\nfit = greetings:hello\n"
+    (info / "entry_points.txt").write_text(f"[topktree.commands]\n{points}")
+    (tmp_path / "greetings.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("greetings", None)
+
+
+def test_a_plugin_is_listed_without_being_imported(plugged):
+    lines = run("--help").stdout.split("Commands:\n")[1].splitlines()
+    names = [line.split()[0] for line in lines]
+    assert names[:5] == ["fit", "predict", "show", "choose", "completion"]
+    assert {"hello", "broken"} <= set(names[5:])
+    environment = {"_TOPKTREE_COMPLETE": "bash_complete", "COMP_WORDS": "topktree h", "COMP_CWORD": "1"}
+    assert run(env=environment).stdout == "plain,hello\n"
+    assert "greetings" not in sys.modules
+
+
+def test_a_plugin_runs_and_its_errors_are_one_line(plugged):
+    assert run("hello", "--to", "you").stdout == "hello you\n"
+    assert_mistake(run("hello"), "nobody to greet. Try 'topktree hello --help'.")
+    assert "FILE" in run("fit", "--help").stdout  # our own
+    environment = {"_TOPKTREE_COMPLETE": "bash_complete", "COMP_WORDS": "topktree hello --t", "COMP_CWORD": "2"}
+    assert run(env=environment).stdout == "plain,--to\n"
+
+
+def test_a_plugin_that_cannot_be_imported(plugged):
+    assert_mistake(run("broken"), "the command broken cannot be loaded from greetings.none:broken")
+
+
+@pytest.fixture
+def without_plugins(monkeypatch):
+    monkeypatch.setattr("topktree._cli.main.entry_points", lambda group: ())
+
+
+@pytest.mark.parametrize("name", ["bench", "reproduce"])
+def test_without_the_package_of_a_command(without_plugins, name):
+    assert_mistake(run(name), f"{name} is a command of topktree-evidence, which is not installed: pip install")
+    assert name not in run("--help").stdout
+    words = {"COMP_WORDS": f"topktree {name} --o", "COMP_CWORD": "2"}
+    assert run(env={"_TOPKTREE_COMPLETE": "bash_complete", **words}).exception is None
+
+
+def test_constants_are_those_of_the_library():
+    assert options.KINDS == KINDS
+    assert options.CRITERIA == CRITERIA
+    assert set(options.RULES) == set(RULES)
+    assert options.MAX_DEPTH == MAX_DEPTH
+
+
+def test_without_click():
+    code = "import sys; sys.modules['click'] = None; from topktree.__main__ import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "The command line needs click: pip install 'topktree[cli]'\n"
