@@ -50,7 +50,7 @@ class CountedSearch:
         batch_bytes: int = 2**24,
         held_bytes: int = 2**30,
     ) -> None:
-        """Prepare a search of rows with these (n_sums,) totals; the bytes of counts asked for at once and held are limited."""
+        """Prepare a search of rows with these (n_sums,) totals."""
         self.graph = NodeGraph(totals, n_columns, objective)
         self.k = max(objective.k, default=1)  # candidates per node, where they are most
         self.n_asked = 0  # paths

@@ -26,7 +26,7 @@ from .._search.objective import ScoreFunction
 from .._search.spec import TreeSpec, read_spec
 from .cluster import Cluster, find_client
 from .fitting import DaskFit
-from .partitions import check_rows, feature_names, frame_parts, make_parts, one_block_wide
+from .partitions import check_rows, feature_names, make_parts, table_parts
 
 # The search on the client descends by recursive calls.
 MAX_DEPTH = 100
@@ -235,17 +235,13 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         if n_features != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, as in fit, got {n_features}")
         if names is not None and hasattr(self, "feature_names_in_"):  # raises now, rather than on the workers
-            empty = pd.DataFrame(columns=list(names))
-            validate_data(self, empty, reset=False, skip_check_array=True)
-        if isinstance(X, da.Array):
-            X = one_block_wide(X)
-            meta = np.empty((0, *shape), dtype=dtype)
-            new = {"drop_axis": 1} if not shape else {"chunks": (X.chunks[0], shape)}
-            return X.map_blocks(_predict_part, predict, shape, dtype, dtype=dtype, meta=meta, **new)
-        task = dask.delayed(_predict_part, pure=False)
-        shared = dask.delayed(predict, traverse=False)
+            validate_data(self, pd.DataFrame(columns=list(names)), reset=False, skip_check_array=True)
+        parts = table_parts(X)
+        sizes = X.chunks[0] if isinstance(X, da.Array) else [np.nan] * len(parts)
+        task, shared = dask.delayed(_predict_part, pure=False), dask.delayed(predict, traverse=False)
         arrays = [
-            da.from_delayed(task(part, shared, shape, dtype), (np.nan, *shape), dtype=dtype) for part in frame_parts(X)
+            da.from_delayed(task(part, shared, shape, dtype), (size, *shape), dtype=dtype)
+            for part, size in zip(parts, sizes, strict=True)
         ]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
 

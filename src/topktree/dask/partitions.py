@@ -36,7 +36,7 @@ def make_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return the collections as parts."""
     check_rows(X)
     names, n_features = feature_names(X)
-    tables = frame_parts(X) if isinstance(X, dd.DataFrame) else list(one_block_wide(X).to_delayed().ravel())
+    tables = table_parts(X)
     labels = _column_parts("y", y, X, len(tables))
     weights = [None] * len(tables)
     if sample_weight is not None:
@@ -74,12 +74,14 @@ def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
     return (tuple(columns) if columns and all(strings) else None), len(columns)
 
 
-def one_block_wide(X: da.Array) -> da.Array:
-    """Return the array with all columns in one chunk."""
-    return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
+def table_parts(X: Any) -> list[Any]:
+    """Return the partitions of the rows, each with all columns."""
+    if isinstance(X, dd.DataFrame):
+        return _frame_parts(X)
+    return list((X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})).to_delayed().ravel())
 
 
-def frame_parts(frame: Any) -> list[Any]:
+def _frame_parts(frame: Any) -> list[Any]:
     """Return the partitions as they are: the full optimizer merges those of Parquet files, of y more than of X."""
     return list(frame.simplify().to_delayed(optimize_graph=False))
 
@@ -88,7 +90,7 @@ def _column_parts(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
     if isinstance(column, dd.DataFrame) and len(column.columns) == 1:
         column = column[column.columns[0]]
     if isinstance(column, dd.Series):
-        parts = frame_parts(column)
+        parts = _frame_parts(column)
     elif isinstance(column, da.Array):
         parts = list(_aligned(name, column, X).to_delayed().ravel())
     else:
