@@ -156,7 +156,7 @@ def test_nested_columns_and_nodes_that_many_paths_lead_to(seed: int, options: di
 
 
 def contiguous_criterion(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The order in memory is the order in which NumPy adds up, and so decides the last bits."""
+    """Score columns; the order in memory is the order of NumPy's sums and so decides the last bits."""
     assert left.flags.c_contiguous
     assert right.flags.c_contiguous
     return user_criterion(left, right)

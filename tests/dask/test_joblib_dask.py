@@ -39,7 +39,7 @@ def client():
 
 @pytest.fixture
 def dask(client):
-    """A `with` block, as the user writes it."""
+    """Return a `with` block, as the user writes it."""
     return joblib.parallel_config(backend="dask", client=client)
 
 
@@ -150,7 +150,7 @@ def test_a_time_limit_ends_fits_on_the_workers(dask):
 
 
 def test_limits_hold_on_machines_with_another_clock(monkeypatch):
-    """What is sent is the time that is left; the time in between is subtracted on arrival."""
+    """The time that is left is sent, and the time on the way is subtracted on arrival."""
     sent = pickle.dumps(Limits(deadline=time.monotonic() + 100.0, longest=2.0))
     now, wall = time.monotonic(), time.time()
     monkeypatch.setattr(time, "monotonic", lambda: now + 1e6)

@@ -46,7 +46,7 @@ class HereAndNow:
 def fit_parts(
     parameters: dict[str, Any], X: Any, y: Any, sample_weight: Any, part: np.ndarray, gather_bytes: int
 ) -> TopKTreeClassifier:
-    """The tree of rows of which row i is in part number part[i]; parts may be empty."""
+    """Return the tree of rows of which row i is in part number part[i]; parts may be empty."""
     which = [np.flatnonzero(part == i) for i in range(int(part.max(initial=0)) + 2)]
 
     def divided(values: Any) -> list[Any]:
@@ -63,7 +63,7 @@ def fit_parts(
 
 
 def assert_same_fit(found: Any, expected: TopKTreeClassifier) -> None:
-    """The same tree, in everything that it says."""
+    """Assert that two fits have the same tree and agree in all that they say of it."""
     for name in vars(expected.tree_):
         np.testing.assert_array_equal(getattr(found.tree_, name), getattr(expected.tree_, name), err_msg=name)
     assert found.classes_.dtype == expected.classes_.dtype

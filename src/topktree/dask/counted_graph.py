@@ -1,4 +1,4 @@
-"""What a search by counts knows: nodes with their candidates and bounds, which get tighter with every answer.
+"""The state of a search by counts: nodes with their candidates and bounds, which get tighter with every answer.
 
 In: the counts of some nodes. Out: the same nodes with candidates, new nodes below them, and tighter bounds of the cost
 above them. The one idea: nodes are identified by their set of splits, so that each is counted once, and of two children

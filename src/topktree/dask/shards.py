@@ -1,4 +1,4 @@
-"""What workers hold and do: the rows of a part as bits, counted on request.
+"""The rows of a part as bits, which a worker holds and counts on request.
 
 In: the table of one part and the columns. Out: a `Shard`, which stays where it is; `ShardFacts`, which merge: class
 totals, hashes that reveal redundant columns, and the distinct rows if these are few; and the rows without weight.
@@ -76,7 +76,7 @@ class DistinctRows:
 @sized
 @dataclass(frozen=True, eq=False)
 class ShardFacts:
-    """What the client needs to know of some shards."""
+    """The facts that the client needs about some shards."""
 
     weight: IntArray  # (n_classes,), integer row weights
     rows: IntArray  # (n_classes,)
