@@ -22,12 +22,13 @@ from support.problems import (
 )
 from support.profiles import examples
 
+from topktree._runtime.limits import OutOfTime
 from topktree._search import engine
 from topktree._search.objective import Objective
 from topktree.dask import counted_search
-from topktree.dask.counted_nodes import Answer, Path
+from topktree.dask.counted_nodes import Path
 from topktree.dask.counted_ranking import NO_LIMIT, NodeCounts, Ranked, rank_columns
-from topktree.dask.counted_search import ByteLimits, CountedSearch, Totals
+from topktree.dask.counted_search import CountedSearch
 
 pytest.importorskip("distributed")
 
@@ -39,7 +40,9 @@ some = examples(0.6)
 batches = st.fixed_dictionaries(
     {
         "min_batch": st.sampled_from([1, 3, counted_search.MIN_BATCH]),
-        "limits": st.builds(ByteLimits, st.sampled_from([1, 1000, 2**24]), st.sampled_from([0, 5000, 2**30])),
+        "limits": st.fixed_dictionaries(
+            {"batch_bytes": st.sampled_from([1, 1000, 2**24]), "held_bytes": st.sampled_from([0, 5000, 2**30])}
+        ),
         "n_parts": st.integers(1, 4),
         "greedy_first": st.booleans(),
     }
@@ -54,6 +57,7 @@ class Counter:
         self.shards = [self._shard(problem, part == i) for i in range(n_parts) if (part == i).any()]
         self.questions: list[list[Path]] = []
         self.n_rounds = n_rounds
+        self.with_rows = problem.objective.row_weight is not None
 
     @staticmethod
     def _shard(problem: Problem, rows: np.ndarray) -> Shard:
@@ -68,26 +72,24 @@ class Counter:
         )
         return Shard(bits, d, n_classes)
 
-    def __call__(self, paths: list[Path], with_rows: bool, may_stop: bool) -> Answer | None:
+    def __call__(self, paths: list[Path], may_stop: bool) -> np.ndarray:
         if may_stop and self.n_rounds is not None and len(self.questions) >= self.n_rounds:
-            return None
+            raise OutOfTime
         self.questions.append(list(paths))
-        question = make_question(paths, None, with_rows)
+        question = make_question(paths, None, self.with_rows)
         return add_counts([count_shards([shard], question) for shard in self.shards])
 
 
-def make_search(problem: Problem, counter: Counter, limits: ByteLimits | None = None) -> CountedSearch:
+def make_search(problem: Problem, counter: Counter, **limits: int) -> CountedSearch:
     weight, n_classes = problem.objective.row_weight, problem.objective.n_classes
-    totals = Totals(
-        np.bincount(problem.classes, weight, n_classes).astype(np.int64),
-        np.bincount(problem.classes, minlength=n_classes),
-    )
-    n_columns = problem.columns.shape[1]
-    return CountedSearch(totals, n_columns, problem.objective, counter, rows_weigh=weight is not None, limits=limits)
+    totals = np.bincount(problem.classes, weight, n_classes).astype(np.int64)
+    if weight is not None:
+        totals = np.concatenate([totals, np.bincount(problem.classes, minlength=n_classes)])
+    return CountedSearch(totals, problem.columns.shape[1], problem.objective, counter, **limits)
 
 
 def run(problem: Problem, options: dict[str, Any]) -> engine.Solution:
-    search = make_search(problem, Counter(problem, options["n_parts"]), options["limits"])
+    search = make_search(problem, Counter(problem, options["n_parts"]), **options["limits"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted_search, "MIN_BATCH", options["min_batch"])
         return search.run(greedy_first=options["greedy_first"])
@@ -119,12 +121,13 @@ def test_many_columns(problem: Problem, options: dict) -> None:
 @given(hard_problems)
 def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem: Problem) -> None:
     counter = Counter(problem)
-    node_bytes = 8 * problem.objective.n_classes * problem.columns.shape[1]
+    weighted = problem.objective.row_weight is not None
+    node_bytes = 8 * problem.objective.n_classes * problem.columns.shape[1] * (2 if weighted else 1)
     limit = 10 * node_bytes
-    search = make_search(problem, counter, ByteLimits(batch_bytes=limit))
+    search = make_search(problem, counter, batch_bytes=limit)
     search.run()
     asked = [frozenset(path) for paths in counter.questions for path in paths]
-    if problem.objective.row_weight is None and not problem.objective.distinct_splits:
+    if not problem.objective.distinct_splits:
         assert len(set(asked)) == len(asked) == search.n_asked
         assert all(len(paths) * node_bytes <= limit for paths in counter.questions)
 
@@ -144,17 +147,17 @@ def test_nested_columns_and_nodes_that_many_paths_lead_to(seed: int, options: di
     problem = make_problem(columns, classes, k=(int(rng.integers(4, 13)),) * 3, leaf_penalty=penalty)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted_search, "MIN_BATCH", options["min_batch"])
-        search = make_search(problem, Counter(problem, options["n_parts"]), options["limits"])
+        search = make_search(problem, Counter(problem, options["n_parts"]), **options["limits"])
         solution = search.run(greedy_first=options["greedy_first"])
     assert solution.complete
     assert_identical(solution, problem.engine())
-    for node in search._nodes.values():
+    for node in search.graph.nodes.values():
         if node.splits and not node.is_solved:
             assert node.lower == min([node.leaf, *(split.lower for split in node.splits)])
 
 
 def contiguous_criterion(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The order in memory is the order in which NumPy adds up, and so decides the last bits."""
+    """Score columns; the order in memory is the order of NumPy's sums and so decides the last bits."""
     assert left.flags.c_contiguous
     assert right.flags.c_contiguous
     return user_criterion(left, right)

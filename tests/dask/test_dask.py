@@ -36,7 +36,7 @@ def client():
 
 
 def random_frame(seed):
-    """Numbers of few values, categories, booleans, missing values; labels; weights of some kind, or none."""
+    """Return numbers of few values, categories, booleans, missing values; labels; weights of some kind, or none."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 800))
     X = pd.DataFrame(
@@ -67,7 +67,7 @@ def random_frame(seed):
 
 
 def divided(values, part):
-    """A collection whose partition i has the rows with part == i, in order; some may be empty."""
+    """Return a collection whose partition i has the rows with part == i, in order; some may be empty."""
     return dd.from_map(_rows_of, range(int(part.max()) + 2), args=(values, part), meta=values.iloc[:0])
 
 

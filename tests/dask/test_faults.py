@@ -1,4 +1,4 @@
-"""What goes wrong on a cluster during a fit: the same tree all the same, or an error that says it, and nothing is left.
+"""Faults on a cluster during a fit: the tree is the same, or an error says what happened, and nothing is left behind.
 
 To hit a phase of a fit for sure, nothing is timed: blocks of the data count how often they are read, or wait at a gate,
 which is a file; and rounds of counting are known by the client's calls.
@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Creating scratch directories is taking"),
 ]
 
-WISHES = {"k": 4, "max_depth": 4}
+PARAMETERS = {"k": 4, "max_depth": 4}
 ROWS, BLOCK = 4000, 500
 PATIENCE = 60  # seconds until something that should have happened has not
 
@@ -47,13 +47,13 @@ def collections(n=ROWS, block=BLOCK):
 
 
 def learner(client, **options):
-    """One that counts on the workers."""
-    return DaskTopKTreeClassifier(**{"client": client, "gather_bytes": 0} | WISHES | options)
+    """Return a classifier that counts on the workers."""
+    return DaskTopKTreeClassifier(**{"client": client, "gather_bytes": 0} | PARAMETERS | options)
 
 
 @pytest.fixture(scope="module")
 def local():
-    return TopKTreeClassifier(**WISHES).fit(*rows())
+    return TopKTreeClassifier(**PARAMETERS).fit(*rows())
 
 
 def assert_same(clf, local):
@@ -75,7 +75,7 @@ def two_processes():
 
 @pytest.fixture
 def client(two_processes):
-    """Of two processes, which come back when they are killed."""
+    """Connect to two processes, which come back when they are killed."""
     with distributed.Client(two_processes) as found:
         found.wait_for_workers(2, timeout=PATIENCE)
         yield found
@@ -83,7 +83,7 @@ def client(two_processes):
 
 @pytest.fixture
 def threads():
-    """A cluster of two threads in this process, and its client."""
+    """Start a cluster of two threads in this process, with its client."""
     with start(2, processes=False) as machines, distributed.Client(machines) as found:
         yield machines, found
 
@@ -97,7 +97,7 @@ def wait_until(what):
 
 
 def assert_free(client, *kept):
-    """No task is known to the scheduler but those kept, and workers hold nothing else."""
+    """Assert that the scheduler knows no task except those kept, and that workers hold nothing else."""
 
     def left(dask_scheduler):
         return set(dask_scheduler.tasks)
@@ -111,7 +111,7 @@ def assert_free(client, *kept):
 
 
 def in_time(function):
-    """What the function returns; a hang is a failure."""
+    """Return what the function returns; a hang is a failure."""
     results, errors = [], []
 
     def run():
@@ -133,13 +133,13 @@ def in_time(function):
 
 
 def first_block(values, function):
-    """The array, whose first block passes through the function."""
+    """Return the array with its first block passed through the function."""
     special = values[:BLOCK].map_blocks(function, dtype=values.dtype, meta=np.empty(0, values.dtype))
     return da.concatenate([special, values[BLOCK:]])
 
 
 def deadly(folder, nth):
-    """Kills the process in which it is called for the nth time."""
+    """Return a function that kills the process in which it is called for the nth time."""
     here = os.getpid()
 
     def pass_on(block):
@@ -156,7 +156,7 @@ def deadly(folder, nth):
 
 
 def gated(function, gate):
-    """The function, not before the gate is open; a file on the way says that it waits."""
+    """Return the function, made to wait until the gate is open; a file says that it waits."""
 
     def wait(*arguments):
         import os
@@ -171,7 +171,7 @@ def gated(function, gate):
 
 
 def at_round(monkeypatch, nth, before=None, after=None):
-    """Do something when a round of questions is asked."""
+    """Do something before or after the nth round of questions; return the rounds so far."""
     count, calls = cluster.Cluster.count, []
 
     def count_and_act(self, shards, *arguments):
@@ -362,7 +362,7 @@ def test_a_time_limit_within_a_round(client, monkeypatch, tmp_path):
     result, waited = cluster.Cluster.result, []
 
     def close_gate(self, future, deadline=None):
-        """From the first round on that may be given up."""
+        """Close the gate from the first round on that may run out of time."""
         if deadline is not None:
             waited.append(1)
             gate.unlink(missing_ok=True)
@@ -375,7 +375,7 @@ def test_a_time_limit_within_a_round(client, monkeypatch, tmp_path):
         gate.touch()
     assert waited
     assert clf.status_ == "time_limit"
-    assert clf.cost_ <= TopKTreeClassifier(**WISHES | {"k": 1}).fit(*rows()).cost_
+    assert clf.cost_ <= TopKTreeClassifier(**PARAMETERS | {"k": 1}).fit(*rows()).cost_
     assert_free(client)
 
 
@@ -393,7 +393,7 @@ def test_many_small_partitions(client):
     X, y = rows(3000)
     clf = in_time(lambda: learner(client).fit(*collections(3000, 10)))
     assert clf.search_["n_partitions"] == 300
-    assert_same(clf, TopKTreeClassifier(**WISHES).fit(X, y))
+    assert_same(clf, TopKTreeClassifier(**PARAMETERS).fit(X, y))
     assert_free(client)
 
 
@@ -406,7 +406,7 @@ def test_two_fits_at_a_time(client, local):
     for fit in fits:
         fit.join(PATIENCE)
     assert_same(others[0], local)
-    assert_same(others[1], TopKTreeClassifier(**WISHES | {"k": 1}).fit(*rows()))
+    assert_same(others[1], TopKTreeClassifier(**PARAMETERS | {"k": 1}).fit(*rows()))
     assert_same(others[2], local)
     assert_free(client)
 

@@ -18,7 +18,7 @@ from topktree._data.packing import hash_rows
 from topktree._data.thresholds import Target, quantile_thresholds
 from topktree._data.weights import integer_weights, threshold_weights
 from topktree.dask.shards import DistinctRows, merge_rows
-from topktree.dask.target import finish_weighing, merge_divisors, merge_targets, start_weighing, summarize_target
+from topktree.dask.target import merge_divisors, merge_targets, start_weighing, summarize_target
 from topktree.dask.value_summary import MAX_VALUES, ValueSummary, merge, summarize
 
 many = examples(1.5)
@@ -145,10 +145,10 @@ def test_weights_of_parts_are_the_integers_of_all_rows(seed: int) -> None:
     part = rng.integers(4, size=n)
     parts = [part == i for i in range(5)]
     summary = merge_targets([summarize_target(y[rows], weight[rows]) for rows in parts])
-    weighing, ranges = start_weighing(summary, class_weight, True)
+    weighing, ranges = start_weighing(summary, class_weight)
     if ranges is not None:
-        divisors = [ranges.divisors(weighing, y[rows], weight[rows]) for rows in parts if rows.any()]
-        weighing = finish_weighing(weighing, ranges, merge_divisors(divisors))
+        divisors = [ranges.divisors(weighing, y[rows], weight[rows]) for rows in parts]
+        weighing = ranges.finish(weighing, merge_divisors(divisors))
     kept = weight > 0
     integers, unit = integer_weights(weight[kept])
     assert weighing.weight_unit == unit

@@ -32,13 +32,13 @@ from topktree.dask import DaskTopKTreeClassifier  # noqa: E402
 
 N = 90
 BOUNDS = [0, 0, 30, 30, 41, N, N]  # empty partitions first, last and between
-WISHES = {"k": 3, "max_depth": 3}
+PARAMETERS = {"k": 3, "max_depth": 3}
 GATHERS = (0, 2**26)
 
 
 @pytest.fixture(scope="module")
 def client():
-    """A cluster within this process."""
+    """Start a cluster within this process."""
     with warnings.catch_warnings(), dask.config.set({"dataframe.convert-string": False}):
         warnings.simplefilter("ignore")
         with (
@@ -52,12 +52,12 @@ def client():
 
 @pytest.fixture(autouse=True)
 def _quiet():
-    """Dask's own warnings, of large graphs and of ports, are not the subject."""
+    """Ignore Dask's own warnings about large graphs and ports."""
     warnings.filterwarnings("ignore", module="distributed|dask")
 
 
 def make_table():
-    """Numbers, a category, a boolean, and noisy classes of them."""
+    """Return numbers, a category and a boolean, and noisy classes that depend on them."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {
@@ -77,12 +77,12 @@ FIRST = ROW < 30
 
 
 def same(part):
-    """The partition itself."""
+    """Return the partition itself."""
     return part
 
 
 def lazy(data, bounds=BOUNDS):
-    """Data in memory as a Dask collection with these partitions."""
+    """Return data in memory as a Dask collection with these partitions."""
     if data is None:
         return None
     if isinstance(data, np.ndarray):
@@ -92,7 +92,7 @@ def lazy(data, bounds=BOUNDS):
 
 
 def assert_same(ours, local):
-    """Everything that a fit leaves is that of the local class."""
+    """Assert that the fit is the same as that of the local class in everything."""
     assert ours.to_local().export_text() == local.export_text()
     for name in ("cost_", "train_errors_", "status_", "features_", "n_features_in_"):
         assert getattr(ours, name) == getattr(local, name), name
@@ -106,11 +106,11 @@ def assert_same(ours, local):
 
 
 def check(client, X, y=Y, weight=None, **parameters):
-    """Both ways of searching give the tree, or the type of error, of the local class."""
-    wishes = {**WISHES, **parameters}
-    local = outcome(TopKTreeClassifier(**wishes), X, y, weight)
+    """Assert that both ways of searching give the tree, or the type of error, of the local class."""
+    parameters = {**PARAMETERS, **parameters}
+    local = outcome(TopKTreeClassifier(**parameters), X, y, weight)
     for gather_bytes, bounds in zip(GATHERS, (BOUNDS, [*range(0, N, 13), N]), strict=True):
-        ours = DaskTopKTreeClassifier(**wishes, gather_bytes=gather_bytes, client=client)
+        ours = DaskTopKTreeClassifier(**parameters, gather_bytes=gather_bytes, client=client)
         result = outcome(ours, *(lazy(data, bounds) for data in (X, y, weight)))
         if isinstance(local, Exception):
             assert type(result) is type(local), (local, result)
@@ -122,7 +122,7 @@ def check(client, X, y=Y, weight=None, **parameters):
 
 
 def outcome(classifier, X, y, weight):
-    """The classifier fitted, or the error."""
+    """Return the fitted classifier, or the error."""
     try:
         return classifier.fit(X, y, weight)
     except Exception as error:
@@ -130,12 +130,12 @@ def outcome(classifier, X, y, weight):
 
 
 def with_column(values):
-    """A table whose second feature is this."""
+    """Return a table whose second feature has these values."""
     return pd.DataFrame({"a": X.a, "q": values})
 
 
 def objects(values):
-    """A Series of objects as they are."""
+    """Return a Series of objects as they are."""
     return pd.Series(list(values), dtype=object)
 
 
@@ -143,7 +143,7 @@ def objects(values):
 
 
 def prefer_few(left, right):
-    """A criterion: fewer errors are better."""
+    """Score columns: fewer errors are better."""
     return -left.min(axis=1) - right.min(axis=1)
 
 
@@ -274,9 +274,9 @@ def test_objects_that_are_no_categories_may_be_missing_in_a_partition(client, ki
 )
 def test_partitions_of_different_types(client, first, second):
     parts = [with_column(first).iloc[:40], with_column(second).iloc[40:]]
-    local = TopKTreeClassifier(**WISHES).fit(pd.concat(parts), Y)
+    local = TopKTreeClassifier(**PARAMETERS).fit(pd.concat(parts), Y)
     frame = dd.from_map(same, parts, meta=parts[0].iloc[:0], enforce_metadata=False)
-    ours = DaskTopKTreeClassifier(**WISHES, client=client).fit(frame, lazy(Y, [0, 40, N]))
+    ours = DaskTopKTreeClassifier(**PARAMETERS, client=client).fit(frame, lazy(Y, [0, 40, N]))
     assert_same(ours, local)
 
 
@@ -350,16 +350,16 @@ def test_partitions_of_one_class(client):
 
 def test_partitions_of_one_row(client):
     few, labels, weight = X.iloc[:25], Y.iloc[:25], pd.Series(WEIGHTS["real"][:25])
-    local = TopKTreeClassifier(**WISHES).fit(few, labels, weight)
+    local = TopKTreeClassifier(**PARAMETERS).fit(few, labels, weight)
     parts = (lazy(data, list(range(26))) for data in (few, labels, weight))
-    assert_same(DaskTopKTreeClassifier(**WISHES, client=client).fit(*parts), local)
+    assert_same(DaskTopKTreeClassifier(**PARAMETERS, client=client).fit(*parts), local)
 
 
 # Partitions.
 
 
 def unknown_chunks(data):
-    """An Array whose chunks have an unknown number of rows."""
+    """Return an Array whose chunks have an unknown number of rows."""
     return lazy(pd.DataFrame(data)).to_dask_array()
 
 
@@ -376,8 +376,8 @@ def unknown_chunks(data):
     ids=["chunks of columns", "unknown X", "Series for Array", "unknown y", "y of one column", "y in a frame"],
 )
 def test_collections_that_fit_together(client, make):
-    local = TopKTreeClassifier(**WISHES).fit(NUMBERS, Y)
-    assert_same(DaskTopKTreeClassifier(**WISHES, client=client).fit(*make()), local)
+    local = TopKTreeClassifier(**PARAMETERS).fit(NUMBERS, Y)
+    assert_same(DaskTopKTreeClassifier(**PARAMETERS, client=client).fit(*make()), local)
 
 
 @pytest.mark.parametrize(
@@ -410,15 +410,15 @@ def test_weights_in_memory_are_refused(client):
 
 @pytest.fixture(scope="module")
 def fitted(client):
-    """Fitted to the table, and the local class so."""
+    """Return the classifier fitted to the table, and the local one."""
     return (
-        DaskTopKTreeClassifier(**WISHES, client=client).fit(lazy(X), lazy(Y)),
-        TopKTreeClassifier(**WISHES).fit(X, Y),
+        DaskTopKTreeClassifier(**PARAMETERS, client=client).fit(lazy(X), lazy(Y)),
+        TopKTreeClassifier(**PARAMETERS).fit(X, Y),
     )
 
 
 def result(client, array):
-    """What a lazy Array comes to on the cluster."""
+    """Compute a lazy Array on the cluster."""
     return array.compute(scheduler=client)
 
 
@@ -438,8 +438,8 @@ def test_predictions(client, fitted, bounds):
 
 def test_predictions_of_arrays(client):
     labels = np.where(Y == 1, "certainly", "no")
-    local = TopKTreeClassifier(**WISHES).fit(NUMBERS, labels)
-    ours = DaskTopKTreeClassifier(**WISHES, client=client).fit(lazy(NUMBERS), lazy(labels))
+    local = TopKTreeClassifier(**PARAMETERS).fit(NUMBERS, labels)
+    ours = DaskTopKTreeClassifier(**PARAMETERS, client=client).fit(lazy(NUMBERS), lazy(labels))
     array = da.from_array(NUMBERS, chunks=(17, 1))
     classes, shares = ours.predict(array), ours.predict_proba(array)
     assert (classes.chunks, shares.chunks) == ((array.chunks[0],), (array.chunks[0], (2,)))
@@ -450,7 +450,7 @@ def test_predictions_of_arrays(client):
 
 
 def fail(part):
-    """What no one may compute."""
+    """Fail: this must not be computed."""
     raise AssertionError("computed")
 
 
@@ -512,7 +512,7 @@ def test_copies(client, fitted, tmp_path):
 
 @pytest.mark.parametrize("gather_bytes", GATHERS)
 def test_the_plain_classifier_can_be_saved_and_shown(client, tmp_path, gather_bytes):
-    ours = DaskTopKTreeClassifier(**WISHES, client=client, gather_bytes=gather_bytes).fit(lazy(X), lazy(Y))
+    ours = DaskTopKTreeClassifier(**PARAMETERS, client=client, gather_bytes=gather_bytes).fit(lazy(X), lazy(Y))
     local = ours.to_local()
     local.save(tmp_path / "model.json")
     assert topktree.load(tmp_path / "model.json").export_text() == local.export_text()
@@ -521,7 +521,7 @@ def test_the_plain_classifier_can_be_saved_and_shown(client, tmp_path, gather_by
 
 
 def test_refit(client):
-    ours = DaskTopKTreeClassifier(**WISHES, client=client).fit(lazy(X), lazy(Y))
+    ours = DaskTopKTreeClassifier(**PARAMETERS, client=client).fit(lazy(X), lazy(Y))
     before = ours.to_local().export_text()
     with pytest.raises(ValueError, match="at least two classes"):
         ours.fit(lazy(NUMBERS), lazy(Y * 0))
@@ -536,7 +536,7 @@ def test_refit(client):
 
 
 def make_shard(rng, n_columns=20, n_classes=3):
-    """Of rows with weights."""
+    """Return a shard of rows with weights."""
     rows = rng.integers(0, 2**n_columns, (200, 1)).astype(np.uint64)
     classes = rng.integers(0, n_classes, 200).astype(np.int32)
     weight = rng.integers(1, 1000, 200)
@@ -545,7 +545,7 @@ def make_shard(rng, n_columns=20, n_classes=3):
 
 
 def count(shard, **changes):
-    """The counts of a few paths."""
+    """Return the counts of a few paths."""
     question = {
         "n_columns": 20,
         "n_classes": 3,

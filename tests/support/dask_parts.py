@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +9,10 @@ import dask
 import numpy as np
 
 from topktree import TopKTreeClassifier
-from topktree.dask.fitting import FitLimits, fit_tree
+from topktree._base import set_fitted
+from topktree._runtime.limits import Limits
+from topktree._search.spec import read_spec
+from topktree.dask.fitting import DaskFit
 from topktree.dask.partitions import Parts
 
 
@@ -44,7 +46,7 @@ class HereAndNow:
 def fit_parts(
     parameters: dict[str, Any], X: Any, y: Any, sample_weight: Any, part: np.ndarray, gather_bytes: int
 ) -> TopKTreeClassifier:
-    """The tree of rows of which row i is in part number part[i]; parts may be empty."""
+    """Return the tree of rows of which row i is in part number part[i]; parts may be empty."""
     which = [np.flatnonzero(part == i) for i in range(int(part.max(initial=0)) + 2)]
 
     def divided(values: Any) -> list[Any]:
@@ -53,15 +55,16 @@ def fit_parts(
     names = None
     if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
         names = tuple(X.columns)
-    parts = Parts(divided(X), divided(y), None if sample_weight is None else divided(sample_weight), names, X.shape[1])
+    weights = [None] * len(which) if sample_weight is None else divided(sample_weight)
+    parts = Parts(divided(X), divided(y), weights, names, X.shape[1])
     local = TopKTreeClassifier(**parameters)
     cluster: Any = HereAndNow()
-    fit_tree(local, parts, cluster, FitLimits(2**24, gather_bytes, time.perf_counter()))
+    set_fitted(local, DaskFit(local, read_spec(local), parts, cluster, 2**24, gather_bytes, Limits()).run())
     return local
 
 
 def assert_same_fit(found: Any, expected: TopKTreeClassifier) -> None:
-    """The same tree, in everything that it says."""
+    """Assert that two fits have the same tree and agree in all that they say of it."""
     for name in vars(expected.tree_):
         np.testing.assert_array_equal(getattr(found.tree_, name), getattr(expected.tree_, name), err_msg=name)
     assert found.classes_.dtype == expected.classes_.dtype

@@ -1,4 +1,4 @@
-"""Trees from rows on many machines: `DaskTopKTreeClassifier`, with the extra `topktree[dask]`."""
+"""Trees for rows on many machines: `DaskTopKTreeClassifier`, with the extra `topktree[dask]`."""
 
 try:
     import dask.array
@@ -7,7 +7,6 @@ try:
 except ImportError as error:
     raise ImportError(f"topktree.dask needs Dask: pip install 'topktree[dask]' ({error})") from error
 
-from . import sizes  # noqa: F401
 from .estimator import DaskTopKTreeClassifier
 
 __all__ = ["DaskTopKTreeClassifier"]

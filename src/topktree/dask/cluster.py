@@ -1,7 +1,7 @@
-"""Work on a Dask cluster: parts through functions, results merged in a tree, one answer at the client.
+"""Work on a Dask cluster: parts go through functions, results are merged in a tree, one answer reaches the client.
 
-In: a client. Out: results, or an error that says what happened. Scheduling, transport, retries and spilling are Dask's;
-what is here is how many tasks there are, how long the client waits, and that nothing is left behind.
+In: a client. Out: results, or an error that says what happened. Scheduling, transport, retries and spilling are left to
+Dask; this file decides how many tasks there are and how long the client waits, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
+from dask.sizeof import sizeof
 from distributed import Client, Future, default_client
 
 from .._runtime.limits import OutOfTime
@@ -23,13 +24,29 @@ from .._runtime.limits import OutOfTime
 FAN_IN = 8
 # Seconds between looks at the workers while the client waits.
 POLL_SECONDS = 0.5
-# Of a worker's memory, what the shards may take that are counted at once: they may have to be read from its disk, while
-# those counted before are still there. A fifth had small workers killed.
+# The share of a worker's memory for the shards that are counted at once: they may have to be read from its disk while
+# those counted before are still there. A share of 0.2 got small workers killed.
 SHARE_OF_MEMORY = 0.05
+
+Record = TypeVar("Record", bound=type)
+
+
+def sized(record: Record) -> Record:
+    """Tell Dask how many bytes the instances of a dataclass take.
+
+    Dask takes an object that it does not know for some fifty bytes. It would neither write such results to disk in time
+    nor avoid sending them to another worker.
+    """
+
+    def size(result: Any) -> int:
+        return object.__sizeof__(result) + sum(int(sizeof(getattr(result, field.name))) for field in fields(result))
+
+    sizeof.register(record, size)
+    return record
 
 
 def find_client(client: Client | None) -> Client:
-    """The client given, or the current one."""
+    """Return the client given, or the current one."""
     if client is None:
         try:
             client = default_client()
@@ -46,7 +63,7 @@ def find_client(client: Client | None) -> Client:
 
 
 class Cluster:
-    """What one fit has on a cluster."""
+    """The tasks of one fit on a cluster. `close` lets go of all of them."""
 
     def __init__(self, client: Client, worker_timeout: float) -> None:
         self._client = client
@@ -66,22 +83,22 @@ class Cluster:
         return self._keep([self._client.submit(function, *arguments, pure=False, **options)])[0]
 
     def reduce(self, parts: Sequence[Future], merge: Callable[..., Any], *arguments: Any) -> Future:
-        """Merge results of parts, some at a time, and let go of them; `merge` gets a list of them."""
+        """Merge the results of parts, some at a time, and let go of them; `merge` gets a list of results."""
         level = list(parts)
         is_merged = False
         while len(level) > 1 or not is_merged:
             chunks = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
-            # Before the parts that are still to come: what is merged need not be held.
+            # Merging goes before parts that are still to come: what is merged need not be held.
             merged = [self.submit(merge, chunk, *arguments, priority=1) for chunk in chunks]
             self.release(level)
             level, is_merged = merged, True
         return level[0]
 
     def result(self, future: Future, deadline: float | None = None) -> Any:
-        """What comes out, as soon as it does; the future is let go. Raises `OutOfTime` at the deadline."""
+        """Wait for a result and let go of the future. Raise `OutOfTime` at the deadline."""
         self._check_connection()
         self._wait(future, deadline)
-        # Fetched once and waited for in pieces: Future.result(timeout) begins again, and a long one would never come.
+        # One fetch is awaited in pieces: Future.result(timeout) starts again, and a long one would never end.
         coming = asyncio.run_coroutine_threadsafe(
             self._client.gather(future, asynchronous=True), self._client.loop.asyncio_loop
         )
@@ -96,58 +113,16 @@ class Cluster:
         self.release([future])
         return result
 
-    def _wait(self, future: Future | concurrent.futures.Future[Any], deadline: float | None) -> None:
-        """Until it is done, or something is wrong."""
-        done = threading.Event()
-        future.add_done_callback(lambda _: done.set())
-        without_workers = None
-        while True:
-            left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(deadline - time.monotonic(), 0.001))
-            if done.wait(left) or future.done():
-                return
-            if deadline is not None and time.monotonic() >= deadline:
-                raise OutOfTime
-            without_workers = self._check_workers(without_workers)
-
-    def _check_connection(self) -> None:
-        if self._client.status != "running":
-            raise RuntimeError(
-                f"the connection to the Dask scheduler was lost during fit: the client is {self._client.status}"
-            )
-
-    def _check_workers(self, since: float | None) -> float | None:
-        """Since when there are none; None: there are some."""
-        if self._threads():
-            return None
-        now = time.perf_counter()
-        if since is not None and now - since > self._worker_timeout:
-            raise RuntimeError(
-                f"the Dask cluster has had no workers for {self._worker_timeout:g} s (worker_timeout): they were lost "
-                "during fit, or never came"
-            )
-        return now if since is None else since
-
-    def _threads(self) -> dict[str, int]:
-        """Of every worker."""
-        return dict(self._ask_scheduler(self._client.nthreads))
-
-    def _ask_scheduler(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        self._check_connection()
-        try:
-            return call(*arguments, **options)
-        except OSError as error:
-            raise RuntimeError(f"the connection to the Dask scheduler was lost during fit: {error}") from error
-
     def count(
         self, shards: Sequence[Future], n_bytes: int, function: Callable[..., Any], question: Any
     ) -> list[Future]:
-        """The function of some shards at a time, where they are; `n_bytes` is what they take in all."""
+        """Start the function for some shards at a time, on the workers that hold them; all shards take `n_bytes`."""
         threads = self._threads()
         if threads != self._grouped_for:
             self._groups = list(self._group(shards, threads, n_bytes / max(len(shards), 1)))
             is_placed = all(worker for worker, _ in self._groups)
             self._grouped_for = threads if is_placed else None
-        # A task, unlike scattered data, is done again if the worker that has it is lost.
+        # A task, unlike scattered data, is repeated if the worker that holds its result is lost.
         shared = self.submit(_same, question)
         tasks = [
             self.submit(function, group, shared, workers=[worker] if worker else None, allow_other_workers=bool(worker))
@@ -156,31 +131,6 @@ class Cluster:
         self.release([shared])
         return tasks
 
-    def _group(
-        self, shards: Sequence[Future], threads: dict[str, int], shard_bytes: float
-    ) -> Iterator[tuple[str, list[Future]]]:
-        """Shards that are on one worker, in as many groups as it has threads, or more if they are large.
-
-        Lost ones, which will be somewhere, are spread over all threads.
-        """
-        holders = self._ask_scheduler(self._client.who_has, list(shards))
-        by_worker: dict[str, list[Future]] = defaultdict(list)
-        for shard in shards:
-            here = [worker for worker in holders.get(shard.key, ()) if worker in threads]
-            by_worker[min(here, key=lambda worker: len(by_worker[worker])) if here else ""].append(shard)
-        room = SHARE_OF_MEMORY * self._worker_memory() / max(max(threads.values(), default=1), 1)
-        most = max(1, int(min(room / max(shard_bytes, 1), len(shards))))
-        for worker, own in by_worker.items():
-            n_threads = threads[worker] if worker else sum(threads.values())
-            size = max(1, min(most, -(-len(own) // max(n_threads, 1))))
-            for start in range(0, len(own), size):
-                yield worker, own[start : start + size]
-
-    def _worker_memory(self) -> float:
-        """Of the smallest worker that has a limit."""
-        workers = self._ask_scheduler(self._client.scheduler_info, n_workers=-1)["workers"].values()
-        return min((float(w["memory_limit"]) for w in workers if w.get("memory_limit")), default=float("inf"))
-
     def release(self, futures: Sequence[Future]) -> None:
         """Let go of results: workers forget what nobody else needs."""
         for future in futures:
@@ -188,8 +138,8 @@ class Cluster:
                 future.release()
 
     def close(self) -> None:
-        """Let go of everything: nobody else knows of these tasks, so that what is still to be done is not begun."""
-        # Client.cancel is for futures that others hold as well; on tasks that nobody holds it ends the connection.
+        """Let go of everything. Nobody else knows these tasks, so those that still wait are never started."""
+        # Client.cancel is for futures that others hold as well; for tasks that nobody holds it ends the connection.
         self._groups = []
         self.release(list(self._live.values()))
 
@@ -197,15 +147,64 @@ class Cluster:
         self._live.update((future.key, future) for future in futures)
         return list(futures)
 
+    def _wait(self, future: Future | concurrent.futures.Future[Any], deadline: float | None) -> None:
+        """Wait until the future is done. Raise if the deadline passes or if there are no workers for too long."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        last_seen = time.monotonic()  # the last time that there was a worker
+        while True:
+            left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, max(deadline - time.monotonic(), 0.001))
+            if done.wait(left) or future.done():
+                return
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
+                raise OutOfTime
+            if self._threads():
+                last_seen = now
+            elif now - last_seen > self._worker_timeout:
+                raise RuntimeError(
+                    f"the Dask cluster has had no workers for {self._worker_timeout:g} s (worker_timeout): they were "
+                    "lost during fit, or never came"
+                )
 
-@contextmanager
-def on_cluster(client: Client, worker_timeout: float) -> Iterator[Cluster]:
-    """A cluster that is left as it was."""
-    cluster = Cluster(client, worker_timeout)
-    try:
-        yield cluster
-    finally:
-        cluster.close()
+    def _check_connection(self) -> None:
+        if self._client.status != "running":
+            raise RuntimeError(
+                f"the connection to the Dask scheduler was lost during fit: the client is {self._client.status}"
+            )
+
+    def _ask_scheduler(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        self._check_connection()
+        try:
+            return call(*arguments, **options)
+        except OSError as error:
+            raise RuntimeError(f"the connection to the Dask scheduler was lost during fit: {error}") from error
+
+    def _threads(self) -> dict[str, int]:
+        """Return the number of threads of every worker."""
+        return dict(self._ask_scheduler(self._client.nthreads))
+
+    def _group(
+        self, shards: Sequence[Future], threads: dict[str, int], shard_bytes: float
+    ) -> Iterator[tuple[str, list[Future]]]:
+        """Yield groups of shards that are on one worker: one group per thread, or more if the shards are large.
+
+        Shards that were lost have no worker ("") and are spread over all threads.
+        """
+        holders = self._ask_scheduler(self._client.who_has, list(shards))
+        by_worker: dict[str, list[Future]] = defaultdict(list)
+        for shard in shards:
+            here = [worker for worker in holders.get(shard.key, ()) if worker in threads]
+            by_worker[min(here, key=lambda worker: len(by_worker[worker])) if here else ""].append(shard)
+        workers = self._ask_scheduler(self._client.scheduler_info, n_workers=-1)["workers"].values()
+        memory = min((float(w["memory_limit"]) for w in workers if w.get("memory_limit")), default=float("inf"))
+        room = SHARE_OF_MEMORY * memory / max(max(threads.values(), default=1), 1)
+        most = max(1, int(min(room / max(shard_bytes, 1), len(shards))))
+        for worker, own in by_worker.items():
+            n_threads = threads[worker] if worker else sum(threads.values())
+            size = max(1, min(most, -(-len(own) // max(n_threads, 1))))
+            for start in range(0, len(own), size):
+                yield worker, own[start : start + size]
 
 
 def _same(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The candidates of many nodes, from their counts alone.
 
-In: weighted class counts of every column, node by node. Out: the columns of each node from the best score on, with the
-errors of a split there. Ties, rounding and limits are those of the local search.
+In: the class weights of every column, node by node. Out: the columns of each node from the best score on, with the
+errors of a split on each. Ties, rounding and limits are those of the local search.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arrays import IntArray
+from .._data.arrays import BoolArray, IntArray
 from .._search import engine
 from .._search.objective import Objective, ScoreFunction
 
@@ -20,25 +20,25 @@ NO_LIMIT = int(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True, eq=False)
 class NodeCounts:
-    """The counts of some nodes. Weights include class weights."""
+    """The weight per class in some nodes, with class weights applied."""
 
-    true_weight: IntArray  # (n_nodes, n_classes, n_columns): of the rows that have a column
+    true_weight: IntArray  # (n_nodes, n_classes, n_columns): weight of the rows for which a column is true
     totals: IntArray  # (n_nodes, n_classes)
-    usable: NDArray[np.bool_] | None  # (n_nodes, n_columns): which columns leave enough rows on both sides; None: all
-    limit: IntArray  # (n_nodes,): a node is ranked only if its best split of all has fewer errors than this
+    usable: BoolArray | None  # (n_nodes, n_columns): which columns leave enough rows on both sides; None: all
+    limit: IntArray  # (n_nodes,): a node is ranked only if its best split has fewer errors than this
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The k best columns of each node, -1 after the last, and the errors of a split on each."""
+    """The k best columns of each node, -1 after the last, and the weight that a split on each gets wrong."""
 
     columns: NDArray[np.int32]
     errors: IntArray
-    fewest: IntArray  # per node: errors of the best split of all, NO_LIMIT if there is none
+    fewest: IntArray  # (n_nodes,): errors of the best split; NO_LIMIT if there is none
 
 
 def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
-    """Return the candidates of the nodes; `total_weight` is that of all rows of the search."""
+    """Return the candidates of the nodes; `total_weight` is the weight of all rows of the search."""
     if callable(objective.criterion):
         return _rank_by_callable(nodes, k, objective, objective.criterion)
     fewest, columns, errors = engine.rank_columns(
@@ -55,13 +55,13 @@ def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: 
 
 
 def _rank_by_callable(nodes: NodeCounts, k: int, objective: Objective, criterion: ScoreFunction) -> Ranked:
-    """Return the candidates by a criterion of the user's own, node by node."""
+    """Rank by the user's own criterion, node by node."""
     columns = np.full((len(nodes.totals), k), -1, dtype=np.int32)
     errors = np.zeros((len(nodes.totals), k), dtype=np.int64)
     fewest = np.full(len(nodes.totals), NO_LIMIT)
     score, weight = engine.checked_criterion(criterion), np.float64(objective.weight_unit)
     for i, (true_side, whole) in enumerate(zip(nodes.true_weight, nodes.totals, strict=True)):
-        right = np.ascontiguousarray(true_side.T)  # as in the engine: floating-point sums depend on the memory order
+        right = np.ascontiguousarray(true_side.T)  # as in the engine: NumPy's sums depend on the memory order
         left = whole - right
         usable = np.minimum(left.sum(axis=1), right.sum(axis=1)) >= objective.min_weight_leaf
         if nodes.usable is not None:

@@ -1,7 +1,7 @@
-"""Features and columns of rows that are in parts: what the parts say, merged, and what follows for each of them.
+"""Features and columns of rows that are in parts.
 
 In: the table of one part. Out: a `FeatureSummary` per feature, which merges; from those of all parts the features and
-the Boolean columns that all rows at once would have, as far as the summaries of their values are exact.
+the Boolean columns that all rows in one place would have, as far as the summaries of their values are exact.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from .._data.arrays import BoolArray, FloatArray
 from .._data.columns import Columns, binary_columns, make_columns
 from .._data.encoding import Category, categories_of, kind_of_types, numbers_of, object_types
 from .._data.features import (
@@ -24,16 +24,17 @@ from .._data.features import (
     sorted_categories,
 )
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
-from .target import RowTarget, Weighing
+from .cluster import sized
+from .target import RowTarget
 from .value_summary import MAX_VALUES, ValueSummary, merge, summarize
 
-# So many different numbers among objects are no longer held as categories, which they are if strings come as well.
+# Different numbers among objects that are kept in case strings of other parts make them categories.
 MAX_OBJECT_NUMBERS = 100_000
 
 
 @dataclass(frozen=True)
 class FeatureRules:
-    """What the user says of the features."""
+    """The user's rules for the features."""
 
     names: tuple[str, ...] | None
     n_features: int
@@ -42,32 +43,33 @@ class FeatureRules:
 
     @property
     def max_values(self) -> int | None:
-        """Values that the summary of a feature may have; None: all."""
+        """The number of values that the summary of a feature may have; None: all."""
         return None if self.max_thresholds is None else max(MAX_VALUES, 4 * self.max_thresholds)
 
     def wanted(self) -> list[bool | None]:
-        """Per feature: whether it must be one of categories; None: its type decides."""
+        """Return for each feature whether the user wants it to be a category; None where its type decides."""
         return check_categorical_features(self.categorical_features, self.n_features, self.names)
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class FeatureSummary:
-    """Of one feature on some rows."""
+    """The values of one feature on some rows."""
 
-    types: frozenset[str]  # of its values, as `table.object_types` names them
+    types: frozenset[str]  # kinds of the values, see `encoding.object_types`
     has_missing: bool
     has_extreme: bool = False
-    categories: frozenset[Category] | None = None  # None: not looked for, or too many numbers
+    categories: frozenset[Category] | None = None  # None: not collected, or too many numbers
     values: ValueSummary | None = None  # of numbers
 
     @property
     def is_empty(self) -> bool:
-        """Whether all values are missing: then the type, float64 or what is asked for, says nothing of the others."""
+        """Tell whether all values are missing: then the type says nothing about other parts."""
         return self.types == {NUMBER} and (self.values is None or len(self.values.values) == 0)
 
 
-def read_part(X: Any, rules: FeatureRules, rows: NDArray[np.bool_] | None) -> Table:
-    """The table of a part, or the rows of it where `rows` is true."""
+def read_part(X: Any, rules: FeatureRules, rows: BoolArray | None) -> Table:
+    """Return the table of a part, or its rows where `rows` is true."""
     estimator = BaseEstimator()
     table = read_table(estimator, X, reset=True)
     names = getattr(estimator, "feature_names_in_", None)
@@ -78,15 +80,13 @@ def read_part(X: Any, rules: FeatureRules, rows: NDArray[np.bool_] | None) -> Ta
     return table if rows is None else table.take(rows)
 
 
-def summarize_features(
-    X: Any, target: RowTarget, weighing: Weighing, rules: FeatureRules
-) -> list[FeatureSummary] | None:
-    """Of one part; None if none of its rows has weight."""
+def summarize_features(X: Any, target: RowTarget, n_classes: int, rules: FeatureRules) -> list[FeatureSummary] | None:
+    """Return the summary of each feature of one part; None if none of its rows has weight."""
     if len(target.classes) == 0:
         return None
     table = read_part(X, rules, target.kept)
     columns = zip(table.names, table.split(), rules.wanted(), strict=True)
-    return [_summarize_column(*column, target, len(weighing.classes), rules.max_values) for column in columns]
+    return [_summarize_column(*column, target, n_classes, rules.max_values) for column in columns]
 
 
 def _summarize_column(
@@ -115,7 +115,7 @@ def _unless_many(categories: frozenset[Category]) -> frozenset[Category] | None:
 
 
 def merge_features(parts: Sequence[list[FeatureSummary] | None], max_values: int | None) -> list[FeatureSummary] | None:
-    """Of the rows of all parts."""
+    """Return the summaries of the rows of all parts."""
     present = [part for part in parts if part is not None]
     return [_merge(feature, max_values) for feature in zip(*present, strict=True)] if present else None
 
@@ -124,7 +124,7 @@ def _merge(parts: Sequence[FeatureSummary], max_values: int | None) -> FeatureSu
     telling = [part for part in parts if not part.is_empty]
     types = frozenset[str]().union(*(part.types for part in telling or parts))
     with_values = [part.values for part in parts if part.values is not None]
-    # Parts of nothing but missing objects have no numbers; parts of numbers by their type have no categories.
+    # Parts whose objects are all missing have no numbers; parts whose type is a number have no categories.
     categories: frozenset[Category] | None = frozenset()
     for part in telling:
         categories = None if categories is None or part.categories is None else categories | part.categories
@@ -140,7 +140,7 @@ def _merge(parts: Sequence[FeatureSummary], max_values: int | None) -> FeatureSu
 
 
 def features_of(summaries: Sequence[FeatureSummary], names: Sequence[str]) -> tuple[Feature, ...]:
-    """The features of all rows."""
+    """Return the features of all rows."""
     return tuple(_feature_of(*pair) for pair in zip(summaries, names, strict=True))
 
 
@@ -159,11 +159,11 @@ def _feature_of(summary: FeatureSummary, name: str) -> Feature:
 def columns_of(
     summaries: Sequence[FeatureSummary], features: Sequence[Feature], max_thresholds: int | None
 ) -> tuple[Columns, bool]:
-    """The columns of all rows, and whether these are the features themselves, all of them 0 or 1."""
+    """Return the columns of all rows, and whether they are the features themselves, all of them 0 or 1."""
     if _is_binary(summaries, features):
         return binary_columns(features), True
 
-    def thresholds(f: int) -> NDArray[np.float64]:
+    def thresholds(f: int) -> FloatArray:
         values = summaries[f].values
         return np.empty(0) if values is None else values.thresholds(max_thresholds)
 
@@ -180,5 +180,5 @@ def _is_binary(summaries: Sequence[FeatureSummary], features: Sequence[Feature])
 
 
 def threshold_error(summaries: Sequence[FeatureSummary]) -> float:
-    """By how much of the rows the thresholds may be elsewhere than those of all rows at once; 0: not at all."""
+    """Return the fraction of the rows by which thresholds may be misplaced; 0: they are exact."""
     return max((summary.values.error for summary in summaries if summary.values is not None), default=0.0)

@@ -1,7 +1,7 @@
 """The user's Dask collections as parts: delayed tables, labels and weights of the same rows.
 
-In: a DataFrame or an Array of rows, and labels and weights as Series or Arrays. Out: `Parts`. Nothing is computed here,
-and what is known of the partitions is checked; the rest is when they are read.
+In: a DataFrame or an Array of rows, and labels and weights as Series or Arrays. Out: `Parts`. Nothing is computed here;
+what is known of the partitions in advance is checked here, the rest when they are read.
 """
 
 from __future__ import annotations
@@ -22,39 +22,42 @@ class Parts:
 
     X: list[Any]
     y: list[Any]
-    sample_weight: list[Any] | None
-    names: tuple[str, ...] | None  # of the features, if they are strings
+    sample_weight: list[Any]  # None in all places if there are no weights
+    names: tuple[str, ...] | None  # None: the features have no names, or names that are not strings
     n_features: int
+
+    @property
+    def triples(self) -> list[tuple[Any, Any, Any]]:
+        """The X, y and sample_weight of every part."""
+        return list(zip(self.X, self.y, self.sample_weight, strict=True))
 
 
 def make_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
-    """The collections as parts."""
-    check_rows("X", X)
+    """Return the collections as parts."""
+    check_rows(X)
     names, n_features = feature_names(X)
-    tables = _table_parts(X)
-    return Parts(
-        tables,
-        _column_parts("y", y, X, len(tables)),
-        None if sample_weight is None else _column_parts("sample_weight", sample_weight, X, len(tables)),
-        names,
-        n_features,
-    )
+    tables = table_parts(X)
+    labels = _column_parts("y", y, X, len(tables))
+    weights = [None] * len(tables)
+    if sample_weight is not None:
+        weights = _column_parts("sample_weight", sample_weight, X, len(tables))
+    return Parts(tables, labels, weights, names, n_features)
 
 
-def check_rows(name: str, X: Any) -> None:
-    """A Dask DataFrame or an Array of two dimensions."""
+def check_rows(X: Any) -> None:
+    """Raise unless `X` is a Dask DataFrame or an Array of two dimensions."""
     if isinstance(X, dd.DataFrame):
         return
     if not isinstance(X, da.Array):
         raise TypeError(
-            f"{name} must be a Dask DataFrame or Array, got {type(X).__name__}; TopKTreeClassifier takes data in memory"
+            f"X must be a Dask DataFrame or Array, got {type(X).__name__}; TopKTreeClassifier takes data in memory"
         )
     if X.ndim != 2:
-        raise ValueError(f"{name} must have 2 dimensions, got {X.ndim}")
+        raise ValueError(f"X must have 2 dimensions, got {X.ndim}")
 
 
 def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
-    """The names of the features, as scikit-learn takes them, and their number."""
+    """Return the names of the features, if they are strings as scikit-learn wants them, and their number."""
     if isinstance(X, da.Array):
         if np.isnan(X.shape[1]):
             raise ValueError(
@@ -64,26 +67,22 @@ def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
         return None, int(X.shape[1])
     columns = list(X.columns)
     if len(set(columns)) < len(columns):
-        columns = list(unique_names(tuple(map(str, columns))))  # as `table` does of every partition
+        columns = list(unique_names(tuple(map(str, columns))))  # as `read_table` does with every partition
     strings = [isinstance(name, str) for name in columns]
     if any(strings) and not all(strings):
         raise TypeError(f"X must have columns that are all named by strings, or none of them, got {columns}")
     return (tuple(columns) if columns and all(strings) else None), len(columns)
 
 
-def one_block_wide(X: da.Array) -> da.Array:
-    """The array with all columns in one chunk."""
-    return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
-
-
-def _table_parts(X: Any) -> list[Any]:
+def table_parts(X: Any) -> list[Any]:
+    """Return the partitions of the rows, each with all columns."""
     if isinstance(X, dd.DataFrame):
-        return frame_parts(X)
-    return list(one_block_wide(X).to_delayed().ravel())
+        return _frame_parts(X)
+    return list((X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})).to_delayed().ravel())
 
 
-def frame_parts(frame: Any) -> list[Any]:
-    """The partitions as they are: the whole optimizer merges those of Parquet files, of y more than of X."""
+def _frame_parts(frame: Any) -> list[Any]:
+    """Return the partitions as they are: the full optimizer merges those of Parquet files, of y more than of X."""
     return list(frame.simplify().to_delayed(optimize_graph=False))
 
 
@@ -91,7 +90,7 @@ def _column_parts(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
     if isinstance(column, dd.DataFrame) and len(column.columns) == 1:
         column = column[column.columns[0]]
     if isinstance(column, dd.Series):
-        parts = frame_parts(column)
+        parts = _frame_parts(column)
     elif isinstance(column, da.Array):
         parts = list(_aligned(name, column, X).to_delayed().ravel())
     else:
@@ -106,7 +105,7 @@ def _column_parts(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
 
 
 def _aligned(name: str, column: da.Array, X: Any) -> da.Array:
-    """The array with the chunks of X, where these are known."""
+    """Return the array with the chunks of X, where these are known."""
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:

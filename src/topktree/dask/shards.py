@@ -1,25 +1,28 @@
-"""What workers hold and do: rows of a part as bits, counted on request.
+"""The rows of a part as bits, which a worker holds and counts on request.
 
-In: the table of one part and the columns. Out: a `Shard`, which stays where it is, and `ShardFacts`, which merge: class
-totals, what tells redundant columns, and the distinct rows if these are few. `count_shards` answers paths of splits for
-some shards, `add_counts` adds up such answers.
+In: the table of one part and the columns. Out: a `Shard`, which stays where it is; `ShardFacts`, which merge: class
+totals, hashes that reveal redundant columns, and the distinct rows if these are few; and the rows without weight.
+`count_shards` answers a `Question` for some shards, `add_counts` adds up such answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.arrays import IntArray, PackedRows
+from .._data.arrays import BoolArray, FloatArray, IntArray, PackedRows
 from .._data.columns import Columns, by_feature, hash_columns, pack
 from .._data.features import Feature, encode
 from .._data.packing import hash_rows
 from .._search import engine
-from .counted_nodes import Answer, Path
+from .._search.column_tree import ColumnTree
+from .cluster import sized
+from .counted_nodes import Path
 from .features import FeatureRules, read_part
 from .target import RowTarget, Weighing
 
@@ -27,51 +30,66 @@ from .target import RowTarget, Weighing
 BLOCK_BYTES = 2**20
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """The rows of one part."""
+    """The rows of one part as bits."""
 
     bits: NDArray[np.uint64]  # see shard.hpp
     n_columns: int
     n_classes: int
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Rows without weight, which only count among the errors; None: they could not be read."""
+    """Rows without weight, which only count among the errors."""
 
-    rows: PackedRows | None
+    rows: PackedRows | None  # None: they hold what a tree cannot read
     classes: NDArray[np.int32]
 
+    def count_wrong(self, tree: ColumnTree) -> int | None:
+        """Return how many of the rows the tree gets wrong; None if it cannot read them."""
+        return None if self.rows is None else int(np.count_nonzero(tree.predict(self.rows) != self.classes))
 
+
+@sized
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """Different rows with the weight and the number of rows that each stands for."""
+    """Different rows, with the weight and the number of the rows that each stands for."""
 
     rows: PackedRows
     classes: NDArray[np.int32]
     weight: IntArray
     n_rows: IntArray
 
-    @property
-    def n_bytes(self) -> int:
-        """In memory."""
-        return self.rows.nbytes + self.classes.nbytes + self.weight.nbytes + self.n_rows.nbytes
+    def count_rows(self, solution: engine.Solution, tree: ColumnTree) -> engine.Solution:
+        """Return a solution for these rows with the numbers of the rows that they stand for."""
+        leaf = tree.apply(self.rows)
+        n_rows = np.bincount(leaf, self.n_rows, len(tree.column)).astype(np.int64)
+        is_wrong = tree.predicted[leaf] != self.classes
+        for i in np.flatnonzero(tree.column >= 0)[::-1]:
+            n_rows[i] = n_rows[tree.false_child[i]] + n_rows[tree.true_child[i]]
+        return replace(solution, n_rows=n_rows, n_wrong=int(self.n_rows[is_wrong].sum()))
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class ShardFacts:
-    """What the client needs to know of some shards."""
+    """The facts that the client needs about some shards."""
 
-    weight: IntArray  # (n_classes,): integer row weights
+    weight: IntArray  # (n_classes,), integer row weights
     rows: IntArray  # (n_classes,)
-    hashes: PackedRows | None  # see binarizer.hash_columns; None: no column is redundant
+    hashes: PackedRows | None  # see `columns.hash_columns`; None: no column is redundant
     distinct: DistinctRows | None  # None: too many
+
+
+# Packing.
 
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """How parts become shards."""
+    """The rules by which parts become shards."""
 
     rules: FeatureRules
     weighing: Weighing
@@ -80,18 +98,22 @@ class Packing:
     find_redundant: bool
     gather_bytes: int  # distinct rows of more bytes are too many
 
+    def encode(self, X: Any, kept: BoolArray | None) -> FloatArray:
+        """Return the rows of a part where `kept` is true as numbers, (n_features, n_rows)."""
+        return by_feature(encode(read_part(X, self.rules, kept), self.features), self.features)
+
 
 def pack_part(X: Any, target: RowTarget | None, packing: Packing, first_row: int) -> tuple[Shard, ShardFacts, LeftOut]:
-    """The shard of a part, whose first row has this number among the rows with weight of all parts."""
+    """Return the shard of a part, whose first row has this number among the rows with weight of all parts."""
     n_columns, n_classes = len(packing.columns), len(packing.weighing.classes)
     if target is None or len(target.classes) == 0:
         encoded = np.empty((len(packing.features), 0))
         target = target or RowTarget(np.empty(0, np.int32), None, None, None, np.empty(0, np.int32))
     else:
-        encoded = _encode(X, packing, target.kept)
+        encoded = packing.encode(X, target.kept)
     rows = pack(encoded, packing.columns)
     bits = np.empty(0, dtype=np.uint64)
-    if len(target.classes):
+    if len(rows):
         bits = engine.make_shard(
             rows=rows,
             n_columns=n_columns,
@@ -100,47 +122,36 @@ def pack_part(X: Any, target: RowTarget | None, packing: Packing, first_row: int
             row_weight=target.row_weight,
             block_bytes=BLOCK_BYTES,
         )
+    ones = np.ones(len(rows), dtype=np.int64)
+    weight = ones if target.row_weight is None else target.row_weight
     facts = ShardFacts(
-        np.bincount(target.classes, target.row_weight, n_classes).astype(np.int64),
+        np.bincount(target.classes, weight, n_classes).astype(np.int64),
         np.bincount(target.classes, minlength=n_classes),
         hash_columns(encoded, packing.columns, first_row) if packing.find_redundant else None,
-        _find_distinct(rows, target, packing.gather_bytes),
+        merge_rows(DistinctRows(rows, target.classes, weight, ones), packing.gather_bytes),
     )
     return Shard(bits, n_columns, n_classes), facts, _pack_left_out(X, target, packing)
 
 
-def _encode(X: Any, packing: Packing, kept: NDArray[np.bool_] | None) -> NDArray[np.float64]:
-    return by_feature(encode(read_part(X, packing.rules, kept), packing.features), packing.features)
-
-
 def _pack_left_out(X: Any, target: RowTarget, packing: Packing) -> LeftOut:
-    if len(target.left_out) == 0 or target.kept is None:
+    if target.kept is None:
         return LeftOut(np.empty((0, -(-len(packing.columns) // 64)), dtype=np.uint64), target.left_out)
     try:
-        return LeftOut(pack(_encode(X, packing, ~target.kept), packing.columns), target.left_out)
-    except (TypeError, ValueError):  # they may hold anything
+        return LeftOut(pack(packing.encode(X, ~target.kept), packing.columns), target.left_out)
+    except (TypeError, ValueError):  # rows without weight may hold anything
         return LeftOut(None, target.left_out)
 
 
-def _find_distinct(rows: PackedRows, target: RowTarget, max_bytes: int) -> DistinctRows | None:
-    weight = target.row_weight
-    ones = np.ones(len(rows), dtype=np.int64)
-    return merge_rows(DistinctRows(rows, target.classes, ones if weight is None else weight, ones), max_bytes)
-
-
 def merge_rows(rows: DistinctRows, max_bytes: int) -> DistinctRows | None:
-    """Equal rows of one class become one; None: so many are left that they take more than `max_bytes`."""
+    """Merge equal rows of one class. Return None if the rows that are left take more than `max_bytes`."""
     row_bytes = 8 * rows.rows.shape[1] + 20
     keys = hash_rows(rows.rows, rows.classes)
     n_different = np.count_nonzero(np.diff(np.sort(keys))) + min(len(keys), 1)
     if n_different * row_bytes > max_bytes:
         return None
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    same = np.array_equal(rows.rows[first][group], rows.rows) and np.array_equal(
-        rows.classes[first][group], rows.classes
-    )
-    if not same:  # two different rows with one key
-        whole = np.column_stack([rows.rows, rows.classes.astype(np.uint64)])
+    whole = np.column_stack([rows.rows, rows.classes.astype(np.uint64)])
+    if not np.array_equal(whole[first][group], whole):  # two different rows have the same hash
         _, first, group = np.unique(whole, axis=0, return_index=True, return_inverse=True)
         group = group.ravel()
     return DistinctRows(
@@ -152,12 +163,12 @@ def merge_rows(rows: DistinctRows, max_bytes: int) -> DistinctRows | None:
 
 
 def merge_facts(parts: Sequence[ShardFacts], max_bytes: int) -> ShardFacts:
-    """Of the rows of all parts."""
+    """Return the facts of the rows of all parts."""
     hashes = [part.hashes for part in parts if part.hashes is not None]
     distinct = [part.distinct for part in parts if part.distinct is not None]
     together = None
     if len(distinct) == len(parts):
-        arrays = (np.concatenate(fields) for fields in zip(*map(_fields, distinct), strict=True))
+        arrays = (np.concatenate(fields) for fields in zip(*(vars(rows).values() for rows in distinct), strict=True))
         together = merge_rows(DistinctRows(*arrays), max_bytes)
     return ShardFacts(
         np.sum([part.weight for part in parts], axis=0),
@@ -167,10 +178,15 @@ def merge_facts(parts: Sequence[ShardFacts], max_bytes: int) -> ShardFacts:
     )
 
 
-def _fields(rows: DistinctRows) -> tuple[NDArray[Any], ...]:
-    return rows.rows, rows.classes, rows.weight, rows.n_rows
+def add_wrong(parts: Sequence[int | None]) -> int | None:
+    """Return the number of errors among the rows without weight; None if some part could not be read."""
+    return None if None in parts else sum(part for part in parts if part is not None)
 
 
+# Counting.
+
+
+@sized
 @dataclass(frozen=True, eq=False)
 class Question:
     """Paths as one tree in preorder, see shard.hpp; and which columns are asked about."""
@@ -178,16 +194,15 @@ class Question:
     depth: NDArray[np.int32]
     column: NDArray[np.int32]
     side: NDArray[np.uint8]
-    answers: IntArray
+    answers: IntArray  # index of the path that ends at a node; -1: none does
     n_answers: int
     columns: IntArray | None  # None: all
-    with_rows: bool
+    with_rows: bool  # count rows as well as weights, because rows differ in weight
 
 
 def make_question(paths: Sequence[Path], columns: IntArray | None, with_rows: bool) -> Question:
-    """Ask for the paths, whose columns are numbered among `columns`."""
-    entries = list(_preorder(paths))
-    depth, split, answers = (np.array(field, dtype=np.int64) for field in zip(*entries, strict=True))
+    """Return the question for the paths, whose columns are numbered among `columns`."""
+    depth, split, answers = (np.array(field, dtype=np.int64) for field in zip(*_preorder(paths), strict=True))
     column = split // 2 if columns is None else columns[split // 2]
     return Question(
         depth.astype(np.int32),
@@ -201,57 +216,42 @@ def make_question(paths: Sequence[Path], columns: IntArray | None, with_rows: bo
 
 
 def _preorder(paths: Sequence[Path]) -> Iterator[tuple[int, int, int]]:
-    """Depth, split and answer of every node on the way; the first one is that of all rows."""
+    """Yield depth, split and answer of every node on the paths; the first node is that of all rows."""
     order = sorted(range(len(paths)), key=lambda i: paths[i])
     yield 0, 0, order[0] if not paths[order[0]] else -1
     before: Path = ()
     for i in order:
         path = paths[i]
-        shared = next(
-            (d for d, (a, b) in enumerate(zip(before, path, strict=False)) if a != b), min(len(before), len(path))
-        )
+        shared = 0
+        while shared < min(len(before), len(path)) and before[shared] == path[shared]:
+            shared += 1
         for depth in range(shared, len(path)):
             yield depth + 1, path[depth], i if depth + 1 == len(path) else -1
         before = path
 
 
-def count_shards(shards: Sequence[Shard], question: Question) -> Answer:
-    """The counts of all rows of the shards."""
-    weight = _count(shards, question, False)
-    return Answer(weight, _count(shards, question, True) if question.with_rows else None)
+def count_shards(shards: Sequence[Shard], question: Question) -> NDArray[Any]:
+    """Return the counts of the shards' rows, (n_answers, n_sums, n_columns); see `counted_nodes` for the sums."""
+    kinds = (False, True) if question.with_rows else (False,)
+    return add_counts(np.concatenate([_count(shard, question, kind) for kind in kinds], axis=1) for shard in shards)
 
 
-def _count(shards: Sequence[Shard], question: Question, count_rows: bool) -> IntArray:
-    total: IntArray | None = None
-    for shard in shards:
-        counts = engine.count_shard(
-            shard=shard.bits,
-            n_columns=shard.n_columns,
-            n_classes=shard.n_classes,
-            depth=question.depth,
-            column=question.column,
-            side=question.side,
-            answers=question.answers,
-            n_answers=question.n_answers,
-            count_rows=count_rows,
-        )
-        total = counts if total is None else np.add(total, counts, out=total)
-    assert total is not None
-    return _narrow(total if question.columns is None else total[:, :, question.columns])
-
-
-def add_counts(answers: Sequence[Answer]) -> Answer:
-    """The counts of the rows of all answers."""
-    rows = [answer.rows for answer in answers if answer.rows is not None]
-    weight = np.sum([answer.weight for answer in answers], axis=0, dtype=np.int64)
-    return Answer(
-        _narrow(np.asarray(weight)), _narrow(np.asarray(np.sum(rows, axis=0, dtype=np.int64))) if rows else None
+def _count(shard: Shard, question: Question, count_rows: bool) -> IntArray:
+    counts = engine.count_shard(
+        shard=shard.bits,
+        n_columns=shard.n_columns,
+        n_classes=shard.n_classes,
+        depth=question.depth,
+        column=question.column,
+        side=question.side,
+        answers=question.answers,
+        n_answers=question.n_answers,
+        count_rows=count_rows,
     )
+    return counts if question.columns is None else counts[:, :, question.columns]
 
 
-def _narrow(counts: IntArray) -> NDArray[Any]:
-    """In half of the bytes, where they are small enough for that."""
-    return np.ascontiguousarray(counts, dtype=np.int32 if counts.max(initial=0) <= _MAX_NARROW else np.int64)
-
-
-_MAX_NARROW = np.iinfo(np.int32).max
+def add_counts(answers: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Add up the counts of several answers, in int32 if they are small enough: half the bytes to send."""
+    total = reduce(np.add, (answer.astype(np.int64) for answer in answers))
+    return total.astype(np.int32) if total.max(initial=0) <= np.iinfo(np.int32).max else total

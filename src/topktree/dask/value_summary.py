@@ -1,9 +1,9 @@
-"""What thresholds need to know of a numeric feature, in a form that parts of the rows can be merged into.
+"""A numeric feature of rows that are in parts, summarized for placing thresholds.
 
-In: values, classes and weights of some rows. Out: a `ValueSummary`: ascending values, each with the weight per class of
-the rows up to it that are above the one before. With few distinct values it has them all and is exact. Otherwise it has
-at most `MAX_VALUES` or so, evenly spaced by weight; what it says of the rows up to some value is then too little by at
-most `error` of all rows, and never too much. Nothing is drawn at random: the same parts give the same summary.
+In: values, classes and weights of some rows. Out: a `ValueSummary`, which merges: ascending values, each with the
+weight per class of the rows above the value before it and up to it. With few distinct values it is exact.
+Otherwise it has about `MAX_VALUES`, evenly spaced by weight: the weight of the rows up to some value is then
+underestimated by at most `error` of the total, and never overestimated. The same parts always give the same summary.
 """
 
 from __future__ import annotations
@@ -17,21 +17,25 @@ from numpy.typing import NDArray
 from .._data.arrays import FloatArray, IntArray
 from .._data.packing import class_cells
 from .._data.thresholds import Boundaries, choose_thresholds
+from .cluster import sized
 
-# Thinning out leaves off at most one part in so many: as fine as the boundaries between classes are sought.
+# Thinning out misplaces at most one part in this many, which is as fine as the search for class boundaries.
 MAX_VALUES = 4096
+# Infinities are taken for the largest float64, so that thresholds stay finite.
+_LARGEST = np.finfo(np.float64).max
 
 
+@sized
 @dataclass(frozen=True, eq=False)
 class ValueSummary:
-    """Of one feature on some rows; missing values are left out."""
+    """The values of one feature on some rows, without missing ones."""
 
     values: FloatArray  # (n,), ascending and distinct
     weight: FloatArray  # (n, n_classes), whole numbers
     error: float = 0.0  # a fraction of the rows' weight; 0: exact
 
     def thresholds(self, max_thresholds: int | None) -> FloatArray:
-        """As `thresholds.quantile_thresholds` of the rows."""
+        """Return the thresholds, as `thresholds.quantile_thresholds` does for all rows."""
         below = np.cumsum(self.weight, axis=0)
 
         def cells(gaps: IntArray) -> FloatArray:
@@ -41,7 +45,7 @@ class ValueSummary:
         return choose_thresholds(boundaries, max_thresholds, cells)
 
     def is_binary(self) -> bool:
-        """Whether there is nothing but 0 and 1."""
+        """Tell whether all values are 0 or 1."""
         return bool(np.all((self.values == 0) | (self.values == 1)))
 
 
@@ -52,11 +56,11 @@ def summarize(
     row_weight: FloatArray | None,
     max_values: int | None,
 ) -> ValueSummary:
-    """Of rows; NaN is missing. `max_values` None: every value is kept."""
+    """Return the summary of rows; NaN is missing. With `max_values` None every value is kept."""
     with np.errstate(invalid="ignore"):
         values = np.clip(values, -_LARGEST, _LARGEST)
     ordered, position = _order(values, row_weight)
-    last = np.flatnonzero(np.append(ordered[:-1] < ordered[1:], True))[: len(ordered)]  # of each distinct value
+    last = np.flatnonzero(np.append(ordered[:-1] < ordered[1:], True))[: len(ordered)]  # end of each distinct value
     is_thin = max_values is not None and len(last) > max_values
     if is_thin:
         last = _spread(last, position, max_values or 1)
@@ -66,7 +70,7 @@ def summarize(
 
 
 def merge(parts: Sequence[ValueSummary], max_values: int | None) -> ValueSummary:
-    """Of the rows of all parts."""
+    """Return the summary of the rows of all parts."""
     values = np.concatenate([part.values for part in parts])
     weight = np.concatenate([part.weight for part in parts])
     order = np.argsort(values, kind="stable")
@@ -80,11 +84,8 @@ def merge(parts: Sequence[ValueSummary], max_values: int | None) -> ValueSummary
     return ValueSummary(values[last], np.add.reduceat(weight, first, axis=0) if len(last) else weight, error)
 
 
-_LARGEST = np.finfo(np.float64).max
-
-
 def _order(values: FloatArray, row_weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """The values in order, without NaN, and the weight of the rows up to each."""
+    """Return the values in order, without NaN, and the weight of the rows up to each."""
     if row_weight is None:
         ordered = np.sort(values)
         ordered = ordered[: np.searchsorted(ordered, np.nan)]  # NaN come last
@@ -95,7 +96,7 @@ def _order(values: FloatArray, row_weight: FloatArray | None) -> tuple[FloatArra
 
 
 def _spread(last: NDArray[np.intp], cumulated: FloatArray, n: int) -> NDArray[np.intp]:
-    """Those of the ends of distinct values between which less than one n-th of the weight is left out."""
+    """Return the ends of distinct values to keep, so that less than one n-th of the weight lies between two of them."""
     share = np.minimum((cumulated[last] * (n / cumulated[-1])).astype(np.int64), n - 1)
     starts_share = share != np.append(-1, share[:-1])
     ends_share = np.append(share[:-1] != share[1:], True)
