@@ -18,10 +18,10 @@ from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
-from topktree_evidence.laboratory import EXPERIMENTS
+from topktree_evidence.laboratory import STUDIES
 from topktree_evidence.runner import make_runs
 from topktree_evidence.store import Store, read_table
-from topktree_evidence.study import Experiment, Settings
+from topktree_evidence.study import Settings, Study
 
 from topktree import TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV, datasets
 from topktree._cli.main import main
@@ -278,13 +278,13 @@ class Quiet:
 
 
 def test_runs_of_an_experiment_go_to_the_workers(dask, tmp_path):
-    squares = Experiment("squares", ("n",), ("square", "worker"), lambda settings: [], run=square)
+    squares = Study("squares", ("n",), ("square", "worker"), lambda settings: [], run=square)
     tasks = [{"n": n} for n in range(20)]
     with dask:
-        store = Store(tmp_path / "squares.csv", squares.keys, squares.run_columns)
+        store = Store(tmp_path / "squares.csv", squares)
         tally = make_runs(squares, tasks, Settings(), store, None, Quiet())
     assert (tally.finished, tally.failed) == (19, 1)
-    rows = {row["n"]: row for row in read_table(tmp_path / "squares.csv")}
+    rows = {row["n"]: row for row in read_table(tmp_path / "squares.csv").to_dict("records")}
     assert rows[13]["message"] == "ValueError: unlucky"
     assert all(rows[n]["square"] == n**2 for n in range(20) if n != 13)
     assert os.getpid() not in {row["worker"] for row in rows.values()}
@@ -296,9 +296,9 @@ def reproduce(out, *options):
 
 def test_reproduce_on_a_cluster(client, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    lemma = EXPERIMENTS["lemma"]
+    lemma = STUDIES["lemma"]
     few = replace(lemma, tasks=lambda settings: lemma.tasks(settings)[:6], pictures=None)
-    monkeypatch.setitem(EXPERIMENTS, "lemma", few)
+    monkeypatch.setitem(STUDIES, "lemma", few)
     before = finished(client)
     there = reproduce(tmp_path / "there", "--dask", client.scheduler.address)
     assert there.exit_code == 0, there.output
@@ -308,7 +308,7 @@ def test_reproduce_on_a_cluster(client, tmp_path, monkeypatch):
 
 
 def assert_same_rows(*paths):
-    here, there = (sorted(map(str, read_table(path))) for path in paths)
+    here, there = (sorted(map(str, read_table(path).to_dict("records"))) for path in paths)
     assert here == there
 
 

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from topktree_evidence.studies.speed.matrices import DATASETS, FICO, NUMERICAL
+from topktree_evidence.numbers import CATEGORICAL, NUMERICAL
+from topktree_evidence.splits import FICO
 from topktree_evidence.studies.speed.runs import BOOLEAN, EXACT, GENERATED, OURS, RAW, Job
 
+DATASETS = CATEGORICAL + NUMERICAL
 GREEDY_DEPTH = 5
 GREEDY_KS = ("1", "8", "16")
 PENALTY = 0.005  # of a leaf, where gosdt takes part: it needs one

@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from topktree_evidence import machine
+from topktree_evidence.numbers import boolean, raw
 from topktree_evidence.studies.speed import matrices
-from topktree_evidence.studies.speed.contestants import CONTESTANTS
 from topktree_evidence.studies.speed.matrices import Source
-from topktree_evidence.studies.speed.measure import measure, prepare
 from topktree_evidence.studies.speed.plans import Cell
 from topktree_evidence.studies.speed.runs import (
     BOOLEAN,
@@ -29,6 +28,7 @@ from topktree_evidence.studies.speed.runs import (
     append,
     recall,
 )
+from topktree_evidence.studies.speed.worker import measure
 
 ENOUGH = 5.0  # seconds from which a measurement is not repeated: noise is small against it, repeating expensive
 HARDER = ("topk", "optimal", "penalty", "contree")  # sections in which a larger k or depth only takes longer
@@ -49,8 +49,8 @@ class Data:
             return Source(None, (rows, columns))
         key = job.dataset, job.input == BOOLEAN
         if key not in self.sources:
-            read = matrices.boolean if key[1] else matrices.numbers
-            X, y = read(job.dataset, self.folder)
+            read = boolean if key[1] else raw
+            X, y = read(job.dataset, str(self.folder))
             self.sources[key] = matrices.store(f"{job.dataset}.{job.input}", X, y, self.stored)
         return self.sources[key]
 
@@ -60,7 +60,6 @@ def run(cells: Sequence[Cell], path: Path, data: Data, memory: int) -> None:
     rows = recall(path)
     todo = sum(job not in rows for cell in cells for job in cell.all_jobs())
     start, done = time.perf_counter(), 0
-    prepare()
     for job in (job for cell in cells for job in cell.all_jobs()):
         if job in rows:
             continue
@@ -103,7 +102,7 @@ def candidates(job: Job) -> float:
 
 def origin(job: Job) -> Origin:
     """The code and the machine at hand."""
-    return Origin(machine.version(CONTESTANTS[job.solver].package), machine.engine(), machine.description())
+    return Origin(machine.version(job.solver), machine.engine(), machine.description())
 
 
 def named(job: Job) -> str:
