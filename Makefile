@@ -1,10 +1,10 @@
 # Every target sets up what it needs: a virtual environment in .venv, the compiled package in it, builds under build/.
-# Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH, ARGS = more arguments for pytest, the
-# benchmark and `reproduce`; DIST_TESTS = what test-dist runs of the tests, all of them if it is empty.
+# Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH, ARGS = arguments for pytest and, for
+# `topktree reproduce` (bench, reproduce); DIST_TESTS = what test-dist runs of the tests, all of them if it is empty.
 
 PYTHON ?= python3
 PYTEST ?=
-BENCH ?=
+BENCH ?= speed
 ARGS ?= page
 DIST_TESTS ?= $(patsubst %,tests/%.py,contracts/test_package test_classifier data/test_table tree/test_tree tree/test_export data/test_monsters)
 
@@ -32,7 +32,8 @@ bench: $(VENV)/evidence $(VENV)/peers
 	@export $(TOOLS) && dir=build/benchmarks && mkdir -p $$dir \
 	&& cmake -S . -B $$dir -G Ninja -DTOPKTREE_BENCHMARKS=ON -DTOPKTREE_WERROR=ON > $$dir/configure.log \
 	&& cmake --build $$dir > $$dir/build.log || { cat $$dir/*.log; exit 1; }
-	@$(PY) -m topktree_evidence.studies.speed.bench $(BENCH)
+	@$(PY) -m topktree_evidence.studies.speed.kernels docs/benchmarks/quick-kernels.csv 3
+	@$(PY) -m topktree reproduce --out docs $(BENCH)
 
 # Runs and pages of the evidence: make reproduce ARGS="fig2 --datasets car --splits 2". ARGS="page --out docs" writes the
 # pages of docs/ anew from the runs that are kept there.

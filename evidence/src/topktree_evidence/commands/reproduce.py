@@ -104,9 +104,10 @@ def reproduce_command(
     choosing                               k and depth by cross-validation, against fixed k and other trees
     ensembles                              forests and boosting of Top-k trees, against k = 1 and others
     thresholds                             how many thresholds a numeric feature needs
-    dask                                   fits on a Dask cluster on this machine, which take all of it
+    speed speed-full                       the benchmarks, in minutes and in hours
+    dask                                   fits on a Dask cluster on this machine
     page                                   only the pages, from the tables that are there
-    all                                    everything but dask
+    all                                    everything but speed and dask, which take the whole machine
 
     Finished runs are not repeated: after an interruption the same command continues.
     """  # noqa: D301  click knows the paragraphs to leave as they are by this character

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,7 @@ class Throughput:
 
 
 def run(path: Path, samples: int, fresh: bool) -> None:
-    """Measure, unless the file has it of the code at hand."""
+    """Measure, unless the file has the measurements of the code at hand."""
     origin = machine.engine(), machine.description()
     if not fresh and path.is_file() and origin_of(path) == origin:
         return
@@ -76,3 +77,7 @@ def read(path: Path) -> list[Throughput]:
 def best(throughputs: list[Throughput]) -> list[Throughput]:
     """Those of the kernel that topktree takes on this machine, the last one."""
     return [t for t in throughputs if t.kernel == throughputs[-1].kernel]
+
+
+if __name__ == "__main__":  # kernels.py FILE SAMPLES
+    run(Path(sys.argv[1]), int(sys.argv[2]), fresh=False)
