@@ -22,7 +22,7 @@ from .runner import Progress, Tally, is_settled, make_runs
 from .splits import VARIANTS, file_name
 from .store import Damaged, Store, locked, read_table, start_from, write_table
 from .studies import choosing, dask, ensembles, paper, speed, thresholds
-from .study import Row, Settings, Study, Task
+from .study import FINISHED, Row, Settings, Study, Task
 from .text import Tables
 
 GROUPS = (paper, choosing, ensembles, thresholds, speed, dask)
@@ -110,8 +110,9 @@ def write_results(study: Study, rows: Sequence[Row], out: Path) -> None:
     """Write the table that the page is written from, and the pictures; delete those that are no longer drawn."""
     if study.keeps_runs:
         write_table(study.kept_runs(out), study.run_columns, rows)
-    # Objects first: a column of whole numbers stays one where runs without a result leave gaps in it.
-    table = pd.DataFrame(list(rows), columns=study.run_columns, dtype=object).infer_objects()
+    if study.finished_only:
+        rows = [row for row in rows if row["status"] == FINISHED]
+    table = pd.DataFrame(list(rows), columns=study.run_columns)
     if study.summarise is not None:
         table = study.summarise(table)
         write_table(study.table(out), study.table_columns, table.to_dict("records"))

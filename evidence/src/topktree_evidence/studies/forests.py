@@ -55,6 +55,7 @@ few_digits = rounds.few_digits
 
 
 def ours(kind: str, n_trees: int, k: int, depth: int) -> Any:
+    """Return one of our ensembles, not fitted."""
     shared = {"k": k, "max_depth": depth, "random_state": 0}
     if kind == "forest":
         return TopKForestClassifier(n_trees, **shared)
@@ -62,6 +63,7 @@ def ours(kind: str, n_trees: int, k: int, depth: int) -> Any:
 
 
 def theirs(kind: str, n_trees: int, k: int, depth: int) -> Any:
+    """Return scikit-learn's ensemble of our trees, not fitted."""
     tree = TopKTreeClassifier(k=k, max_depth=depth)
     ensemble = BaggingClassifier if kind == "forest" else AdaBoostClassifier
     return ensemble(tree, n_estimators=n_trees, random_state=0)
@@ -88,12 +90,14 @@ def searches_timed(**switches: Any) -> Iterator[list[float]]:
 
 
 def cpu_seconds(call: Callable[[], Any]) -> float:
+    """Return the CPU seconds of a call."""
     start = time.process_time()
     call()
     return time.process_time() - start
 
 
 def fits_table(data: str) -> str:
+    """Compare fits with the searches within them, and with scikit-learn's ensembles of the same trees."""
     rows = []
     for name in TIMED:
         X, _, y, _ = split(name, RAW, SEEDS[0], data)
@@ -131,6 +135,7 @@ def draws_table(data: str) -> str:
 
 
 def memory_table(data: str) -> str:
+    """Measure the peak memory of a process that reads a table and fits."""
     rows = []
     for name in TIMED[:2]:
         for kind in ("forest", "boosting"):
@@ -159,6 +164,7 @@ def with_digits(n_digits: int | None) -> Callable[[Any], Any]:
 
 
 def digits_table(data: str) -> str:
+    """Compare accuracy and time of boosting by the digits of its weights."""
     scores: dict[int | None, list[tuple[float, float]]] = {n: [] for n in (None, *DIGITS)}
     seconds = dict.fromkeys(scores, 0.0)
     for name in ROUNDED:
@@ -204,6 +210,7 @@ def near_optimal_table(data: str) -> str:
 
 
 def main() -> None:
+    """Measure everything, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("TOPKTREE_DATA"), help="folder of the paper's datasets")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "forests")

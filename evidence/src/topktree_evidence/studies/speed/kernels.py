@@ -50,6 +50,7 @@ def run(path: Path, samples: int, fresh: bool) -> None:
 
 
 def origin_of(path: Path) -> tuple[str, str]:
+    """Return the code and the machine of a file."""
     with path.open(newline="") as stream:
         record = next(csv.DictReader(stream))
     return record["engine"], record["machine"]

@@ -57,6 +57,7 @@ class Cell:
 
 
 def searches(datasets: Iterable[str], ks: Iterable[str], depths: Iterable[int]) -> list[Search]:
+    """Return all combinations."""
     return list(product(datasets, ks, depths))
 
 

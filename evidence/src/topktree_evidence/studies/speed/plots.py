@@ -196,4 +196,5 @@ def log_axis(axis: Any, set_scale: Any) -> None:
 
 
 def short(n: float) -> str:
+    """Return a number of rows in thousands or millions."""
     return f"{n / 1e6:g} M" if n >= 1e6 else f"{n / 1e3:g} k"

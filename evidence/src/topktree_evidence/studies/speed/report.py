@@ -1,6 +1,6 @@
 """benchmarks.md: the targets, and a section with a table and a plot for each comparison.
 
-In: the runs of a profile and the throughputs of the kernels. Out: the page, from templates/benchmarks.md, and its plots.
+In: the runs of a profile and the throughputs of the kernels. Out: the page (templates/benchmarks.md) and its plots.
 """
 
 from __future__ import annotations

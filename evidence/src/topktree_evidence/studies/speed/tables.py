@@ -21,6 +21,7 @@ def duration(seconds: float) -> str:
 
 
 def three_digits(value: float) -> str:
+    """Return three digits."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
@@ -47,10 +48,12 @@ def errors(result: Result) -> str:
 
 
 def megabytes(result: Result) -> str:
+    """Return the peak memory in MiB."""
     return "-" if result.peak is None else f"{result.peak / MIB:.0f}"
 
 
 def times(ratio: Ratio | None) -> str:
+    """Return a ratio as text."""
     return f"{ratio}x" if ratio else "-"
 
 

@@ -168,6 +168,7 @@ def kernel(throughputs: list[Throughput]) -> Target:
 
 
 def nothing(text: str, bar: str, section: str) -> Target:
+    """Return a target that was not measured."""
     return Target(text, bar, "not measured", UNDECIDED, coverage(0, section))
 
 

@@ -87,6 +87,7 @@ def cost_of(result: Result) -> float | None:
 
 
 def shown(result: Result) -> str:
+    """Return errors, and leaves where they cost."""
     if result.job.penalty:
         return f"{errors(result)} training errors with {result.leaves} leaves"
     return f"{errors(result)} training errors"
