@@ -205,7 +205,9 @@ def fit_model(fits: pd.DataFrame, rounds: pd.DataFrame) -> Model:
     stages = there[STAGES].sum(axis=1).to_numpy()
     stage_terms = np.stack([np.ones(len(there)), there["rows"] / there["workers"]], axis=1)
     stage, _ = nnls(stage_terms / stages[:, None], np.ones(len(stages)))
-    return Model(*found.tolist(), *stage.tolist(), error)
+    fixed, per_question, per_row = found.tolist()
+    stage_fixed, stage_per_row = stage.tolist()
+    return Model(fixed, per_question, per_row, stage_fixed, stage_per_row, error)
 
 
 def _fan_in() -> int:

@@ -33,9 +33,16 @@ from ..text import aligned as table
 N_TREES = 100
 TIMED = ("telescope", "spambase", "dry-bean")
 SIZES = ((1, 4), (8, 4))  # k and depth
-DRAWN = ("taiwanese-bankruptcy", "spambase", "sensorless-drive-diagnosis", "credit-card", "dry-bean", "telescope")
+DRAWN: tuple[str, ...] = (
+    "taiwanese-bankruptcy",
+    "spambase",
+    "sensorless-drive-diagnosis",
+    "credit-card",
+    "dry-bean",
+    "telescope",
+)
 DRAWN += ("letter-recognition", "artificial-characters", "connect-4")  # by their columns, falling
-ROUNDED = ("nursery", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice", "tic-tac-toe")
+ROUNDED: tuple[str, ...] = ("nursery", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice", "tic-tac-toe")
 ROUNDED += ("artificial-characters", "telescope", "spambase", "dry-bean", "occupancy-estimation")
 SEEDS = (42, 43, 44)
 DIGITS = (1, 2, 3, 4)
@@ -56,7 +63,7 @@ few_digits = rounds.few_digits
 
 def ours(kind: str, n_trees: int, k: int, depth: int) -> Any:
     """Return one of our ensembles, not fitted."""
-    shared = {"k": k, "max_depth": depth, "random_state": 0}
+    shared: dict[str, Any] = {"k": k, "max_depth": depth, "random_state": 0}
     if kind == "forest":
         return TopKForestClassifier(n_trees, **shared)
     return TopKBoostingClassifier(n_trees, **shared)
@@ -172,7 +179,7 @@ def digits_table(data: str) -> str:
             X, X_test, y, y_test = split(name, RAW, seed, data)
             for k, depth in ((1, 4), (4, 3)):
                 for n in scores:
-                    rounds.few_digits = with_digits(n)
+                    rounds.few_digits = with_digits(n)  # type: ignore[assignment]
                     model = ours("boosting", 30, k, depth)
                     seconds[n] += cpu_seconds(lambda model=model, X=X, y=y: model.fit(X, y))
                     staged = list(model.staged_score(X_test, y_test))

@@ -24,7 +24,8 @@ STUDY_OF = {"speed-full": FULL, "speed": QUICK}  # the better one first
 
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     """Write a page per profile that was run; the best is the one that other pages point to."""
-    written, wrong = [], []
+    written: list[Path] = []
+    wrong: list[str] = []
     for name, profile in STUDY_OF.items():
         if len(found[name]):
             path = out / "benchmarks" / f"{profile.name}.md" if written else out / "benchmarks.md"

@@ -103,7 +103,7 @@ def rows_of(table: pd.DataFrame) -> Rows:
     """Return the rows of a table by their jobs; a search that was not tried counts as one that was stopped."""
     found: Rows = {}
     for record in table.to_dict("records"):
-        values = {name: None if is_missing(record[name]) else record[name] for name in RESULTS}
+        values: dict[str, Any] = {name: None if is_missing(record[name]) else record[name] for name in RESULTS}
         values |= {name: int(values[name]) for name in INTEGERS if values[name] is not None}
         status = TIMEOUT if record["status"] == SKIPPED else record["status"]
         message = "" if is_missing(record["message"]) else str(record["message"])
