@@ -1,11 +1,11 @@
 # Every target sets up what it needs: a virtual environment in .venv, the compiled package in it, builds under build/.
-# Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH, ARGS = more arguments for pytest, the
-# benchmark and `reproduce`; DIST_TESTS = what test-dist runs of the tests, all of them if it is empty; COVERAGE = the goal in
-# percent that `make coverage` prints. HYPOTHESIS_PROFILE = dev, ci or nightly: how many random problems the tests try.
+# Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH, ARGS = arguments for pytest and for
+# `topktree reproduce` (bench, reproduce); DIST_TESTS = what test-dist runs of the tests, all of them if it is empty; COVERAGE
+# = the goal in percent that `make coverage` prints. HYPOTHESIS_PROFILE = dev, ci or nightly: how many random problems.
 
 PYTHON ?= python3
 PYTEST ?=
-BENCH ?=
+BENCH ?= speed
 ARGS ?= page
 COVERAGE ?= 95
 DIST_TESTS ?= $(patsubst %,tests/%.py,contracts/test_package test_classifier data/test_table tree/test_tree tree/test_export data/test_monsters)
@@ -55,7 +55,8 @@ bench: $(VENV)/evidence $(VENV)/peers
 	@mkdir -p build/benchmarks
 	@$(TOOLS) cmake --build build/editable --target kernel_throughput > build/benchmarks/build.log || { cat build/benchmarks/build.log; exit 1; }
 	@cp build/editable/kernel_throughput build/benchmarks
-	@$(PY) -m topktree_evidence.studies.speed.bench $(BENCH)
+	@$(PY) -m topktree_evidence.studies.speed.kernels docs/benchmarks/quick-kernels.csv 3
+	@$(PY) -m topktree reproduce --out docs $(BENCH)
 
 # Runs and pages of the evidence: make reproduce ARGS="fig2 --datasets car --splits 2". ARGS="page --out docs" writes the
 # pages of docs/ anew from the runs that are kept there.

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 from topktree_evidence.splits import RAW, split
 from topktree_evidence.store import Store, as_text, as_value
-from topktree_evidence.studies.choosing import page as choosing_page
+from topktree_evidence.studies.choosing import STUDIES, page, pictures, summary
 from topktree_evidence.studies.choosing import runs as choosing
-from topktree_evidence.studies.choosing import summary as choosing_summary
 from topktree_evidence.studies.choosing.runs import DEPTHS, DISTINCT, KS, PENALTY, SKLEARN, STREED, TOPK
 from topktree_evidence.study import FINISHED, TIMEOUT, Row, Settings
 from topktree_evidence.text import where
@@ -51,7 +51,7 @@ def test_a_run_is_what_the_class_chooses() -> None:
     assert cell["test_errors"] == np.count_nonzero(direct.predict(X_test) != y_test)
     assert cell["train_errors"] == direct.train_errors_
     for rule in ("1se", "best"):
-        choice = choosing_summary.chosen(grid, rule)
+        choice = summary.chosen(grid, rule)
         fitted = TopKTreeClassifierCV(rule=rule, categorical_features=cv.categorical_features).fit(X_train, y_train)
         assert {name: choice[name] for name in fitted.best_params_} == fitted.best_params_
         assert choice["leaves"] == fitted.get_n_leaves()
@@ -84,13 +84,13 @@ def test_pystreed() -> None:
 @needs_data
 def test_every_method_fills_all_columns(tmp_path: Path) -> None:
     """A finished run without some of them would count as damaged when it is read again."""
-    experiment = choosing_page.EXPERIMENT
+    experiment = STUDIES[0]
     rows = [run(method) | {"limit": 60.0, "message": None} for method in (TOPK, SKLEARN)]
-    store = Store(tmp_path / "runs.csv", experiment.keys, experiment.run_columns)
+    store = Store(tmp_path / "runs.csv", experiment)
     for row in rows:
         store.add(row)
     store.close()
-    again = Store(tmp_path / "runs.csv", experiment.keys, experiment.run_columns)
+    again = Store(tmp_path / "runs.csv", experiment)
     assert not again.damage
     assert all(again.find(row) is not None for row in rows)
 
@@ -99,19 +99,26 @@ def test_every_method_fills_all_columns(tmp_path: Path) -> None:
 def test_the_page_of_real_runs(tmp_path: Path) -> None:
     rows = [run(method) for method in (TOPK, DISTINCT, PENALTY, SKLEARN)]
     rows += [row | {"seed": 43} for row in rows]
-    found = as_read(choosing_summary.summary(rows))
-    assert where(found, method=PENALTY, rule="1se")[0]["cells"] == 25 + 24
-    page = choosing_page.write_page(tmp_path, found).read_text()
-    for title, _, _ in choosing_page.SECTIONS:
-        assert f"## {title}" in page
-    assert "hayes-roth | 2 |" in page
-    figures = choosing_page.draw(found)
+    found = as_read(summary.summarise(pd.DataFrame(rows)))
+    assert where(found, method=PENALTY, rule="1se")["cells"].iloc[0] == 25 + 24
+    text = written(tmp_path, found)
+    for title in ("In short", "Against a fixed k and depth", "Leaf penalties", "Distinct splits", "What was run"):
+        assert f"## {title}" in text
+    assert "hayes-roth | 2 |" in text
+    figures = pictures.draw(found)
     assert set(figures) == {"gains", "sizes"}
 
 
-def as_read(rows: list[Row]) -> list[Row]:
-    """As they come back from a CSV file."""
-    return [{name: as_value(as_text(value)) for name, value in row.items()} for row in rows]
+def as_read(table: pd.DataFrame) -> pd.DataFrame:
+    """As it comes back from a CSV file."""
+    return pd.DataFrame(
+        [[as_value(as_text(value)) for value in row] for row in table.to_numpy()], columns=table.columns
+    )
+
+
+def written(folder: Path, table: pd.DataFrame) -> str:
+    (path,), _ = page.write_pages(folder, {"choosing": table})
+    return path.read_text()
 
 
 def made(dataset: str, seed: int, method: str, errors: int, leaves: int, cells: Any = None) -> Row:
@@ -158,8 +165,9 @@ def made_rows() -> list[Row]:
 
 
 def test_the_summary_of_made_rows() -> None:
-    found = choosing_summary.summary(made_rows())
-    by = {(row["method"], row["rule"], row["k"], row["depth"]): row for row in found}
+    found = summary.summarise(pd.DataFrame(made_rows()))
+    records = found.astype(object).where(found.notna(), None).to_dict("records")
+    by = {(row["method"], row["rule"], row["k"], row["depth"]): row for row in records}
     one_se, best = by[TOPK, "1se", None, None], by[TOPK, "best", None, None]
     assert best["test_mean"] == pytest.approx(0.9)  # k = 4
     assert (best["gain_mean"], best["gain_sd"], best["leaves"]) == (pytest.approx(0.2), pytest.approx(0), 8)
@@ -179,29 +187,29 @@ def test_the_summary_of_made_rows() -> None:
 
 def test_a_choice_is_not_larger_than_the_best_in_the_end() -> None:
     grid = [cell(1, 2, [0.80, 0.84], 20, 9) | {"fold_leaves": 3.0}, cell(4, 3, [0.82, 0.86], 10, 8)]
-    assert choosing_summary.chosen(grid, "1se")["k"] == 4
+    assert summary.chosen(grid, "1se")["k"] == 4
 
 
 def test_runs_that_did_not_finish_do_not_count() -> None:
     rows = made_rows()
     rows[0]["status"] = TIMEOUT
-    found = choosing_summary.summary(rows)
-    assert where(found, method=SKLEARN)[0]["splits"] == 2
-    assert where(found, method=TOPK, rule="best")[0]["splits"] == 3
+    found = summary.summarise(pd.DataFrame(rows))
+    assert where(found, method=SKLEARN)["splits"].iloc[0] == 2
+    assert where(found, method=TOPK, rule="best")["splits"].iloc[0] == 3
 
 
 def test_what_the_page_says_of_made_rows(tmp_path: Path) -> None:
-    found = as_read(choosing_summary.summary(made_rows()))
-    page = choosing_page.write_page(tmp_path, found).read_text()
+    found = as_read(summary.summarise(pd.DataFrame(made_rows())))
+    text = written(tmp_path, found)
     assert (
-        '**Chosen by "best"**, against the tuned scikit-learn tree: +20.0 points in the mean, ahead on 1 of 1' in page
+        '**Chosen by "best"**, against the tuned scikit-learn tree: +20.0 points in the mean, ahead on 1 of 1' in text
     )
-    assert "| a | 3 | 70.0 (8) | 80.0 (4) | **+10.0** | 90.0 (8) | **+20.0** |  |  |" in page
-    assert "8.0 leaves against 8.0 in the mean, 1.00 times as many in the geometric mean" in page
+    assert "| a | 3 | 70.0 (8) | 80.0 (4) | **+10.0** | 90.0 (8) | **+20.0** |  |  |" in text
+    assert "8.0 leaves against 8.0 in the mean, 1.00 times as many in the geometric mean" in text
 
 
 def test_a_page_without_runs(tmp_path: Path) -> None:
-    assert "Not run yet" in choosing_page.write_page(tmp_path, []).read_text()
+    assert "Not run yet" in written(tmp_path, pd.DataFrame(columns=summary.SUMMARY))
 
 
 def test_comparable_cells() -> None:
@@ -211,8 +219,8 @@ def test_comparable_cells() -> None:
             for depth in DEPTHS:
                 if not (name == "b" and depth == DEPTHS[-1]):
                     rows.append({"dataset": name, "method": TOPK, "rule": "fixed", "k": k, "depth": depth, "splits": 2})
-    names, cells = choosing_summary.comparable(rows)
+    names, cells = summary.comparable(pd.DataFrame(rows))
     assert names == ["a", "b"]
     assert cells == [(k, depth) for k in KS for depth in DEPTHS[:-1]]
     rows[-1]["splits"] = 1  # of a cell of b at a smaller depth
-    assert choosing_summary.comparable(rows)[0] == ["a"]
+    assert summary.comparable(pd.DataFrame(rows))[0] == ["a"]

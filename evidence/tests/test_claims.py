@@ -1,11 +1,12 @@
 """Verdicts: each rule on invented tables where it holds, holds in part, and does not."""
 
+import numpy as np
+import pandas as pd
 import pytest
-from topktree_evidence import text as tables
-from topktree_evidence.laboratory import EXPERIMENTS
-from topktree_evidence.studies.paper import accuracy_claims, fig4, fits, other_claims, page_tables
+from topktree_evidence import text as texts
+from topktree_evidence.studies import paper
+from topktree_evidence.studies.paper import accuracy, accuracy_claims, fits, other_claims, page
 from topktree_evidence.studies.paper.claims import all_claims
-from topktree_evidence.studies.paper.page import write_page
 from topktree_evidence.studies.paper.verdicts import DOES_NOT, HOLDS, IN_PART, NOT_RUN, NoCases
 
 from topktree import datasets
@@ -20,6 +21,11 @@ def cell(dataset="nursery", k=1, depth=3, test=0.8, train=0.9, gain=0.0, sd=0.01
     row |= dict(gain_sd=sd, leaves=8.0, seconds=0.1 if finished else None)
     assert tuple(row) == fits.SUMMARY
     return row | more
+
+
+def frames(tables):
+    """Tables as the studies write them."""
+    return {name: pd.DataFrame(rows) for name, rows in tables.items()}
 
 
 def timed(dataset="nursery", k=2, depth=8, seconds=0.5, **more):
@@ -41,7 +47,7 @@ def timed(dataset="nursery", k=2, depth=8, seconds=0.5, **more):
     ],
 )
 def test_clear_is_outside_the_t_interval(gain, sd, splits, clear):
-    assert tables.is_clear({"gain_mean": gain, "gain_sd": sd, "splits": splits}) is clear
+    assert texts.is_clear({"gain_mean": gain, "gain_sd": sd, "splits": splits}) is clear
 
 
 @pytest.mark.parametrize(("right", "verdict"), [(10, HOLDS), (7, IN_PART), (2, DOES_NOT)])
@@ -50,7 +56,7 @@ def test_rises_with_k(right, verdict):
     for i, name in enumerate([*datasets.PAPER][:10]):
         gain = 0.02 if i < right else -0.02
         rows += [cell(name, 1), cell(name, 16, test=0.8 + gain, gain=gain)]
-    text, found = accuracy_claims.rises_with_k({"fig2": rows})
+    text, found = accuracy_claims.rises_with_k(frames({"fig2": rows}))
     assert found == verdict
     assert f"ahead of Top-1 in {right}, clearly in {right}, equal in 0, behind in {10 - right}, clearly in" in text
     assert f"does not fall in {right} of 10 steps" in text
@@ -59,19 +65,19 @@ def test_rises_with_k(right, verdict):
 
 def test_training_accuracy_must_never_fall():
     rows = [cell(k=k, train=train) for k, train in ((1, 0.8), (2, 0.8), (4, 0.9), ("all", 0.91))]
-    assert accuracy_claims.training_accuracy({"fig2": rows}) == ("3 of 3 steps from one k to the next", HOLDS)
+    assert accuracy_claims.training_accuracy(frames({"fig2": rows})) == ("3 of 3 steps from one k to the next", HOLDS)
     rows[2]["train_mean"] = 0.95
-    assert accuracy_claims.training_accuracy({"fig2": rows}) == ("2 of 3 steps from one k to the next", IN_PART)
+    assert accuracy_claims.training_accuracy(frames({"fig2": rows})) == ("2 of 3 steps from one k to the next", IN_PART)
 
 
 def test_five_points():
     rows = [cell("car", 8, 4, gain=0.051), cell("nursery", 4, 5, gain=0.08), cell("avila", 2, gain=0.05)]
-    text, verdict = accuracy_claims.five_points({"fig2": rows})
+    text, verdict = accuracy_claims.five_points(frames({"fig2": rows}))
     assert verdict == HOLDS
     assert text.startswith(
         "2 cells (dataset x k x depth), on nursery and car; the largest is +8.0 points (nursery, k = 4,"
     )
-    assert accuracy_claims.five_points({"fig2": rows[2:]}) == ("no gain is", DOES_NOT)
+    assert accuracy_claims.five_points(frames({"fig2": rows[2:]})) == ("no gain is", DOES_NOT)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +89,7 @@ def test_close_to_optimal(gaps, verdict):
     rows += [cell(k="all", depth=depth, test=0.9) for depth in (2, 3)] + [cell(k="all", depth=4, test=None)]
     # hayes-roth has 15 columns: Top-16 is the optimal tree there, which says nothing
     rows += [cell("hayes-roth", 16, test=0.7), cell("hayes-roth", "all", test=0.7)]
-    text, found = accuracy_claims.close_to_optimal({"fig2": rows})
+    text, found = accuracy_claims.close_to_optimal(frames({"fig2": rows}))
     assert found == verdict
     near = sum(abs(gap) < 0.01 for gap in gaps)
     assert text.count(f"within one point of the optimal tree in {near} of 2 cells") == 2
@@ -91,32 +97,32 @@ def test_close_to_optimal(gaps, verdict):
 
 def test_stopped_cells_and_variants_count_for_nothing():
     rows = [cell(k=16, gain=0.01), cell(k=16, depth=4, test=None), cell("dry-bean-repaired", 16, gain=0.3)]
-    assert "of 1 cells" in accuracy_claims.rises_with_k({"fig2": rows})[0]
-    assert accuracy_claims.five_points({"fig2": rows})[1] == DOES_NOT
+    assert "of 1 cells" in accuracy_claims.rises_with_k(frames({"fig2": rows}))[0]
+    assert accuracy_claims.five_points(frames({"fig2": rows}))[1] == DOES_NOT
     with pytest.raises(NoCases):
-        accuracy_claims.rises_with_k({"fig2": rows[1:]})
+        accuracy_claims.rises_with_k(frames({"fig2": rows[1:]}))
 
 
 @pytest.mark.parametrize(("gain", "verdict"), [(-0.01, HOLDS), (0.001, HOLDS), (0.02, DOES_NOT)])
 def test_where_greedy_is_not_beaten(gain, verdict):
     rows = [cell(name, k, gain=gain) for name in accuracy_claims.OVERFITTING for k in (2, 4, 16)]
-    assert accuracy_claims.overfitting({"fig2": rows})[1] == verdict
+    assert accuracy_claims.overfitting(frames({"fig2": rows}))[1] == verdict
 
 
 @pytest.mark.parametrize(("deepest", "verdict"), [(0.79, HOLDS), (0.8, DOES_NOT), (0.83, DOES_NOT)])
 def test_greedy_overfits(deepest, verdict):
     depths = ((2, 0.7), (3, 0.8), (4, 0.81), (5, deepest))
     rows = [cell(name, 1, depth, test=test) for name in accuracy_claims.OVERFITTING for depth, test in depths]
-    assert accuracy_claims.greedy_overfits({"fig2": rows})[1] == verdict
+    assert accuracy_claims.greedy_overfits(frames({"fig2": rows}))[1] == verdict
 
 
 def test_some_k_beats_greedy_on_the_other_sets_of_the_appendix():
     rows = [cell("car", 1, 2), cell("car", 4, 2, gain=-0.01), cell("car", 8, 2, gain=0.01)]
     rows += [cell("molecular-biology-splice", 4, 7, gain=-0.01), cell("nursery", 4, 2, gain=-0.01)]
-    text, verdict = accuracy_claims.other_appendix({"fig2": rows})
+    text, verdict = accuracy_claims.other_appendix(frames({"fig2": rows}))
     assert (text.split(" (")[0], verdict) == ("1 of 1 cells", HOLDS)
     rows.append(cell("monks-1", 4, 3, gain=0.0))
-    text, verdict = accuracy_claims.other_appendix({"fig2": rows})
+    text, verdict = accuracy_claims.other_appendix(frames({"fig2": rows}))
     assert (text.split("; ")[1], verdict) == ("not monks-1 at depth 3", IN_PART)
 
 
@@ -137,57 +143,56 @@ def test_plateau():
         *fig4_runs("hayes-roth", (40, 30, 30)),
         *fig4_runs("tic-tac-toe", (30, 27, 29)),
     ]
-    summary = fig4.summarise(runs)
-    best = next(row for row in summary if row["dataset"] == "tic-tac-toe" and row["k"] == 2)
+    summary = accuracy.summarise_fig4(pd.DataFrame(runs))
+    best = next(row for row in summary.to_dict("records") if row["dataset"] == "tic-tac-toe" and row["k"] == 2)
     assert (best["last_mean"], best["last_sd"]) == (pytest.approx(0.02), pytest.approx(0.0, abs=1e-6))
-    text, verdict = accuracy_claims.plateau({"fig4": summary})
+    text, verdict = accuracy_claims.plateau(frames({"fig4": summary}))
     assert verdict == HOLDS
     assert "tic-tac-toe: test 69.1 at k = 1, best 72.1 at k = 2, 70.1 at k = 3, a fall that is clear;" in text
     for run in runs:
         if run["dataset"] == "car" and run["k"] == 3:
             run["test_errors"] += 4
-    assert accuracy_claims.plateau({"fig4": fig4.summarise(runs)})[1] == IN_PART
+    assert accuracy_claims.plateau(frames({"fig4": accuracy.summarise_fig4(pd.DataFrame(runs))}))[1] == IN_PART
     runs[0]["status"] = "timeout"
-    text, _ = accuracy_claims.plateau({"fig4": fig4.summarise(runs)})
+    text, _ = accuracy_claims.plateau(frames({"fig4": accuracy.summarise_fig4(pd.DataFrame(runs))}))
     assert "car" not in text
 
 
 def test_gains_are_taken_of_finished_greedy_runs_only():
     runs = fig4_runs("car", (30, 20))
     runs[0] |= {"status": "failed", "test_errors": None, "test_rows": None}
-    greedy, wide = fits.summarise(runs)
-    assert greedy["test_mean"] is None
+    greedy, wide = fits.summarise(pd.DataFrame(runs)).to_dict("records")
+    assert np.isnan(greedy["test_mean"])
     assert wide["gain_mean"] == pytest.approx(0.1)
 
 
 def test_times():
     rows = [timed(name, seconds=s) for name, s in (("car", 0.1), ("nursery", 0.9), ("connect-4", 30.0))]
-    text, verdict = other_claims.depth_eight_in_a_second({"fig6": rows})
+    text, verdict = other_claims.depth_eight_in_a_second(frames({"fig6": rows}))
     assert (text, verdict) == ("2 of 3 runs; the slowest that finished is connect-4 with 30 s", IN_PART)
     stopped = dict(seconds=None, status="timeout")
-    text, verdict = other_claims.depth_eight_in_a_second(
-        {"fig6": [*rows, timed("avila", **stopped), timed("car", **stopped)]}
-    )
+    more = [*rows, timed("avila", **stopped), timed("car", **stopped)]
+    text, verdict = other_claims.depth_eight_in_a_second(frames({"fig6": more}))
     assert (text.split(";")[0], verdict) == ("2 of 5 runs", DOES_NOT)
     rows = [timed(name, k, 5, s) for name, k, s in (("car", 4, 0.1), ("car", 8, 19.0), ("nursery", 8, 21.0))]
     rows.append(timed("avila", 8, 5, limit=10.0, **stopped))  # nobody knows whether it would take 20 s
-    text, verdict = other_claims.depth_five_in_twenty({"fig6": rows})
+    text, verdict = other_claims.depth_five_in_twenty(frames({"fig6": rows}))
     assert verdict == HOLDS
     assert text.startswith("2 of 3 runs")
     assert text.endswith("1 more were stopped before")
     with pytest.raises(NoCases):
-        other_claims.depth_five_in_twenty({"fig6": rows[3:]})
+        other_claims.depth_five_in_twenty(frames({"fig6": rows[3:]}))
     rows = [timed("occupancy-estimation", k, d, s) for k in (4, 8) for d, s in ((5, 1.0), (6, 2.0), (7, 0.5))]
-    text, verdict = other_claims.occupancy({"fig6": rows})
+    text, verdict = other_claims.occupancy(frames({"fig6": rows}))
     assert verdict == HOLDS
     assert "k = 4: at most 2 s at depth 6, 0.5 s at depth 7" in text
 
 
 def test_column_counts():
     rows = [timed("nursery", columns=27), timed("car", columns=21)]
-    assert other_claims.column_counts({"fig6": rows}) == ("the same in 2 of 2 datasets", HOLDS)
+    assert other_claims.column_counts(frames({"fig6": rows})) == ("the same in 2 of 2 datasets", HOLDS)
     rows[1]["columns"] = 22
-    assert other_claims.column_counts({"fig6": rows}) == ("the same in 1 of 2 datasets; not car", IN_PART)
+    assert other_claims.column_counts(frames({"fig6": rows})) == ("the same in 1 of 2 datasets; not car", IN_PART)
 
 
 @pytest.mark.parametrize(
@@ -203,9 +208,9 @@ def test_scaling(peer, ours, limit, verdict):
     judge = other_claims.scales_with("features", 300)
     rows = [row("topktree", 16, size, ours) for size in (10, 251, 299, 1407)]
     with pytest.raises(NoCases):
-        judge({"fig3": rows})  # no peer to compare with
+        judge(frames({"fig3": rows}))  # no peer to compare with
     rows += [row("pystreed", None, size, peer) for size in (10, 251, 299, 1407)]
-    text, found = judge({"fig3": rows})
+    text, found = judge(frames({"fig3": rows}))
     assert found == verdict
     assert f"pystreed comes to {peer} features within {limit} s" in text
 
@@ -218,8 +223,8 @@ def test_thresholds_matter():
             cell("avila", 1, test=ours, columns="default"),
         ]
 
-    assert accuracy_claims.thresholds_matter({"fig2": line(0.5, 0.6, 0.7)})[1] == HOLDS
-    text, verdict = accuracy_claims.thresholds_matter({"fig2": line(0.5, 0.6, 0.55)})
+    assert accuracy_claims.thresholds_matter(frames({"fig2": line(0.5, 0.6, 0.7)}))[1] == HOLDS
+    text, verdict = accuracy_claims.thresholds_matter(frames({"fig2": line(0.5, 0.6, 0.55)}))
     assert verdict == DOES_NOT
     assert "1 cells: from k = 1 to 16 +10.0 points, from the paper's columns to ours at k = 1 +5.0" in text
 
@@ -229,28 +234,28 @@ def test_noise(gain, verdict):
     rows = [cell(k=k, noise=noise, gain=g) for k in (4, 16) for noise, g in ((0.0, 0.02), (0.4, gain))]
     # what is missing at one share of noise is compared at none
     rows += [cell("car", k, gain=0.3) for k in (4, 16)] + [cell("car", k, noise=0.4, test=None) for k in (4, 16)]
-    text, found = accuracy_claims.noise({"noise": rows})
+    text, found = accuracy_claims.noise(frames({"noise": rows}))
     assert found == verdict
     assert f"Top-4 over Top-1: +2.0 at 0%, {100 * gain:+.1f} at 40% flipped, in the mean of 1 cells" in text
 
 
 def test_random_k():
     rows = [cell(k=3, test=0.9, gain=0.1), cell(k=3, test=0.85, gain=0.05, candidates="random")]
-    text, verdict = accuracy_claims.random_k({"random-k": rows})
+    text, verdict = accuracy_claims.random_k(frames({"random-k": rows}))
     assert verdict == HOLDS
     assert "in 1 of 1 cells" in text
     assert "ahead of Top-1 in 1 and behind it in 0" in text
     rows[1]["gain_mean"] = -0.05  # never ahead of Top-1
-    assert accuracy_claims.random_k({"random-k": rows})[1] == IN_PART
+    assert accuracy_claims.random_k(frames({"random-k": rows}))[1] == IN_PART
     rows[1]["test_mean"] = 0.95
-    assert accuracy_claims.random_k({"random-k": rows})[1] == DOES_NOT
+    assert accuracy_claims.random_k(frames({"random-k": rows}))[1] == DOES_NOT
 
 
 def test_theorem2():
     row = dict(source="exact", h=4, K=5, eps=0.1, criterion="gini", k=1, depth=3, holds=1, status="finished")
-    assert other_claims.theorem2({"theorem2": [row]})[1] == HOLDS
-    assert other_claims.theorem2({"theorem2": [row, row | {"holds": 0}]})[1] == IN_PART
-    text, verdict = other_claims.theorem2({"theorem2": [row, row | {"holds": 0, "h": 1}]})
+    assert other_claims.theorem2(frames({"theorem2": [row]}))[1] == HOLDS
+    assert other_claims.theorem2(frames({"theorem2": [row, row | {"holds": 0}]}))[1] == IN_PART
+    text, verdict = other_claims.theorem2(frames({"theorem2": [row, row | {"holds": 0, "h": 1}]}))
     assert verdict == HOLDS
     assert "1 of 1 cells that break it: h = 1" in text
 
@@ -261,23 +266,26 @@ def test_theorem3():
         dict(eps=0.1, rule=rule, first_h=first, status="finished")
         for rule, first in (("h + 1", 5436), ("h ln h", 131014), ("h^2 / (ln h)^2", 0))
     ]
-    text, verdict = other_claims.theorem3({"theorem3": [row, row | {"k": 1}], "theorem3-frontier": frontier})
+    text, verdict = other_claims.theorem3(frames({"theorem3": [row, row | {"k": 1}], "theorem3-frontier": frontier}))
     assert verdict == IN_PART
     assert "at h = 131,014" in text  # h + 1 is less than the theorem's K
     assert "does in 0 of 1" in text
-    assert other_claims.theorem3({"theorem3": [row | {"succeeds": 0}], "theorem3-frontier": frontier})[1] == DOES_NOT
+    assert (
+        other_claims.theorem3(frames({"theorem3": [row | {"succeeds": 0}], "theorem3-frontier": frontier}))[1]
+        == DOES_NOT
+    )
 
 
 def test_running_time_and_lemma():
     row = dict(
         dataset="x", k=1, depth=1, claim=2, bottom_calls=2, bound=3, calls=3, subsets=1, nodes=1, status="finished"
     )
-    assert other_claims.running_time({"running-time": [row]})[1] == HOLDS
-    assert other_claims.running_time({"running-time": [row | {"calls": 4}]})[1] == DOES_NOT
-    assert other_claims.running_time({"running-time": [row | {"bottom_calls": 3}]})[1] == DOES_NOT
+    assert other_claims.running_time(frames({"running-time": [row]}))[1] == HOLDS
+    assert other_claims.running_time(frames({"running-time": [row | {"calls": 4}]}))[1] == DOES_NOT
+    assert other_claims.running_time(frames({"running-time": [row | {"bottom_calls": 3}]}))[1] == DOES_NOT
     space = dict(dataset="x", k=1, depth=1, trees=128, equal=1, status="finished")
-    assert other_claims.lemma({"lemma": [space]}) == ("1 of 1 search spaces, 128 trees enumerated", HOLDS)
-    assert other_claims.lemma({"lemma": [space, space | {"equal": 0}]})[1] == IN_PART
+    assert other_claims.lemma(frames({"lemma": [space]})) == ("1 of 1 search spaces, 128 trees enumerated", HOLDS)
+    assert other_claims.lemma(frames({"lemma": [space, space | {"equal": 0}]}))[1] == IN_PART
 
 
 def test_claims_without_tables_are_not_run():
@@ -285,12 +293,14 @@ def test_claims_without_tables_are_not_run():
 
 
 def test_what_was_run_and_what_it_cost(tmp_path):
-    found = {name: [] for name in EXPERIMENTS} | {"fig2": [cell(k=1), cell(k=16, test=None)]}
-    page = write_page(tmp_path, found).read_text()
+    found = {study.name: pd.DataFrame(columns=study.table_columns) for study in paper.STUDIES}
+    found["fig2"] = pd.DataFrame([cell(k=1), cell(k=16, test=None)])
+    (path,), _ = page.write_pages(tmp_path, found)
+    written = path.read_text()
     # ten fits of 0.1 s, one that was stopped after 5 s and would be after 60 s
-    assert "| fig2 | 20 | 19 | 10 | 5 s | 6 s | 1 min |" in page
-    assert "| fig4 | not run |" in page
-    assert "1 of 22 datasets, 10 splits, 5 s for a fit" in page
+    assert "| fig2 | 20 | 19 | 10 | 5 s | 6 s | 1 min |" in written
+    assert "| fig4 | not run |" in written
+    assert "1 of 22 datasets, 10 splits, 5 s for a fit" in written
 
 
 @pytest.mark.parametrize(
@@ -298,12 +308,12 @@ def test_what_was_run_and_what_it_cost(tmp_path):
     [(0.0012, "1.2 ms"), (0.05, "50 ms"), (0.5, "0.5 s"), (12.3, "12 s"), (1234.0, "1,234 s"), (None, "")],
 )
 def test_seconds(value, text):
-    assert tables.seconds(value) == text
+    assert texts.seconds(value) == text
 
 
 def test_numbers_stand_to_the_right():
-    table = tables.markdown(("name", "gain", "k"), [("car", "", "8"), ("nursery", "**+1.2 (3)**", "all")])
+    table = texts.markdown(("name", "gain", "k"), [("car", "", "8"), ("nursery", "**+1.2 (3)**", "all")])
     assert table.splitlines()[1] == "| --- | ---: | ---: |"
-    assert page_tables.with_count([]) == ""
-    assert page_tables.with_count([0.01, 0.02]) == "+1.5 (2)"
-    assert tables.points(-0.0001, True) == "+0.0"
+    assert page.with_count([]) == ""
+    assert page.with_count([0.01, 0.02]) == "+1.5 (2)"
+    assert texts.points(-0.0001, True) == "+0.0"

@@ -11,14 +11,15 @@ from shutil import rmtree
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from scipy.stats import ttest_1samp, wilcoxon
 from topktree_evidence.paired import compared, over_datasets, paired_test, signed_rank_test
 from topktree_evidence.store import Store, as_text, as_value
+from topktree_evidence.studies.ensembles import STUDIES, page
 from topktree_evidence.studies.ensembles import equal as ensembles
 from topktree_evidence.studies.ensembles import models as ensembles_models
-from topktree_evidence.studies.ensembles import page as ensembles_page
 from topktree_evidence.studies.ensembles import tuned as ensembles_tuned
 from topktree_evidence.studies.ensembles.equal import ALL_SIZES, DEPTHS, KS, SIZES
 from topktree_evidence.studies.ensembles.models import (
@@ -40,15 +41,17 @@ from topktree_evidence.studies.ensembles.models import (
     make,
     stages,
 )
+from topktree_evidence.studies.ensembles.page import answer, in_a_cell, said, with_two_classes
 from topktree_evidence.studies.ensembles.pictures import draw, draw_tuned, line_cells
-from topktree_evidence.studies.ensembles.summary import summary, tuned_summary
+from topktree_evidence.studies.ensembles.summary import summarise, summarise_tuned
 from topktree_evidence.studies.ensembles.tuned import FREE, GREEDY, LEAGUES, READABLE, candidates, inner_split, methods
-from topktree_evidence.studies.ensembles.words import answer, in_a_cell, said, with_two_classes
 from topktree_evidence.study import FAILED, FINISHED, TIMEOUT, Row, Settings
 from topktree_evidence.text import only
 
 from topktree import TopKBoostingClassifier, TopKForestClassifier, datasets
 from topktree._cli.main import main
+
+EQUAL, TUNED = STUDIES
 
 DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
 SETTINGS = Settings(data_home=str(DATA), time_limit=60.0, splits=2)
@@ -136,11 +139,11 @@ def test_a_run_is_what_the_model_does(method: str, tmp_path: Path) -> None:
         assert json.loads(row["test_errors"])[i] == wrong
         assert json.loads(row["leaves"])[i] == leaves_of(model)[-1]
     assert (row["train_rows"], row["test_rows"]) == (128, 32)
-    experiment = ensembles_page.EXPERIMENT
-    store = Store(tmp_path / "runs.csv", experiment.keys, experiment.run_columns)
+    experiment = EQUAL
+    store = Store(tmp_path / "runs.csv", experiment)
     store.add(row)
     store.close()
-    again = Store(tmp_path / "runs.csv", experiment.keys, experiment.run_columns)
+    again = Store(tmp_path / "runs.csv", experiment)
     assert not again.damage
     assert again.find(asked) is not None
 
@@ -247,7 +250,7 @@ def test_the_paired_test() -> None:
 def test_comparisons_over_datasets() -> None:
     found = [("a", 0.05, 0.01), ("b", 0.02, 0.3), ("c", -0.01, 0.04), ("d", 0.0, 1.0), ("e", None, None)]
     found += [(name, 0.01 + 0.001 * i, None) for i, name in enumerate("fghij")]
-    rows = [{"dataset": name, "gain": gain, "gain_p": p} for name, gain, p in found]
+    rows = pd.DataFrame([{"dataset": name, "gain": gain, "gain_p": p} for name, gain, p in found])
     result = over_datasets(rows, "gain")
     assert (result.n, result.tested, result.ahead, result.behind) == (9, 4, 7, 1)
     assert in_a_cell(replace(result, p=0.01)) == "**+1.3** (1, 1)"
@@ -261,7 +264,7 @@ def test_comparisons_over_datasets() -> None:
     assert replace(result, p=0.01, mean=-0.1).direction == -1
     assert replace(result, p=0.2).direction == 0
     assert over_datasets(rows[:3], "gain").p is None
-    assert over_datasets([], "gain").n == 0
+    assert over_datasets(rows[:0], "gain").n == 0
 
 
 def test_the_signed_rank_test() -> None:
@@ -291,9 +294,25 @@ def made(gain: int = 6) -> list[Row]:
     return rows
 
 
-def as_read(rows: list[Row]) -> list[Row]:
-    """As they come back from a CSV file."""
-    return [{name: as_value(as_text(value)) for name, value in row.items()} for row in rows]
+def summary(rows: list[Row]) -> pd.DataFrame:
+    return summarise(pd.DataFrame(rows))
+
+
+def tuned_summary(rows: list[Row]) -> pd.DataFrame:
+    return summarise_tuned(pd.DataFrame(rows))
+
+
+def as_read(table: pd.DataFrame) -> pd.DataFrame:
+    """As it comes back from a CSV file."""
+    return pd.DataFrame(
+        [[as_value(as_text(value)) for value in row] for row in table.to_numpy()], columns=table.columns
+    )
+
+
+def written(folder: Path, table: pd.DataFrame, tuned: pd.DataFrame | None = None) -> str:
+    tuned = pd.DataFrame(columns=TUNED.table_columns) if tuned is None else tuned
+    (path,), _ = page.write_pages(folder, {"ensembles": table, "ensembles-tuned": tuned})
+    return path.read_text()
 
 
 def test_the_summary_of_made_rows() -> None:
@@ -302,7 +321,7 @@ def test_the_summary_of_made_rows() -> None:
         if (row["dataset"], row["method"], row["k"], row["trees"]) == ("a", FOREST, 8, 100):
             row["status"] = FAILED if row["seed"] == 44 else TIMEOUT
     found = summary(rows)
-    assert list(found[0]) == list(ensembles_page.EXPERIMENT.table_columns)
+    assert list(found) == list(EQUAL.table_columns)
     cell = {"dataset": "b", "method": FOREST, "depth": 4, "trees": 5}
     wide = only(found, k=8, **cell)
     assert wide is not None
@@ -314,26 +333,27 @@ def test_the_summary_of_made_rows() -> None:
     narrow, peer = only(found, k=1, **cell), only(found, **cell | {"method": HIST})
     assert narrow is not None
     assert peer is not None
-    assert narrow["gain"] is None
+    assert np.isnan(narrow["gain"])
     assert (narrow[HIST], narrow[f"{HIST}_p"]) == (pytest.approx(-0.01), 0.0)
-    assert (peer["gain"], peer[HIST]) == (None, None)
+    assert np.isnan([peer["gain"], peer[HIST]]).all()
     stopped = only(found, dataset="a", method=FOREST, k=8, trees=100)
     assert stopped is not None
-    assert (stopped["splits"], stopped["stopped"], stopped["limit"], stopped["test_mean"]) == (0, 2, 60.0, None)
+    assert (stopped["splits"], stopped["stopped"], stopped["limit"]) == (0, 2, 60.0)
+    assert np.isnan(stopped["test_mean"])
 
 
 def test_what_the_page_says_of_made_rows(tmp_path: Path) -> None:
-    page = ensembles_page.write_page(tmp_path, as_read(summary(made())), []).read_text()
-    assert "* **Forests**: yes. Of 6 cells (depth x trees) k = 8 helps in 6, does harm in 0" in page
+    text = written(tmp_path, as_read(summary(made())))
+    assert "* **Forests**: yes. Of 6 cells (depth x trees) k = 8 helps in 6, does harm in 0" in text
     said = "+9.5 points in the mean of 8 datasets, ahead on 8 (clearly on 8), behind on 0 (clearly on 0), p = 0.0078"
-    assert f"5 trees of depth 4: it helps, {said}, for 8.0 times the CPU time." in page
-    assert "| depth 4 | **+9.5** (8, 0) |" in page
-    assert "| forest, k = 8 | **+8.5** (8, 0) |" in page
-    assert "| forest, k = 8 | 8 | 8 | 8 | 8 |" in page  # times the CPU time
-    assert "clearly ahead on h, g, f, e, d, c, b and a; clearly behind on no dataset" in page
-    assert "k = 8 is better, +9.5 points, ahead on 8 of 8 datasets" in page
-    assert "nothing was stopped by the limit" in page
-    assert "| 100 trees | 0% | 0% | 30% | 0% | 0% |" in page  # three of ten splits
+    assert f"5 trees of depth 4: it helps, {said}, for 8.0 times the CPU time." in text
+    assert "| depth 4 | **+9.5** (8, 0) |" in text
+    assert "| forest, k = 8 | **+8.5** (8, 0) |" in text
+    assert "| forest, k = 8 | 8 | 8 | 8 | 8 |" in text  # times the CPU time
+    assert "clearly ahead on h, g, f, e, d, c, b and a; clearly behind on no dataset" in text
+    assert "k = 8 is better, +9.5 points, ahead on 8 of 8 datasets" in text
+    assert "nothing was stopped by the limit" in text
+    assert "| 100 trees | 0% | 0% | 30% | 0% | 0% |" in text  # three of ten splits
 
 
 def test_the_page_says_what_the_limit_left_out(tmp_path: Path) -> None:
@@ -343,21 +363,22 @@ def test_the_page_says_what_the_limit_left_out(tmp_path: Path) -> None:
         limit = {"a": 60.0, "b": 15.0, "c": 30.0}.get(row["dataset"])
         if limit and (row["dataset"] == "a" or row["seed"] == 44):
             row |= {"status": TIMEOUT, "limit": limit}
-    page = ensembles_page.write_page(tmp_path, as_read(summary(rows)), []).read_text()
-    assert "would have taken more than 15, 30 or 60 s was not made" in page
-    assert "1 have no result: forest 1 (a). 2 have fewer splits than others, as few as 2: forest 2 (b and c)." in page
+    text = written(tmp_path, as_read(summary(rows)))
+    assert "would have taken more than 15, 30 or 60 s was not made" in text
+    assert "1 have no result: forest 1 (a). 2 have fewer splits than others, as few as 2: forest 2 (b and c)." in text
 
 
 @pytest.mark.parametrize(("gain", "words"), [(-20, "it does harm, -16.5 points"), (-3, "it makes no clear difference")])
 def test_the_page_says_so_if_k_does_not_help(tmp_path: Path, gain: int, words: str) -> None:
-    page = ensembles_page.write_page(tmp_path, as_read(summary(made(gain))), []).read_text()
-    assert f"5 trees of depth 4: {words}" in page
-    assert "of depth 4: it helps" not in page
-    assert "* **Boosting**: no. Of 6 cells" in page
+    text = written(tmp_path, as_read(summary(made(gain))))
+    assert f"5 trees of depth 4: {words}" in text
+    assert "of depth 4: it helps" not in text
+    assert "* **Boosting**: no. Of 6 cells" in text
 
 
 def test_boosting_of_as_many_trees() -> None:
-    rows = [{"dataset": name, HIST: 0.01, f"{HIST}_p": 0.5} for name in ("car", "tic-tac-toe", "telescope", "a")]
+    names = ("car", "tic-tac-toe", "telescope", "a")
+    rows = pd.DataFrame([{"dataset": name, HIST: 0.01, f"{HIST}_p": 0.5} for name in names])
     assert "has +1.0 points in the mean of 2 datasets" in with_two_classes(rows)  # car has four classes
     assert with_two_classes(rows[:1]) == ""
 
@@ -377,20 +398,19 @@ def test_the_answer_in_a_word(directions: list[int], word: str) -> None:
 
 
 def test_a_page_without_runs(tmp_path: Path) -> None:
-    assert "Not run yet" in ensembles_page.write_page(tmp_path, [], []).read_text()
+    assert "Not run yet" in written(tmp_path, pd.DataFrame(columns=EQUAL.table_columns))
 
 
 def test_pictures_have_datasets_that_have_all_points() -> None:
     rows = as_read(summary(made()))
     assert line_cells(rows, FOREST, 4) == (list(NAMES), list(ALL_SIZES))
     assert line_cells(rows, FOREST, 5) == ([], [])
-    for row in rows:
-        if row["k"] == 8 and row["trees"] >= 50 and row["dataset"] < ("b" if row["method"] == FOREST else "h"):
-            row["test_mean"] = None
+    last = np.where(rows["method"] == FOREST, "b", "h")
+    rows.loc[(rows["k"] == 8) & (rows["trees"] >= 50) & (rows["dataset"] < last), "test_mean"] = None
     assert line_cells(rows, FOREST, 4) == (list(NAMES[1:]), list(ALL_SIZES))  # all but one have them
     assert line_cells(rows, BOOSTING, 4) == (list(NAMES), list(SIZES[10]))  # too few have them
-    assert set(draw(rows)) == set(ensembles_page.EXPERIMENT.drawn)
-    assert draw([]) == {}
+    assert set(draw(rows)) == set(EQUAL.drawn)
+    assert draw(rows[:0]) == {}
 
 
 def made_tuned() -> list[Row]:
@@ -413,17 +433,17 @@ def made_tuned() -> list[Row]:
 
 def test_the_tuned_part_of_the_page(tmp_path: Path) -> None:
     found = tuned_summary(made_tuned())
-    assert list(found[0]) == list(ensembles_page.TUNED.table_columns)
+    assert list(found) == list(TUNED.table_columns)
     forest = only(found, dataset="c", league=READABLE, method=FOREST)
     assert forest is not None
     assert (forest["gain"], forest[TREE], forest[HIST]) == tuple(map(pytest.approx, (0.07, 0.02, 0.07)))
-    page = ensembles_page.write_page(tmp_path, as_read(summary(made())), as_read(found)).read_text()
-    assert "with k to choose instead of k = 1: forest: it helps, +8.5 points in the mean of 8 datasets" in page
-    assert "| forest | 78.5 | 3.0 | 8 | 1 s | **+8.5** (8, 0) | **+3.5** (7, 0) |" in page
-    assert "Left out of the free league: candidates whose trees would take more than 3 s of CPU time" in page
-    assert "with more choices or levels still: forest on a, b, c, d, e, f, g and h." in page
-    assert "Left out of the readable league: nothing." in page
-    assert set(draw_tuned(as_read(found))) == set(ensembles_page.TUNED.drawn)
+    text = written(tmp_path, as_read(summary(made())), as_read(found))
+    assert "with k to choose instead of k = 1: forest: it helps, +8.5 points in the mean of 8 datasets" in text
+    assert "| forest | 78.5 | 3.0 | 8 | 1 s | **+8.5** (8, 0) | **+3.5** (7, 0) |" in text
+    assert "Left out of the free league: candidates whose trees would take more than 3 s of CPU time" in text
+    assert "with a larger k or depth still: forest on a, b, c, d, e, f, g and h." in text
+    assert "Left out of the readable league: nothing." in text
+    assert set(draw_tuned(as_read(found))) == set(TUNED.drawn)
 
 
 @needs_data

@@ -6,28 +6,29 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from topktree_evidence.studies.paper import frontier as theorem3_frontier
-from topktree_evidence.studies.paper import lemma, running_time, theorem2, theorem3
+from topktree_evidence.oracle import oracle
+from topktree_evidence.studies.paper import frontier, lemma, running_time, theorem2, theorem3
+from topktree_evidence.study import Settings
 
-from topktree._search import reference
 from topktree.hard import parity, tribes_function, tribes_majority, tribes_size
 
-MODULES = [theorem2, theorem3, theorem3_frontier, lemma, running_time]
+MODULES = [theorem2, theorem3, frontier, lemma, running_time]
 NAMES = [module.__name__.rpartition(".")[2] for module in MODULES]
 
 
 def make_rows(module, tasks):
-    return [task | module.run(task) for task in tasks]
+    return [task | module.run(task, Settings()) for task in tasks]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=NAMES)
 def test_tasks_are_plain_and_differ(module):
-    tasks = module.tasks()
+    tasks = module.tasks(Settings())
     assert all(tuple(task) == module.KEYS for task in tasks)
     assert all(type(value) in (int, float, str) for task in tasks for value in task.values())
     assert len({tuple(task.values()) for task in tasks}) == len(tasks)
-    assert 0 < len(module.tasks(max_depth=5)) <= len(tasks)
+    assert 0 < len(module.tasks(Settings(max_depth=5))) <= len(tasks)
     pickle.dumps(module.run)
 
 
@@ -35,24 +36,24 @@ def test_tasks_are_plain_and_differ(module):
     ("module", "column"), [(theorem2, "depth"), (theorem3, "h"), (lemma, "depth"), (running_time, "depth")]
 )
 def test_max_depth_leaves_out_deeper_runs(module, column):
-    kept = module.tasks(max_depth=4)
-    assert kept == [task for task in module.tasks() if task[column] <= 4]
+    kept = module.tasks(Settings(max_depth=4))
+    assert kept == [task for task in module.tasks(Settings()) if task[column] <= 4]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=NAMES)
 def test_rows_tables_and_pictures(module, monkeypatch):
-    monkeypatch.setattr(theorem3_frontier, "LIMIT", 10**4)
-    tasks = module.tasks()[:3]
+    monkeypatch.setattr(frontier, "LIMIT", 10**4)
+    tasks = module.tasks(Settings())[:3]
     rows = make_rows(module, tasks)
     assert all(tuple(row) == module.KEYS + module.RESULTS for row in rows)
     assert all(type(value) in (int, float, str) for row in rows for value in row.values())
     assert rows == make_rows(module, tasks)
-    lines = module.table(rows).splitlines()
-    assert len(lines) > 2
-    assert len({line.count("|") for line in lines}) == 1
+    lines = module.lines(pd.DataFrame(rows))
+    assert len(lines) > 0
+    assert len({len(line) for line in lines}) == 1
     if hasattr(module, "draw"):
         pytest.importorskip("matplotlib")
-        figure = module.draw(rows)
+        (figure,) = module.draw(pd.DataFrame(rows)).values()
         figure.canvas.draw()
         assert figure.axes[0].lines
 
@@ -101,7 +102,7 @@ def test_the_engine_agrees_with_the_reference(criterion):
         if (row["k"], row["depth"]) == (3, 5):
             continue  # 6**5 steps
         objective = replace(problem.objective(row["k"], row["depth"]), criterion=criterion)
-        cost = reference.solve(X, problem.classes, objective).cost
+        cost = oracle().solve(X, problem.classes, objective).cost
         assert row["accuracy"] == pytest.approx(1 - cost / distribution.denominator, rel=1e-12)
 
 
@@ -116,7 +117,7 @@ def test_gains_below_the_resolution_of_scores_tie():
 
 
 def test_a_sample_shows_it_too():
-    tasks = [task for task in theorem2.tasks() if task["source"] == theorem2.SAMPLED]
+    tasks = [task for task in theorem2.tasks(Settings()) if task["source"] == theorem2.SAMPLED]
     assert len(tasks) == 40
     rows = make_rows(theorem2, [task for task in tasks if task["depth"] in (8 - task["k"], 9 - task["k"])])
     assert [row["holds"] for row in rows] == [1] * 10
@@ -134,46 +135,46 @@ def test_covariances_by_enumeration(h, K, eps):
     found = weight @ (X * y[:, None]) - (weight @ X) * (weight @ y)
     width, count = tribes_size(h)
     used = width * count
-    np.testing.assert_allclose(found[:used], theorem3_frontier.tribes_covariance(h, eps), rtol=1e-9)
+    np.testing.assert_allclose(found[:used], frontier.tribes_covariance(h, eps), rtol=1e-9)
     np.testing.assert_allclose(found[used:h], 0, atol=1e-12)
-    np.testing.assert_allclose(found[h:], theorem3_frontier.majority_covariance(K, eps), rtol=1e-9)
+    np.testing.assert_allclose(found[h:], frontier.majority_covariance(K, eps), rtol=1e-9)
 
 
 def test_tribes_mean_by_enumeration():
     for h in range(1, 13):
         points = np.array(list(itertools.product((False, True), repeat=h)))
-        assert theorem3_frontier.tribes_mean(h) == pytest.approx(tribes_function(points).mean())
+        assert frontier.tribes_mean(h) == pytest.approx(tribes_function(points).mean())
 
 
 def test_tribes_are_balanced_only_where_the_width_has_grown():
     # The paper's Fact: 1/2 + o(1). It swings between 1/2 and more than 3/4, at every width.
     for width in range(8, 21):
-        last = theorem3_frontier._last_of_width(width, round(width * 2**width * math.log(2)) + width, 10**8)
+        last = frontier.last_of_width(width, round(width * 2**width * math.log(2)) + width, 10**8)
         assert tribes_size(last)[0] == width
         assert tribes_size(last + 1)[0] == width + 1
-        assert theorem3_frontier.tribes_mean(last) > 0.76
-        assert theorem3_frontier.tribes_mean(last + 1) == pytest.approx(0.5, abs=0.001)
+        assert frontier.tribes_mean(last) > 0.76
+        assert frontier.tribes_mean(last + 1) == pytest.approx(0.5, abs=0.001)
 
 
 def test_influence_of_majority():
     m = np.array([1, 2, 3, 4, 1997, 1998, 1999, 2000, 2001, 5000, 123457])
     exact = [math.comb(2 * (i // 2), i // 2) / 4 ** (i // 2) for i in m.tolist()]
-    np.testing.assert_allclose(theorem3_frontier.majority_influence(m.astype(float)), exact, rtol=1e-13)
+    np.testing.assert_allclose(frontier.majority_influence(m.astype(float)), exact, rtol=1e-13)
 
 
 @pytest.mark.parametrize("eps", [0.4, 0.3, 0.2])
-@pytest.mark.parametrize("rule", theorem3_frontier.RULES)
+@pytest.mark.parametrize("rule", frontier.RULES)
 def test_frontier_by_trying_every_h(eps, rule, monkeypatch):
     limit = 3000
-    monkeypatch.setattr(theorem3_frontier, "LIMIT", limit)
-    row = theorem3_frontier.run({"eps": eps, "rule": rule})
+    monkeypatch.setattr(frontier, "LIMIT", limit)
+    row = frontier.run({"eps": eps, "rule": rule}, Settings())
     ahead = {}
-    for h in range(theorem3_frontier.SMALLEST, limit + 1):
-        K = int(theorem3_frontier.RULES[rule](np.array([float(h)]))[0])
-        ahead[h] = theorem3_frontier.majority_covariance(K, eps) > theorem3_frontier.tribes_covariance(h, eps)
+    for h in range(frontier.SMALLEST, limit + 1):
+        K = int(frontier.RULES[rule](np.array([float(h)]))[0])
+        ahead[h] = frontier.majority_covariance(K, eps) > frontier.tribes_covariance(h, eps)
     behind = [h for h in ahead if not ahead[h]]
     assert row["first_h"] == next((h for h in ahead if ahead[h]), 0)
-    always_from = max(behind, default=theorem3_frontier.SMALLEST - 1) + 1
+    always_from = max(behind, default=frontier.SMALLEST - 1) + 1
     assert row["always_from"] == (always_from if always_from <= limit else 0)
 
 
@@ -181,12 +182,12 @@ def test_range_of_K_is_empty_below_the_first_h():
     def has_room(h):
         return h * math.log(h) <= (h / math.log(h)) ** 2
 
-    assert has_room(theorem3_frontier.SMALLEST)
-    assert not any(has_room(h) for h in range(10, theorem3_frontier.SMALLEST))
+    assert has_room(frontier.SMALLEST)
+    assert not any(has_room(h) for h in range(10, frontier.SMALLEST))
 
 
 def test_top_K_succeeds_and_no_tree_beats_the_best_classifier():
-    tasks = [task for task in theorem3.tasks() if task["criterion"] == "entropy" and task["h"] <= 8]
+    tasks = [task for task in theorem3.tasks(Settings()) if task["criterion"] == "entropy" and task["h"] <= 8]
     for row in make_rows(theorem3, tasks):
         assert row["leaf_accuracy"] <= row["accuracy"] <= row["bayes_accuracy"] + 1e-12
         if row["k"] == row["K"]:
@@ -195,7 +196,9 @@ def test_top_K_succeeds_and_no_tree_beats_the_best_classifier():
 
 def test_the_monotone_hierarchy_in_small():
     # Majority's features rank first at the root: every further candidate helps, up to k = K, and the tree shrinks.
-    rows = make_rows(theorem3, [task for task in theorem3.tasks(8) if (task["h"], task["K"]) == (8, 4)])[:4]
+    rows = make_rows(
+        theorem3, [task for task in theorem3.tasks(Settings(max_depth=8)) if (task["h"], task["K"]) == (8, 4)]
+    )[:4]
     assert rows[0]["majority_covariance"] > rows[0]["tribes_covariance"]
     assert [round(row["accuracy"], 4) for row in rows] == [0.8232, 0.8344, 0.8479, 0.85]
     assert [row["leaves"] for row in rows] == [117, 95, 59, 31]
@@ -208,7 +211,7 @@ def test_the_monotone_hierarchy_in_small():
 @pytest.mark.parametrize("dataset", lemma.DATASETS)
 @pytest.mark.parametrize(("k", "depth"), [(8, 2), (2, 3), (3, 3)])
 def test_the_engine_finds_the_best_tree_of_the_space(dataset, k, depth):
-    row = lemma.run({"dataset": dataset, "k": k, "depth": depth})
+    row = lemma.run({"dataset": dataset, "k": k, "depth": depth}, Settings())
     assert row["equal"] == 1
     assert row["engine"] == row["best"] <= row["median"] <= row["worst"]
 
@@ -251,7 +254,9 @@ def test_datasets_have_the_columns_of_the_paper(name, shape):
 
 @pytest.mark.parametrize("dataset", running_time.DATASETS)
 def test_the_claim_is_an_upper_bound(dataset):
-    tasks = [task for task in running_time.tasks(max_depth=3) if task["dataset"] == dataset and task["k"] <= 4]
+    tasks = [
+        task for task in running_time.tasks(Settings(max_depth=3)) if task["dataset"] == dataset and task["k"] <= 4
+    ]
     for row in make_rows(running_time, tasks):
         assert row["bottom_calls"] <= row["claim"] == (2 * row["k"]) ** row["depth"]
         assert row["calls"] <= row["bound"] < 2 * row["claim"]
@@ -259,7 +264,7 @@ def test_the_claim_is_an_upper_bound(dataset):
 
 
 def test_the_bound_is_reached_on_random_rows():
-    row = running_time.run({"dataset": running_time.RANDOM, "k": 4, "depth": 4})
+    row = running_time.run({"dataset": running_time.RANDOM, "k": 4, "depth": 4}, Settings())
     assert row["bottom_calls"] == row["claim"] == 8**4
     assert row["calls"] == row["bound"] == 1 + 8 + 8**2 + 8**3 + 8**4
     assert row["nodes"] < 600
@@ -269,15 +274,15 @@ def test_the_bound_is_reached_on_random_rows():
 @pytest.mark.parametrize(("k", "depth"), [(2, 3), (4, 2), (1, 4)])
 def test_calls_by_running_the_reference(dataset, k, depth, monkeypatch):
     problem = running_time.load(dataset)
-    best = reference._best
+    best = oracle()._best
     levels = []
 
     def counted(columns, class_weights, level, objective, unit):
         levels.append(level)
         return best(columns, class_weights, level, objective, unit)
 
-    monkeypatch.setattr(reference, "_best", counted)
+    monkeypatch.setattr(oracle(), "_best", counted)
     objective = problem.objective(k, depth)
-    reference.solve(problem.columns, problem.classes, objective)
+    oracle().solve(problem.columns, problem.classes, objective)
     bottom, calls, _ = running_time.count_calls(problem, objective)
     assert (bottom, calls) == (levels.count(depth), len(levels))

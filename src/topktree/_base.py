@@ -1,4 +1,4 @@
-"""What every fitted classifier can do: predict, explain itself, become something else.
+"""The base of all fitted classifiers: predict, explain the tree, turn it into something else.
 
 In: a `FoundTree`. Out: a fitted estimator with predictions, texts, pictures, a report and scikit-learn's own tree.
 `set_fitted` is the one place where an estimator of a single tree becomes fitted.

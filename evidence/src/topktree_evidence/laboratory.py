@@ -21,15 +21,15 @@ from . import pictures
 from .runner import Progress, Tally, is_settled, make_runs
 from .splits import VARIANTS, file_name
 from .store import Damaged, Store, locked, read_table, start_from, write_table
-from .studies import choosing, dask, ensembles, paper, thresholds
-from .study import Row, Settings, Study, Task
+from .studies import choosing, dask, ensembles, paper, speed, thresholds
+from .study import FINISHED, Row, Settings, Study, Task
 from .text import Tables
 
-GROUPS = (paper, choosing, ensembles, thresholds, dask)
+GROUPS = (paper, choosing, ensembles, thresholds, speed, dask)
 STUDIES: dict[str, Study] = {study.name: study for group in GROUPS for study in group.STUDIES}
 # Studies that are asked for by one name, and those that `all` leaves out, since they take the whole machine.
 PARTS = {"theorem3": ("theorem3", "theorem3-frontier"), "ensembles": ("ensembles", "ensembles-tuned")}
-NOT_IN_ALL = ("dask",)
+NOT_IN_ALL = ("speed", "speed-full", "dask")
 
 
 class Screen(Progress, Protocol):
@@ -110,6 +110,8 @@ def write_results(study: Study, rows: Sequence[Row], out: Path) -> None:
     """Write the table that the page is written from, and the pictures; delete those that are no longer drawn."""
     if study.keeps_runs:
         write_table(study.kept_runs(out), study.run_columns, rows)
+    if study.finished_only:
+        rows = [row for row in rows if row["status"] == FINISHED]
     table = pd.DataFrame(list(rows), columns=study.run_columns)
     if study.summarise is not None:
         table = study.summarise(table)

@@ -5,7 +5,6 @@ In: nothing. Out: the module tests/support/oracle.py, loaded by its path. Two st
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
 from functools import cache
@@ -21,10 +20,7 @@ NAME = "topktree_oracle"
 def oracle() -> Any:
     """Return the module; FileNotFoundError outside of the repository."""
     if not PATH.is_file():
-        try:
-            return importlib.import_module("topktree._search.reference")  # where it was before it moved to the tests
-        except ModuleNotFoundError:
-            raise FileNotFoundError(f"this study needs topktree's repository: there is no {PATH}") from None
+        raise FileNotFoundError(f"this study needs topktree's repository: there is no {PATH}")
     spec = importlib.util.spec_from_file_location(NAME, PATH)
     assert spec is not None
     assert spec.loader is not None

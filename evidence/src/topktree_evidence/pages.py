@@ -23,7 +23,7 @@ def render(template: str, **shown: Any) -> str:
     lines: list[str] = []
     for line in ENVIRONMENT.get_template(f"{template}.md").render(shown).splitlines():
         if line.strip() or (lines and lines[-1]):
-            lines.append(line.rstrip())
+            lines.append(line if line.strip() else "")
     return "\n".join(lines).rstrip() + "\n"
 
 

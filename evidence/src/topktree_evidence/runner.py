@@ -12,9 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Protocol
 
-from joblib import delayed
-
-from topktree._runtime.parallel import results_of
+from joblib import Parallel, delayed
 
 from .stopwatch import Stopwatch
 from .store import Store
@@ -118,7 +116,7 @@ def _wave(
             yield _complete(study, task, study.alone(task, own, stopwatch), own)
         else:
             calls.append(delayed(_caught)(study.run, task, own))
-    for task, own, result in results_of(calls, jobs):
+    for task, own, result in Parallel(n_jobs=jobs, return_as="generator_unordered")(calls):
         yield _complete(study, task, result, own)
 
 

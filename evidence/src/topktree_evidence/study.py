@@ -73,6 +73,7 @@ class Study:
     needs: Callable[[Task], str | None] = lambda task: task.get("dataset")  # the dataset of a run
     summarise: Callable[[pd.DataFrame], pd.DataFrame] | None = None  # None: the runs themselves are the table
     summary: tuple[str, ...] = ()  # columns of the summary
+    finished_only: bool = False  # leave runs without a result out of the table
     pictures: Callable[[pd.DataFrame], dict[str, Figure]] | None = None  # from the table, by file name
     drawn: tuple[str, ...] = ()  # all file names that there can be
     folder: str = "paper"  # of the table and the pictures

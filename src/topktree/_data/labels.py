@@ -1,4 +1,4 @@
-"""What comes with a table's rows: class labels and weights, validated.
+"""The class labels and weights that come with a table's rows, validated.
 
 In: the `y` and `sample_weight` of a user. Out: arrays with an entry per row.
 """

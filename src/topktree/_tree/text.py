@@ -15,7 +15,7 @@ from .naming import Literal, Model, one_line
 
 @dataclass(frozen=True)
 class Condition:
-    """What a path says of one feature."""
+    """The values of one feature that a path allows."""
 
     name: str
     has_missing: bool  # in the training data

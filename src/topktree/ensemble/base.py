@@ -1,4 +1,4 @@
-"""What a fitted ensemble can do, however its trees vote.
+"""The base of fitted ensembles, however their trees vote.
 
 In: an estimator with `estimators_`, `features_` and `classes_`. Out: leaves, importances, texts, a file.
 The one idea: a table is encoded once, and then sent down every tree.

@@ -16,9 +16,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
-from topktree._cli.common import FiniteRange, Mistake, json_option, make_console
 
 from topktree import __version__
+from topktree._cli.messages import Mistake
+from topktree._cli.options import FiniteRange, json_option
 from topktree.datasets.paper import VARIABLE
 
 from .. import peers
@@ -38,6 +39,7 @@ from ..studies.speed.quick import (
 )
 from ..study import FINISHED, TIMEOUT
 
+ANY_WIDTH = 10_000  # columns of what is no terminal
 HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
 
 
@@ -60,7 +62,7 @@ HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
     show_default=True,
     help="For one fit; what takes longer is stopped.",
 )
-@json_option()
+@json_option
 def bench_command(with_peers: bool, data: str | None, repeat: int, time_limit: float, to_json: bool) -> None:
     """Measure Top-k trees on this machine against scikit-learn's greedy tree, in about a minute.
 
@@ -121,7 +123,7 @@ def _as_json(cells: list[Cell], absent: list[Contestant], repeat: int, limit: fl
 
 
 def _print(cells: list[Cell], absent: list[Contestant], repeat: int, limit: float) -> None:
-    console = make_console()
+    console = _console()
     turns = "one turn" if repeat == 1 else f"the median of {repeat} turns"
     console.print(f"Depth {DEPTH}, one thread, {turns}; size: rows x columns; k: of topktree; errors: of training;")
     console.print("ratio: of the seconds to scikit-learn's\n")
@@ -135,6 +137,14 @@ def _print(cells: list[Cell], absent: list[Contestant], repeat: int, limit: floa
     if absent:
         packages = " ".join(peer.solver for peer in absent)
         console.print(f"\nNot installed, so not measured: {packages}. To measure them: pip install {packages}")
+
+
+def _console() -> Console:
+    """Return stdout: bold only on a terminal, and as wide as the table elsewhere."""
+    console = Console(highlight=False, emoji=False, markup=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = ANY_WIDTH
+    return console
 
 
 def _table(cells: list[Cell]) -> Table:

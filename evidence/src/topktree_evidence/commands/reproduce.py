@@ -15,13 +15,12 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from topktree._cli.common import FiniteRange
-from topktree._runtime.dask_tasks import WorkerLost
+
+from topktree._cli.options import FiniteRange
 
 from ..laboratory import NOT_IN_ALL, STUDIES, Report, known_datasets, reproduce
 from ..store import Busy
 from ..study import FINISHED, Row, Settings
-from .cluster import cluster, dask_option
 
 ALL, PAGE = "all", "page"
 WIDE = 80  # columns of a terminal that has room for all of the bar
@@ -66,7 +65,6 @@ def _dataset_names(context: click.Context, parameter: click.Parameter, value: st
     show_default=True,
     help="Runs at a time, -1: one per core. Timing figures always run alone.",
 )
-@dask_option()
 @click.option("--resume/--no-resume", default=True, help="Go on with the runs in DIR (default), or set them aside.")
 @click.option(
     "--splits", metavar="N", type=click.IntRange(1, 100), default=10, show_default=True, help="Of each dataset."
@@ -87,7 +85,6 @@ def reproduce_command(
     data: str | None,
     out: Path,
     jobs: int,
-    dask: str | None,
     resume: bool,
     splits: int,
     sizes: int,
@@ -103,9 +100,10 @@ def reproduce_command(
     choosing                               k and depth by cross-validation, against fixed k and other trees
     ensembles                              forests and boosting of Top-k trees, against k = 1 and others
     thresholds                             how many thresholds a numeric feature needs
-    dask                                   fits on a Dask cluster on this machine, which take all of it
+    speed speed-full                       the benchmarks, in minutes and in hours
+    dask                                   fits on a Dask cluster on this machine
     page                                   only the pages, from the tables that are there
-    all                                    everything but dask
+    all                                    everything but speed and dask, which take the whole machine
 
     Finished runs are not repeated: after an interruption the same command continues.
     """  # noqa: D301  click knows the paragraphs to leave as they are by this character
@@ -118,8 +116,7 @@ def reproduce_command(
     settings = Settings(os.path.abspath(data) if data else None, datasets, splits, sizes, max_depth, time_limit)
     screen = Screen()
     try:
-        with cluster(dask):
-            report = reproduce(names, settings, out, screen, jobs=None if dask else jobs, resume=resume)
+        report = reproduce(names, settings, out, screen, jobs=jobs, resume=resume)
     except KeyboardInterrupt:
         screen.stop()
         screen.say(f"Interrupted. What is done is in {out / 'runs'}; the same command (without --no-resume) goes on.")
@@ -127,10 +124,6 @@ def reproduce_command(
     except (OSError, Busy) as error:
         screen.stop()
         screen.say(f"Error: --out {out}: {error}")
-        sys.exit(2)
-    except WorkerLost as error:
-        screen.stop()
-        screen.say(f"Error: --dask {dask}: {error}. What is done is in {out / 'runs'}; the same command goes on.")
         sys.exit(2)
     except BrokenExecutor:
         screen.stop()

@@ -1,8 +1,8 @@
 """Fits to generated rows on a Dask cluster on this machine: seconds and bytes per round, against the local fit.
 
 In: numbers of rows and of worker processes. Out: docs/dask/fits.csv (a row per fit, with its rounds as a JSON list of
-questions, bytes and seconds), and from it docs/dask/numbers.md, which docs/beyond-one-machine.md includes: tables, a cost
-model and what it says of a cluster that was not measured. Rows with 0 workers are local fits. The features have
+questions, bytes and seconds), and from it docs/dask/numbers.md, which docs/beyond-one-machine.md includes: tables, a
+cost model and what it says of a cluster that was not measured. Rows with 0 workers are local fits. The features have
 at most 4096 values each, so that the tree of every fit must be that of the local one; it is compared.
 """
 
@@ -205,7 +205,9 @@ def fit_model(fits: pd.DataFrame, rounds: pd.DataFrame) -> Model:
     stages = there[STAGES].sum(axis=1).to_numpy()
     stage_terms = np.stack([np.ones(len(there)), there["rows"] / there["workers"]], axis=1)
     stage, _ = nnls(stage_terms / stages[:, None], np.ones(len(stages)))
-    return Model(*found.tolist(), *stage.tolist(), error)
+    fixed, per_question, per_row = found.tolist()
+    stage_fixed, stage_per_row = stage.tolist()
+    return Model(fixed, per_question, per_row, stage_fixed, stage_per_row, error)
 
 
 def _fan_in() -> int:

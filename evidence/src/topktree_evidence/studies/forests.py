@@ -1,4 +1,4 @@
-"""What the trees of an ensemble cost beside their searches, and what rounding boosting's weights does.
+"""The cost of an ensemble's trees beside their searches, and the effect of rounding boosting's weights.
 
 In: a folder of the paper's datasets. Out: docs/forests/numbers.md: a table of fits against the searches within them and
 against scikit-learn's ensembles of the same trees, one of searches that draw features before and after counting, one of
@@ -24,7 +24,7 @@ from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 
 from topktree import Binarizer, TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier
 from topktree._search import engine
-from topktree.ensemble import rounds
+from topktree.ensemble import samme
 
 from ..machine import REPOSITORY, processor
 from ..splits import RAW, split
@@ -33,9 +33,16 @@ from ..text import aligned as table
 N_TREES = 100
 TIMED = ("telescope", "spambase", "dry-bean")
 SIZES = ((1, 4), (8, 4))  # k and depth
-DRAWN = ("taiwanese-bankruptcy", "spambase", "sensorless-drive-diagnosis", "credit-card", "dry-bean", "telescope")
+DRAWN: tuple[str, ...] = (
+    "taiwanese-bankruptcy",
+    "spambase",
+    "sensorless-drive-diagnosis",
+    "credit-card",
+    "dry-bean",
+    "telescope",
+)
 DRAWN += ("letter-recognition", "artificial-characters", "connect-4")  # by their columns, falling
-ROUNDED = ("nursery", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice", "tic-tac-toe")
+ROUNDED: tuple[str, ...] = ("nursery", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice", "tic-tac-toe")
 ROUNDED += ("artificial-characters", "telescope", "spambase", "dry-bean", "occupancy-estimation")
 SEEDS = (42, 43, 44)
 DIGITS = (1, 2, 3, 4)
@@ -51,17 +58,19 @@ print(int(status["VmHWM"].split()[0]) / 1024)  # what getrusage says may be the 
 """
 
 
-few_digits = rounds.few_digits
+few_digits = samme.few_digits
 
 
 def ours(kind: str, n_trees: int, k: int, depth: int) -> Any:
-    shared = {"k": k, "max_depth": depth, "random_state": 0}
+    """Return one of our ensembles, not fitted."""
+    shared: dict[str, Any] = {"k": k, "max_depth": depth, "random_state": 0}
     if kind == "forest":
-        return TopKForestClassifier(n_trees, **shared)
-    return TopKBoostingClassifier(n_trees, **shared)
+        return TopKForestClassifier(n_estimators=n_trees, **shared)
+    return TopKBoostingClassifier(n_estimators=n_trees, **shared)
 
 
 def theirs(kind: str, n_trees: int, k: int, depth: int) -> Any:
+    """Return scikit-learn's ensemble of our trees, not fitted."""
     tree = TopKTreeClassifier(k=k, max_depth=depth)
     ensemble = BaggingClassifier if kind == "forest" else AdaBoostClassifier
     return ensemble(tree, n_estimators=n_trees, random_state=0)
@@ -87,13 +96,15 @@ def searches_timed(**switches: Any) -> Iterator[list[float]]:
         engine.solve = solve
 
 
-def cpu_seconds(call: Callable[[], Any]) -> float:
+def cpu_seconds(call: Callable[..., Any], *arguments: Any) -> float:
+    """Return the CPU seconds of a call."""
     start = time.process_time()
-    call()
+    call(*arguments)
     return time.process_time() - start
 
 
 def fits_table(data: str) -> str:
+    """Compare fits with the searches within them, and with scikit-learn's ensembles of the same trees."""
     rows = []
     for name in TIMED:
         X, _, y, _ = split(name, RAW, SEEDS[0], data)
@@ -101,8 +112,8 @@ def fits_table(data: str) -> str:
             for k, depth in SIZES:
                 model = ours(kind, N_TREES, k, depth)
                 with searches_timed() as seconds:
-                    whole = cpu_seconds(lambda model=model, X=X, y=y: model.fit(X, y))
-                other = cpu_seconds(lambda kind=kind, k=k, depth=depth, X=X, y=y: theirs(kind, 5, k, depth).fit(X, y))
+                    whole = cpu_seconds(model.fit, X, y)
+                other = cpu_seconds(theirs(kind, 5, k, depth).fit, X, y)
                 per_tree, of_theirs = 1000 * whole / len(model), 1000 * other / 5
                 cells = (f"{per_tree:.1f}", f"{1000 * sum(seconds) / len(seconds):.1f}", f"{of_theirs:.1f}")
                 rows.append((name, kind, str(k), str(depth), *cells))
@@ -111,14 +122,14 @@ def fits_table(data: str) -> str:
 
 
 def draws_table(data: str) -> str:
-    """Searches of trees that draw features at every node: before columns are counted, and afterwards."""
+    """Compare searches that draw features at every node before columns are counted with those that draw afterwards."""
     rows = []
     for name in DRAWN:
         X, _, y, _ = split(name, RAW, SEEDS[0], data)
         seconds: dict[int, list[float]] = {0: [], sys.maxsize: []}
         for _ in range(3):  # in turns
             for many_columns in seconds:
-                model = TopKForestClassifier(2, k=8, max_depth=5, max_features="sqrt", random_state=0)
+                model = TopKForestClassifier(n_estimators=2, k=8, max_depth=5, max_features="sqrt", random_state=0)
                 with searches_timed(many_columns=many_columns) as own:
                     model.fit(X, y)
                 seconds[many_columns].append(sum(own) / len(own))
@@ -131,6 +142,7 @@ def draws_table(data: str) -> str:
 
 
 def memory_table(data: str) -> str:
+    """Measure the peak memory of a process that reads a table and fits."""
     rows = []
     for name in TIMED[:2]:
         for kind in ("forest", "boosting"):
@@ -144,21 +156,22 @@ def memory_table(data: str) -> str:
 
 
 def with_digits(n_digits: int | None) -> Callable[[Any], Any]:
-    """The rounding of a search's weights to so many digits; None: as they are."""
+    """Return the rounding of a search's weights to so many digits; None: as they are."""
     if n_digits is None:
         return lambda weights: weights
 
     def rounded(weights: Any) -> Any:
-        before, rounds.DIGITS = rounds.DIGITS, n_digits
+        before, samme.DIGITS = samme.DIGITS, n_digits
         try:
             return few_digits(weights)
         finally:
-            rounds.DIGITS = before
+            samme.DIGITS = before
 
     return rounded
 
 
 def digits_table(data: str) -> str:
+    """Compare accuracy and time of boosting by the digits of its weights."""
     scores: dict[int | None, list[tuple[float, float]]] = {n: [] for n in (None, *DIGITS)}
     seconds = dict.fromkeys(scores, 0.0)
     for name in ROUNDED:
@@ -166,12 +179,12 @@ def digits_table(data: str) -> str:
             X, X_test, y, y_test = split(name, RAW, seed, data)
             for k, depth in ((1, 4), (4, 3)):
                 for n in scores:
-                    rounds.few_digits = with_digits(n)
+                    samme.few_digits = with_digits(n)  # type: ignore[assignment]
                     model = ours("boosting", 30, k, depth)
-                    seconds[n] += cpu_seconds(lambda model=model, X=X, y=y: model.fit(X, y))
+                    seconds[n] += cpu_seconds(model.fit, X, y)
                     staged = list(model.staged_score(X_test, y_test))
                     scores[n].append((staged[min(9, len(staged) - 1)], staged[-1]))
-    rounds.few_digits = few_digits
+    samme.few_digits = few_digits
     rows = []
     for n, found in scores.items():
         points = 100 * (np.array(found) - np.array(scores[None]))
@@ -184,26 +197,8 @@ def digits_table(data: str) -> str:
     return table(head, rows)
 
 
-def near_optimal_table(data: str) -> str:
-    """Five trees: those nearest to the optimum, or of five samples, against one."""
-    names = ("one tree", "5 near-optimal trees", "5 trees of samples")
-    scores = []
-    for name in ROUNDED:
-        for seed in SEEDS:
-            X, X_test, y, y_test = split(name, RAW, seed, data)
-            tree = TopKTreeClassifier(k=4, max_depth=4).fit(X, y)
-            models = (tree, tree.near_optimal(5, 0.1).forest(), ours("forest", 5, 4, 4).fit(X, y))
-            scores.append([model.score(X_test, y_test) for model in models])
-    found = 100 * np.array(scores)
-    errors = (found - found[:, :1]).std(axis=0, ddof=1) / np.sqrt(len(found))
-    rows = [
-        (name, f"{found[:, i].mean():.2f}", f"{(found[:, i] - found[:, 0]).mean():+.2f} ± {errors[i]:.2f}" if i else "")
-        for i, name in enumerate(names)
-    ]
-    return table(("model", "test accuracy", "against one tree"), rows)
-
-
 def main() -> None:
+    """Measure everything, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("TOPKTREE_DATA"), help="folder of the paper's datasets")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "forests")
@@ -223,9 +218,6 @@ def main() -> None:
         f"Test accuracy of boosting against weights of 20 bits, {len(ROUNDED)} datasets, {len(SEEDS)} splits, "
         "k = 1 at depth 4 and k = 4 at depth 3; means of the differences, with their standard errors:",
         digits_table(arguments.data),
-        "Test accuracy on the same splits at k = 4 and depth 4, of a forest of the trees within a tenth of the lowest "
-        "cost and of one of bootstrap samples:",
-        near_optimal_table(arguments.data),
     ]
     (arguments.out / "numbers.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 

@@ -92,8 +92,8 @@ def in_a_cell(compared: Comparison, most: int = 0) -> str:
 
 def with_two_classes(rows: pd.DataFrame) -> str:
     """Compare boosting where a round of HistGradientBoosting is one tree; nothing without such data."""
-    binary = [name in datasets.PAPER and datasets.PAPER[name].classes == 2 for name in rows["dataset"]]
-    compared = over_datasets(rows[binary], HIST)
+    binary = [name for name, record in datasets.PAPER.items() if record.classes == 2]
+    compared = over_datasets(where(rows, dataset=binary), HIST)
     if not compared.n:
         return ""
     return f"With two classes, where a round is one tree, {NAMES[BOOSTING]} has {said(compared)} over {NAMES[HIST]}."

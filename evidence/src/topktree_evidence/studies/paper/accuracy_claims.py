@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 
 from topktree import datasets
@@ -143,7 +144,8 @@ def plateau(found: Tables) -> Answer:
 def thresholds_matter(found: Tables) -> Answer:
     """Compare our columns at k = 1 with the paper's at k = 16, on numbers."""
     rows = finished(found["fig2"])
-    rows = rows[[datasets.PAPER[name].kind == "numerical" for name in rows["dataset"]]]
+    numerical = [name for name, record in datasets.PAPER.items() if record.kind == "numerical"]
+    rows = where(rows, dataset=numerical)
     rows = where(rows, depth=(3, 4, 5, 6)).set_index(CASE)
     base = where(rows, columns=PAPER_COLUMNS, k=1)["test_mean"]
     by_k = where(rows, columns=PAPER_COLUMNS, k=16)["test_mean"].reindex(base.index) - base
@@ -202,7 +204,6 @@ def _to_optimal(rows: pd.DataFrame, cells: pd.DataFrame) -> pd.Series:
     """Return test accuracies less those of the optimal trees; not where k is all columns anyway."""
     best = where(cells, k=ALL).set_index(CASE)["test_mean"].rename("best")
     both = rows.join(best, on=CASE, how="inner")
-    both = both[
-        [k < (datasets.PAPER[name].paper_columns or 0) for name, k in zip(both["dataset"], both["k"], strict=True)]
-    ]
+    width = [datasets.PAPER[name].paper_columns or 0 for name in both["dataset"]]
+    both = both[both["k"].astype(float) < np.array(width, dtype=float)]
     return both["test_mean"] - both["best"]

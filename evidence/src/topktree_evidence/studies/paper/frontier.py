@@ -27,7 +27,7 @@ from topktree.hard import tribes_size
 from ...pictures import new_figure
 from ...study import Row, Settings, Study, Task
 from ...text import where
-from .lemma import IntArray, finished
+from .lemma import IntArray
 
 FloatArray = NDArray[np.float64]
 
@@ -175,7 +175,7 @@ STUDY = Study(
     tasks,
     run,
     needs=lambda task: None,
-    summarise=finished,
+    finished_only=True,
     pictures=draw,
     drawn=("theorem3-frontier",),
 )

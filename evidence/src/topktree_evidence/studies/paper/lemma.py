@@ -23,7 +23,7 @@ from topktree._search.objective import Objective, make_objective
 from topktree.hard import parity
 
 from ...oracle import oracle
-from ...study import FINISHED, Row, Settings, Study, Task
+from ...study import Row, Settings, Study, Task
 
 IntArray = NDArray[np.int64]
 
@@ -185,9 +185,4 @@ def lines(rows: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def finished(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs that have numbers."""
-    return runs[runs["status"] == FINISHED]
-
-
-STUDY = Study("lemma", KEYS, RESULTS, tasks, run, needs=lambda task: None, summarise=finished)
+STUDY = Study("lemma", KEYS, RESULTS, tasks, run, needs=lambda task: None, finished_only=True)

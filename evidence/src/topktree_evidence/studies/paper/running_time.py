@@ -26,7 +26,7 @@ from ...pictures import panels
 from ...study import Row, Settings, Study, Task
 from ...text import where
 from . import lemma
-from .lemma import IntArray, Problem, finished
+from .lemma import IntArray, Problem
 
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("claim", "bottom_calls", "bound", "calls", "subsets", "nodes")
@@ -153,7 +153,7 @@ STUDY = Study(
     tasks,
     run,
     needs=lambda task: None,
-    summarise=finished,
+    finished_only=True,
     pictures=draw,
     drawn=("running-time",),
 )

@@ -24,7 +24,6 @@ from topktree.hard import HardDistribution, parity
 from ...pictures import integers_only, panels
 from ...study import Row, Settings, Study, Task
 from ...text import where
-from .lemma import finished
 
 KEYS = ("source", "h", "K", "eps", "criterion", "k", "depth")
 RESULTS = ("accuracy", "leaves", "nodes", "bound", "holds")
@@ -124,7 +123,7 @@ STUDY = Study(
     tasks,
     run,
     needs=lambda task: None,
-    summarise=finished,
+    finished_only=True,
     pictures=draw,
     drawn=("theorem2",),
 )

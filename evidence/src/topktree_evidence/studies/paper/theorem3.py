@@ -20,7 +20,6 @@ from ...pictures import new_figure
 from ...study import Row, Settings, Study, Task
 from ...text import where
 from .frontier import majority_covariance, tribes_covariance
-from .lemma import finished
 from .theorem2 import CRITERIA, exact_accuracy
 
 KEYS = ("h", "K", "eps", "criterion", "k")
@@ -127,7 +126,7 @@ STUDY = Study(
     tasks,
     run,
     needs=lambda task: None,
-    summarise=finished,
+    finished_only=True,
     pictures=draw,
     drawn=("theorem3",),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,7 @@ class Throughput:
 
 
 def run(path: Path, samples: int, fresh: bool) -> None:
-    """Measure, unless the file has it of the code at hand."""
+    """Measure, unless the file has the measurements of the code at hand."""
     origin = machine.engine(), machine.description()
     if not fresh and path.is_file() and origin_of(path) == origin:
         return
@@ -49,13 +50,14 @@ def run(path: Path, samples: int, fresh: bool) -> None:
 
 
 def origin_of(path: Path) -> tuple[str, str]:
+    """Return the code and the machine of a file."""
     with path.open(newline="") as stream:
         record = next(csv.DictReader(stream))
     return record["engine"], record["machine"]
 
 
 def read(path: Path) -> list[Throughput]:
-    """What the file has; nothing if there is none."""
+    """Return the content of the file; nothing if there is none."""
     if not path.is_file():
         return []
     with path.open(newline="") as stream:
@@ -76,3 +78,7 @@ def read(path: Path) -> list[Throughput]:
 def best(throughputs: list[Throughput]) -> list[Throughput]:
     """Those of the kernel that topktree takes on this machine, the last one."""
     return [t for t in throughputs if t.kernel == throughputs[-1].kernel]
+
+
+if __name__ == "__main__":  # kernels.py FILE SAMPLES
+    run(Path(sys.argv[1]), int(sys.argv[2]), fresh=False)

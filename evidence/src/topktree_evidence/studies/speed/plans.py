@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from topktree_evidence.studies.speed.matrices import DATASETS, FICO, NUMERICAL
+from topktree_evidence.numbers import CATEGORICAL, NUMERICAL
+from topktree_evidence.splits import FICO
 from topktree_evidence.studies.speed.runs import BOOLEAN, EXACT, GENERATED, OURS, RAW, Job
 
+DATASETS = CATEGORICAL + NUMERICAL
 GREEDY_DEPTH = 5
 GREEDY_KS = ("1", "8", "16")
 PENALTY = 0.005  # of a leaf, where gosdt takes part: it needs one
@@ -55,6 +57,7 @@ class Cell:
 
 
 def searches(datasets: Iterable[str], ks: Iterable[str], depths: Iterable[int]) -> list[Search]:
+    """Return all combinations."""
     return list(product(datasets, ks, depths))
 
 
@@ -103,7 +106,7 @@ FULL = Profile(
 
 
 def job(section: str, dataset: str, data: str, solver: str, k: str, depth: int, profile: Profile) -> Job:
-    """A job of one thread without penalty."""
+    """Return a job of one thread without penalty."""
     cap = profile.fico_cap if dataset == FICO else profile.cap
     return Job(section, dataset, data, solver, k, depth, threads=1, penalty=0.0, cap=cap, round=0)
 
@@ -124,21 +127,21 @@ def raw(profile: Profile) -> Iterator[Cell]:
 
 
 def topk(profile: Profile) -> Iterator[Cell]:
-    """The same Top-k search by pytrees-rs."""
+    """Return the same Top-k search by pytrees-rs."""
     for search in profile.topk:
         ours = job("topk", search[0], BOOLEAN, OURS, search[1], search[2], profile)
         yield Cell((ours, replace(ours, solver="pytrees-rs")), profile.rounds)
 
 
 def optimal(profile: Profile) -> Iterator[Cell]:
-    """The optimal tree by pystreed."""
+    """Return the optimal tree by pystreed."""
     for search in profile.optimal:
         ours = job("optimal", search[0], BOOLEAN, OURS, search[1], search[2], profile)
         yield Cell((ours, replace(ours, solver="pystreed", k="")), profile.rounds)
 
 
 def penalty(profile: Profile) -> Iterator[Cell]:
-    """The optimal tree with a penalty for leaves, by gosdt and pystreed."""
+    """Return the optimal tree with a penalty for leaves, by gosdt and pystreed."""
     for search in profile.penalty:
         ours = replace(job("penalty", search[0], BOOLEAN, OURS, search[1], search[2], profile), penalty=PENALTY)
         peers = [replace(ours, solver=solver, k="") for solver in ("gosdt", "pystreed")]
@@ -146,7 +149,7 @@ def penalty(profile: Profile) -> Iterator[Cell]:
 
 
 def contree(profile: Profile) -> Iterator[Cell]:
-    """The optimal tree on raw numbers, every midpoint a threshold, by pycontree."""
+    """Return the optimal tree on raw numbers, every midpoint a threshold, by pycontree."""
     for search in profile.contree:
         ours = job("contree", search[0], EXACT, OURS, search[1], search[2], profile)
         yield Cell((ours, replace(ours, solver="pycontree", k="")), profile.rounds)
@@ -166,7 +169,7 @@ def threads(profile: Profile) -> Iterator[Cell]:
 
 
 def scale(profile: Profile) -> Iterator[Cell]:
-    """Generated rows, more and more; many columns."""
+    """Return jobs with generated rows, from few to many, and with many columns."""
     for size in profile.sizes:
         yield Cell((job("scale", size, GENERATED, OURS, SCALE_K, SCALE_DEPTH, profile),), profile.rounds)
 

@@ -1,8 +1,6 @@
 """The plots of the report, each as PNG and SVG.
 
 In: results by job and throughputs of the kernels, from the CSV files. Out: docs/benchmarks/<profile>-<name>.{png,svg}.
-
-    python benchmarks/plots.py [--profile quick|full]
 """
 
 from __future__ import annotations
@@ -18,10 +16,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from topktree_evidence.studies.speed.files import FOLDER, kernels_file, profile_argument, runs_file
-from topktree_evidence.studies.speed.kernels import LEVELS, Throughput, best, read
-from topktree_evidence.studies.speed.results import AT_LEAST, AT_MOST, EXACTLY, Ratio, duels, results
-from topktree_evidence.studies.speed.runs import recall
+from topktree_evidence.studies.speed.kernels import LEVELS, Throughput, best
+from topktree_evidence.studies.speed.results import AT_LEAST, AT_MOST, EXACTLY, Ratio, duels
 from topktree_evidence.studies.speed.sections import Found, by_rows, packed_bytes
 from topktree_evidence.studies.speed.tables import MIB, binary_size
 
@@ -114,7 +110,7 @@ def peers(found: Found) -> Figure | None:
 
 
 def peer_groups(found: Found) -> dict[str, list[Ratio]]:
-    """The ratios by peer, k and depth, in this order."""
+    """Return the ratios by peer, k and depth, in this order."""
     groups: dict[str, list[Ratio]] = {}
     for section, peer in (("topk", "pytrees-rs"), ("optimal", "pystreed")):
         for duel in sorted(duels(found, section, peer), key=lambda d: (len(d.job.k), d.job.k, d.job.depth)):
@@ -200,9 +196,5 @@ def log_axis(axis: Any, set_scale: Any) -> None:
 
 
 def short(n: float) -> str:
+    """Return a number of rows in thousands or millions."""
     return f"{n / 1e6:g} M" if n >= 1e6 else f"{n / 1e3:g} k"
-
-
-if __name__ == "__main__":
-    chosen = profile_argument("Plots from the CSV files")
-    draw(results(recall(runs_file(chosen))), read(kernels_file(chosen)), chosen, FOLDER)

@@ -99,7 +99,7 @@ class Ratio:
 
 
 def mean(ratios: Sequence[Ratio]) -> Ratio:
-    """The geometric mean; a bound as soon as one of the ratios is."""
+    """Return the geometric mean; a bound as soon as one of the ratios is."""
     bounds = {ratio.bound for ratio in ratios} - {EXACTLY}
     bound = EXACTLY if not bounds else bounds.pop() if len(bounds) == 1 else ABOUT
     return Ratio(geometric_mean(ratio.value for ratio in ratios), bound)
@@ -114,7 +114,7 @@ def results(rows: Rows) -> dict[Job, Result]:
 
 
 def duels(found: dict[Job, Result], section: str, peer: str) -> list[Duel]:
-    """The cells of a section in which both have a result, in the order of the file."""
+    """Return the cells of a section in which both have a result, in the order of the file."""
     pairs = []
     for job, ours in found.items():
         if job.section == section and job.solver == OURS:

@@ -1,22 +1,24 @@
-"""Runs and the CSV file that remembers them.
+"""The runs of the speed study: what one measures, what came of it, and with which code and machine.
 
-A Job says what one process measures, an Outcome what came of it, an Origin with which code and where. Together they are
-a row of the file. The one idea: the file is the memory. A row is appended as soon as it is measured, the last row of a
-job counts, and what the file has of the code at hand is not measured again.
+A Job, an Outcome and an Origin together are a row of the store. The one idea: a row of the code at hand is not measured
+again, and one of a slow peer stays valid when topktree alone has changed.
 """
 
 from __future__ import annotations
 
-import csv
-import types
-import typing
-from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any
 
+import pandas as pd
+
+from ... import machine
+from ...study import FAILED, FINISHED, NO_MEMORY, SKIPPED, TIMEOUT
+from ...study import Row as StoreRow
+from ...text import is_missing
+
+__all__ = ["FAILED", "FINISHED", "NO_MEMORY", "TIMEOUT"]
+
 BOOLEAN, RAW, EXACT, GENERATED = "boolean", "raw", "exact", "generated"  # EXACT: raw, topktree with every midpoint
-FINISHED, TIMEOUT, NO_MEMORY, FAILED = "finished", "timeout", "out of memory", "failed"
 OURS = "topktree"
 
 KEPT = 5.0  # seconds: a peer's run that took longer stays valid when topktree alone has changed
@@ -40,7 +42,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job; what is not known is None."""
+    """The result of a job; what is not known is None."""
 
     status: str
     message: str = ""
@@ -63,64 +65,48 @@ class Origin:
     """What a row depends on besides its job."""
 
     version: str  # of the solver's package
-    engine: str  # topktree's version and what its sources hash to
+    engine: str  # topktree's version and what its code hashes to
     machine: str
 
 
 Row = tuple[Outcome, Origin]
 Rows = dict[Job, Row]
 
-HEADER = [field.name for part in (Job, Outcome, Origin) for field in fields(part)]
+KEYS, ORIGIN = (tuple(field.name for field in fields(part)) for part in (Job, Origin))
+RESULTS = tuple(field.name for field in fields(Outcome) if field.name not in ("status", "message"))
+INTEGERS = ("fits", "errors", "leaves", "widest", "rss_before", "rss_peak", "rows", "columns")
 
 
-def recall(path: Path) -> Rows:
-    """The last row of every job; a last line cut short by a kill counts as none."""
-    if not path.is_file():
-        return {}
-    text = path.read_text()
-    rows: Rows = {}
-    for record in csv.DictReader(text[: text.rfind("\n") + 1].splitlines()):
-        rows[parsed(Job, record)] = parsed(Outcome, record), parsed(Origin, record)
-    return rows
+def job_of(task: Any) -> Job:
+    """Return the job of a task; in a file, k is a number where it reads as one."""
+    values = {name: task[name] for name in KEYS}
+    k = values["k"]
+    return Job(**values | {"k": "" if is_missing(k) else str(int(k)) if isinstance(k, float) else str(k)})
 
 
-def remember(path: Path, rows: Rows) -> None:
-    """Write the file anew with these rows."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(HEADER)
-        writer.writerows(fields_of(job, row) for job, row in rows.items())
+def origin(job: Job) -> Origin:
+    """Return the code and the machine at hand."""
+    return Origin(machine.version(job.solver), machine.engine(), machine.description())
 
 
-def append(path: Path, job: Job, row: Row) -> None:
-    """Add one row."""
-    with path.open("a", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerow(fields_of(job, row))
-
-
-def is_current(job: Job, row: Row, now: Origin) -> bool:
-    """Whether a row need not be measured again with the code of `now`."""
-    outcome, then = row
+def is_current(row: StoreRow) -> bool:
+    """Return True for a row that need not be measured again with the code at hand."""
+    job = job_of(row)
+    now, then = origin(job), Origin(*(row[name] for name in ORIGIN))
     if then == now:
         return True
-    took_long = outcome.status != FINISHED or (outcome.seconds or 0.0) >= KEPT
+    took_long = row["status"] != FINISHED or (row["seconds"] or 0.0) >= KEPT
     return job.solver != OURS and took_long and (then.version, then.machine) == (now.version, now.machine)
 
 
-def fields_of(job: Job, row: Row) -> list[str]:
-    values: Iterable[Any] = (*astuple(job), *astuple(row[0]), *astuple(row[1]))
-    return ["" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
-
-
-def parsed(part: Any, record: dict[str, str]) -> Any:
-    """The fields of a dataclass out of a row's text."""
-    hints = typing.get_type_hints(part)
-    return part(**{field.name: value_of(hints[field.name], record.get(field.name) or "") for field in fields(part)})
-
-
-def value_of(hint: Any, text: str) -> Any:
-    if isinstance(hint, types.UnionType):
-        return None if text == "" else value_of(typing.get_args(hint)[0], text)
-    read: Callable[[str], Any] = hint
-    return read(text)
+def rows_of(table: pd.DataFrame) -> Rows:
+    """Return the rows of a table by their jobs; a search that was not tried counts as one that was stopped."""
+    found: Rows = {}
+    for record in table.to_dict("records"):
+        values: dict[str, Any] = {name: None if is_missing(record[name]) else record[name] for name in RESULTS}
+        values |= {name: int(values[name]) for name in INTEGERS if values[name] is not None}
+        status = TIMEOUT if record["status"] == SKIPPED else record["status"]
+        message = "" if is_missing(record["message"]) else str(record["message"])
+        outcome = Outcome(status, message, **values)
+        found[job_of(record)] = outcome, Origin(*(str(record[name]) for name in ORIGIN))
+    return found

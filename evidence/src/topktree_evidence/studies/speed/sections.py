@@ -42,6 +42,7 @@ class Section:
 
 
 def greedy(found: Found) -> Section:
+    """Compare k = 1, 8 and 16 with scikit-learn on the same matrix."""
     findings, rows = Findings(), []
     findings.failures(result for job, result in found.items() if job.section == "greedy")
     header = ["dataset", "rows", "columns", "scikit-learn"]
@@ -71,12 +72,14 @@ def greedy_ratios(found: Found, k: str) -> list[Ratio]:
 
 
 def raw(found: Found) -> Section:
+    """Compare k = 1 with scikit-learn on raw numbers."""
     cells = duels(found, "raw", "scikit-learn")
     header = ["dataset", "rows", "features", "topktree", "scikit-learn", "ratio", *ERRORS_AND_MEMORY]
     return versus("scikit-learn on raw numbers, k = 1, depth 5, binarising included", header, cells, with_search=False)
 
 
 def topk(found: Found) -> Section:
+    """Compare with pytrees-rs."""
     cells = duels(found, "topk", "pytrees-rs")
     header = ["dataset", "rows", "columns", "k", "depth", "topktree", "pytrees-rs", "ratio", *ERRORS_AND_MEMORY]
     section = versus("pytrees-rs: DL8.5 under its Top-k rule, the same k and depth", header, cells)
@@ -87,6 +90,7 @@ def topk(found: Found) -> Section:
 
 
 def optimal(found: Found) -> Section:
+    """Compare with pystreed."""
     return proven(found, "optimal", "pystreed", 'pystreed: optimal trees, k = "all"', "columns")
 
 
@@ -101,6 +105,7 @@ def proven(found: Found, name: str, peer: str, title: str, width: str) -> Sectio
 
 
 def contree(found: Found) -> Section:
+    """Compare with pycontree."""
     title = 'pycontree: optimal trees on raw numbers, k = "all", every midpoint a threshold'
     return proven(found, "contree", "pycontree", title, "features")
 
@@ -129,6 +134,7 @@ def penalty(found: Found) -> Section:
 
 
 def fico(found: Found) -> Section:
+    """Show k = 16 on FICO."""
     header = ["rows", "features", "k", "depth", "topktree", "errors", "MiB"]
     rows, findings = [], Findings()
     for job, result in found.items():
@@ -140,6 +146,7 @@ def fico(found: Found) -> Section:
 
 
 def threads(found: Found) -> Section:
+    """Compare two threads with one."""
     cells = thread_duels(found)
     header = ["dataset", "rows", "columns", "k", "depth", "two threads", "one thread", "ratio"]
     header += ["cores", "on one", "errors", "on one"]
@@ -162,6 +169,7 @@ def thread_duels(found: Found) -> list[Duel]:
 
 
 def scale(found: Found) -> Section:
+    """Show time and memory by rows."""
     header = ["rows", "columns", "seconds", "per row", "MiB: input", "packed bits", "the fit adds", "by packed bits"]
     rows, findings = [], Findings()
     for job, result in found.items():
@@ -184,18 +192,18 @@ def packed_bytes(job: Job) -> float:
 
 
 def growth(result: Result) -> float:
-    """What the fit adds to the memory in use, as a multiple of the packed bits."""
+    """Return what the fit adds to the memory in use, as a multiple of the packed bits."""
     return (result.growth or 0) / packed_bytes(result.job)
 
 
 def by_rows(found: Found) -> list[Result]:
-    """The results of scale that finished, without the wide one, the smallest first."""
+    """Return the results of scale that finished, without the wide one, the smallest first."""
     tall = [r for job, r in found.items() if job.section == "scale" and job.dataset != WIDE and r.finished]
     return sorted(tall, key=lambda result: result.rows or 0)
 
 
 def kernel(throughputs: Sequence[Throughput]) -> Section:
-    """A line per kernel and level: the range over columns and word lists."""
+    """Return a line per kernel and level: the range over columns and word lists."""
     header = ["kernel", "level", "matrix", "GB/s", "bare loop", "share in %"]
     rows = []
     for name in dict.fromkeys(t.kernel for t in throughputs):
@@ -208,11 +216,12 @@ def kernel(throughputs: Sequence[Throughput]) -> Section:
 
 
 def span(values: Sequence[float], digits: str) -> str:
+    """Return the range of values."""
     return f"{min(values):{digits}} to {max(values):{digits}}"
 
 
 def versus(title: str, header: list[str], cells: Sequence[Duel], with_search: bool = True) -> Section:
-    """The table of one peer, and its ratios summed up."""
+    """Return the table of one peer, and its ratios summed up."""
     findings = Findings()
     rows = []
     for duel in cells:
@@ -223,16 +232,18 @@ def versus(title: str, header: list[str], cells: Sequence[Duel], with_search: bo
 
 
 def named(duel: Duel, with_search: bool = True) -> list[str]:
-    """The columns of a table that say which cell this is."""
+    """Return the columns of a table that say which cell this is."""
     search = [duel.job.k, str(duel.job.depth)] if with_search else []
     return [duel.job.dataset, *map(text_of, duel.size), *search]
 
 
 def ratios_of(cells: Iterable[Duel]) -> list[Ratio]:
+    """Return the ratios of the cells that have one."""
     return [duel.ratio for duel in cells if duel.ratio]
 
 
 def text_of(value: int | None) -> str:
+    """Return a number, or a dash."""
     return "-" if value is None else str(value)
 
 

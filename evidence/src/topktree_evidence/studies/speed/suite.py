@@ -1,116 +1,98 @@
-"""A run of the suite: every job that the CSV file does not have yet, one process after the other.
+"""The speed study: topktree against its peers, one process for each measurement.
 
-In: Cells, the file, the folder of datasets and a cap of memory. Out: rows in the file, lines of progress on stderr.
+In: the plan of a profile, quick or full. Out: a Study whose runs take turns, and whose kept runs are
+docs/benchmarks/<profile>.csv.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Sequence
-from dataclasses import replace
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 
-from topktree_evidence import machine
-from topktree_evidence.studies.speed import matrices
-from topktree_evidence.studies.speed.contestants import CONTESTANTS
-from topktree_evidence.studies.speed.matrices import Source
-from topktree_evidence.studies.speed.measure import measure, prepare
-from topktree_evidence.studies.speed.plans import Cell
-from topktree_evidence.studies.speed.runs import (
-    BOOLEAN,
-    FINISHED,
-    GENERATED,
-    TIMEOUT,
-    Job,
-    Origin,
-    Outcome,
-    Rows,
-    append,
-    recall,
-)
+from ...numbers import boolean, raw
+from ...runner import memory_cap
+from ...stopwatch import Stopwatch
+from ...study import FINISHED, Row, Settings, Study, Task
+from . import matrices
+from .matrices import Source
+from .plans import Profile, plan
+from .runs import BOOLEAN, GENERATED, KEYS, ORIGIN, RESULTS, Job, is_current, job_of, origin
+from .worker import measure
 
 ENOUGH = 5.0  # seconds from which a measurement is not repeated: noise is small against it, repeating expensive
 HARDER = ("topk", "optimal", "penalty", "contree")  # sections in which a larger k or depth only takes longer
+NO_CAP = 1 << 40
 
 
-class Data:
-    """The matrices that other processes read, made when they are first needed."""
+def make_study(name: str, profile: Profile) -> Study:
+    """Return the study of a profile."""
 
-    def __init__(self, folder: Path, stored: Path) -> None:
-        self.folder = folder
-        self.stored = stored
-        self.sources: dict[tuple[str, bool], Source] = {}
+    def tasks(settings: Settings) -> list[Task]:
+        jobs = [job for cell in plan(profile) for job in cell.all_jobs()]
+        return [asdict(job) for job in jobs if settings.datasets is None or job.dataset in settings.datasets]
 
-    def source(self, job: Job) -> Source:
-        """Where the job finds its data."""
-        if job.input == GENERATED:
-            rows, columns = map(int, job.dataset.split("x"))
-            return Source(None, (rows, columns))
-        key = job.dataset, job.input == BOOLEAN
-        if key not in self.sources:
-            read = matrices.boolean if key[1] else matrices.numbers
-            X, y = read(job.dataset, self.folder)
-            self.sources[key] = matrices.store(f"{job.dataset}.{job.input}", X, y, self.stored)
-        return self.sources[key]
-
-
-def run(cells: Sequence[Cell], path: Path, data: Data, memory: int) -> None:
-    """Measure what the file does not have yet."""
-    rows = recall(path)
-    todo = sum(job not in rows for cell in cells for job in cell.all_jobs())
-    start, done = time.perf_counter(), 0
-    prepare()
-    for job in (job for cell in cells for job in cell.all_jobs()):
-        if job in rows:
-            continue
-        left = (time.perf_counter() - start) / max(done, 1) * (todo - done)
-        done += 1
-        if repeats_slow(job, rows):
-            continue
-        progress(f"[{done}/{todo}{f', about {left:.0f} s left' if done > 5 else ''}] {named(job)}")
-        outcome = foregone(job, rows) or measure(job, data.source(job), memory)
-        rows[job] = outcome, origin(job)
-        append(path, job, rows[job])
-        if outcome.status != FINISHED:
-            progress(f"    {outcome.status} {outcome.message}")
+    return Study(
+        name,
+        KEYS,
+        RESULTS,
+        tasks,
+        alone=alone,
+        limit=lambda task: float(task["cap"]),
+        optional=RESULTS,
+        origin=ORIGIN,
+        is_hopeless=is_hopeless,
+        is_current=is_current,
+        is_repeated=is_repeated,
+        needs=lambda task: None if task["input"] == GENERATED else task["dataset"],
+        folder="benchmarks",
+        file=profile.name,
+        keeps_runs=True,
+    )
 
 
-def repeats_slow(job: Job, rows: Rows) -> bool:
-    """Whether the first round took long enough, or did not finish."""
-    if job.round == 0:
+def alone(task: Task, settings: Settings, stopwatch: Stopwatch) -> Row:
+    """Measure in a process of its own, not in the runner's, so that memory is that of this fit alone."""
+    job = job_of(task)
+    outcome = measure(job, source(job, settings.data_home), memory_cap() or NO_CAP)
+    return asdict(outcome) | asdict(origin(job))
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="topktree-")
+
+
+def source(job: Job, data_home: str | None) -> Source:
+    """Return where the measuring process finds its data."""
+    if job.input == GENERATED:
+        rows, columns = map(int, job.dataset.split("x"))
+        return Source(None, (rows, columns))
+    return _stored(job.dataset, job.input == BOOLEAN, data_home)
+
+
+@cache
+def _stored(name: str, is_boolean: bool, data_home: str | None) -> Source:
+    X, y = (boolean if is_boolean else raw)(name, data_home)
+    return matrices.store(f"{name}.{is_boolean}", X, y, Path(_folder().name))
+
+
+def is_repeated(task: Task, find: Callable[[Task], Row | None]) -> bool:
+    """Return True for a later round of a run that took long enough, or did not finish."""
+    if task["round"] == 0:
         return False
-    first, _ = rows[replace(job, round=0)]
-    return first.status != FINISHED or (first.seconds or 0.0) >= ENOUGH
+    first = find({**task, "round": 0})
+    return first is not None and (first["status"] != FINISHED or (first["seconds"] or 0.0) >= ENOUGH)
 
 
-def foregone(job: Job, rows: Rows) -> Outcome | None:
-    """A timeout without a try if the same contestant was stopped at the cap in an easier search."""
-    if job.section not in HARDER:
-        return None
-    for other, (outcome, _) in rows.items():
-        is_alike = replace(other, k=job.k, depth=job.depth) == job
-        is_easier = other.depth <= job.depth and candidates(other) <= candidates(job)
-        if is_alike and is_easier and outcome.status == TIMEOUT:
-            easier = f"k = {other.k}, depth {other.depth}" if other.k else f"depth {other.depth}"
-            return Outcome(TIMEOUT, f"not tried: {easier} was stopped at the cap")
-    return None
+def is_hopeless(task: Task, stopped: Task) -> bool:
+    """Return True for a search that is no easier than one of the same contestant that was stopped at the cap."""
+    job, other = job_of(task), job_of(stopped)
+    is_alike = replace(other, k=job.k, depth=job.depth) == job
+    return job.section in HARDER and is_alike and other.depth <= job.depth and _width(other) <= _width(job)
 
 
-def candidates(job: Job) -> float:
+def _width(job: Job) -> float:
     return float(job.k) if job.k.isdigit() else float("inf")
-
-
-def origin(job: Job) -> Origin:
-    """The code and the machine at hand."""
-    return Origin(machine.version(CONTESTANTS[job.solver].package), machine.engine(), machine.description())
-
-
-def named(job: Job) -> str:
-    k = f" k = {job.k}" if job.k else ""
-    threads = f", {job.threads} threads" if job.threads > 1 else ""
-    return f"{job.section}: {job.dataset}: {job.solver}{k}, depth {job.depth}{threads}, round {job.round + 1}"
-
-
-def progress(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

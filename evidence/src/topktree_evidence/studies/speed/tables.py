@@ -21,6 +21,7 @@ def duration(seconds: float) -> str:
 
 
 def three_digits(value: float) -> str:
+    """Return three digits."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
@@ -30,7 +31,7 @@ def binary_size(n_bytes: float) -> str:
 
 
 def seconds(result: Result) -> str:
-    """The median, with half of the range of the rounds in percent; or what went wrong."""
+    """Return the median, with half of the range of the rounds in percent; or what went wrong."""
     if result.seconds is None or result.low is None or result.high is None:
         return result.status
     if result.capped:
@@ -47,10 +48,12 @@ def errors(result: Result) -> str:
 
 
 def megabytes(result: Result) -> str:
+    """Return the peak memory in MiB."""
     return "-" if result.peak is None else f"{result.peak / MIB:.0f}"
 
 
 def times(ratio: Ratio | None) -> str:
+    """Return a ratio as text."""
     return f"{ratio}x" if ratio else "-"
 
 
@@ -63,7 +66,7 @@ def summary(ratios: Sequence[Ratio]) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """An aligned Markdown table, the first column to the left and the others to the right."""
+    """Return an aligned Markdown table, the first column to the left and the others to the right."""
     widths = [max(3, *(len(row[i]) for row in [header, *rows])) for i in range(len(header))]
     rule = ["-" * widths[0]] + ["-" * (width - 1) + ":" for width in widths[1:]]
     lines = []
@@ -74,5 +77,5 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def listed(title: str, points: Sequence[str]) -> list[str]:
-    """A list with its title; nothing if it is empty."""
+    """Return a list with its title; nothing if it is empty."""
     return ["", title, "", *(f"- {point}" for point in points)] if points else []

@@ -62,7 +62,7 @@ def decided(reached: Ratio, bar: float) -> str:
 
 
 def in_the_mean(text: str, cells: Sequence[Duel], bar: float, section: str) -> Target:
-    """A bar for the geometric mean."""
+    """Return a bar for the geometric mean."""
     ratios = ratios_of(cells)
     if not ratios:
         return nothing(text, f"{bar:g}x", section)
@@ -82,7 +82,7 @@ def not_longer(found: Found, cells: Sequence[Duel]) -> Target:
 
 
 def in_every_cell(text: str, cells: Sequence[Duel], bar: float, section: str) -> Target:
-    """A bar for the smallest ratio. Both stopped at the cap: that cell is open. topktree without an answer: missed."""
+    """Return a bar for the smallest ratio: open if both stopped at the cap, missed if topktree has no answer."""
     ratios = ratios_of(cells)
     if not ratios:
         return nothing(text, f"{bar:g}x", section)
@@ -124,7 +124,7 @@ def fico(found: Found, depth: int, bar: float) -> Target:
 
 
 def threads(found: Found) -> list[Target]:
-    """Searches of a second and more, and those that are shorter."""
+    """Return the searches of a second and more, and those that are shorter."""
     cells = thread_duels(found)
     long = [duel for duel in cells if (duel.peer.seconds or 0.0) >= LONG]
     short = [duel for duel in cells if (duel.peer.seconds or 0.0) < LONG]
@@ -157,7 +157,7 @@ def scale(found: Found) -> list[Target]:
 
 
 def kernel(throughputs: list[Throughput]) -> Target:
-    """The kernel that this machine takes, at every cache level."""
+    """Return the kernel that this machine takes, at every cache level."""
     text, bar = "counting kernel against a bare loop, every cache level", 0.6
     if not throughputs:
         return Target(text, f"{100 * bar:.0f} %", "not measured", UNDECIDED, "0")
@@ -168,6 +168,7 @@ def kernel(throughputs: list[Throughput]) -> Target:
 
 
 def nothing(text: str, bar: str, section: str) -> Target:
+    """Return a target that was not measured."""
     return Target(text, bar, "not measured", UNDECIDED, coverage(0, section))
 
 

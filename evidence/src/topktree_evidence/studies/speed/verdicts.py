@@ -60,7 +60,7 @@ class Findings:
             self.notes.append(f"{text} (a tree lost by the peer, or ties broken otherwise)")
 
     def check_wider(self, narrow: Result, wide: Result) -> None:
-        """A larger k cannot be worse."""
+        """Check that a larger k is never worse."""
         if narrow.errors is not None and wide.errors is not None and wide.errors > narrow.errors and wide.finished:
             where = f"{wide.job.dataset}, depth {wide.job.depth}"
             self.wrong.append(
@@ -75,18 +75,19 @@ class Findings:
             )
 
     def check_equal(self, duel: Duel) -> None:
-        """The number of threads changes nothing."""
+        """Check that the number of threads changes nothing."""
         ours, theirs = (duel.ours.errors, duel.ours.leaves), (duel.peer.errors, duel.peer.leaves)
         if duel.ours.finished and duel.peer.finished and ours != theirs:
             self.wrong.append(f"{duel.where}: {ours} training errors and leaves on two threads, {theirs} on one")
 
 
 def cost_of(result: Result) -> float | None:
-    """What the contestant minimised."""
+    """Return what the contestant minimised."""
     return result.cost if result.job.penalty else result.errors
 
 
 def shown(result: Result) -> str:
+    """Return errors, and leaves where they cost."""
     if result.job.penalty:
         return f"{errors(result)} training errors with {result.leaves} leaves"
     return f"{errors(result)} training errors"

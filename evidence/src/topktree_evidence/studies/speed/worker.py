@@ -1,119 +1,113 @@
-"""One measurement, in a process of its own: memory capped, data read, warmed up, fitted, read.
+"""One measurement in a process of its own: data read, warmed up, fitted, evaluated.
 
-In: a Job, the Source of its data, the cap of memory, and a pipe. Out, through the pipe: READY when the clock may start,
-FITTED when it may stop, then an Outcome. The one idea: a solver that hangs or crashes takes only this process with it.
+In: a Job, the Source of its data and a cap of memory. Out: an Outcome.
+The one idea: the three steps are three calls of one stopwatch, so that only the fit is under the cap, and a solver that
+hangs, crashes or runs out of memory is an outcome like any other.
 """
 
 from __future__ import annotations
 
-import os
-import resource
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from multiprocessing.connection import Connection
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from topktree_evidence.studies.speed.contestants import CONTESTANTS, Contestant, count_errors
-from topktree_evidence.studies.speed.matrices import Labels, Matrix, Source
-from topktree_evidence.studies.speed.runs import FAILED, FINISHED, NO_MEMORY, TIMEOUT, Job, Outcome
+from topktree import TopKTreeClassifier
 
-READY, FITTED = "ready", "fitted"
+from ... import peers
+from ...stopwatch import Stopwatch, resident_bytes
+from .matrices import Labels, Matrix, Source
+from .ranks import last_rank
+from .runs import EXACT, FAILED, FINISHED, NO_MEMORY, TIMEOUT, Job, Outcome
+
+ASIDE = 120.0  # seconds for imports and data before the fit, and for predictions after it
+GRACE = 5.0  # seconds beyond the cap, for a solver to stop itself
 ENOUGH_SECONDS = 0.3  # of fits; what is shorter is repeated, its first fit not counted
 ENOUGH_FITS = 51
-STATUS = Path("/proc/self/status")
+DEFAULT_THRESHOLDS = TopKTreeClassifier().max_thresholds  # where the input is not exact
+
+_kept: dict[str, Any] = {}  # in the process that measures: the data, then the fitted solver
 
 
-def work(job: Job, source: Source, memory_cap: int, output: str, pipe: Connection) -> None:
-    """The whole life of the process; what solvers print goes to the file `output`."""
-    redirect(output)
-    resource.setrlimit(resource.RLIMIT_AS, (memory_cap, memory_cap))
-    who = CONTESTANTS[job.solver]
-    try:
-        outcome = measured(who, job, source, pipe)
-    except MemoryError as error:
-        outcome = Outcome(NO_MEMORY, str(error), rss_peak=memory("VmHWM"))
-    except Exception as error:
-        outcome = Outcome(FAILED, f"{type(error).__name__}: {error}")
-    pipe.send(outcome)
+def measure(job: Job, source: Source, memory_cap: int) -> Outcome:
+    """Measure a job in a process of its own."""
+    found: dict[str, Any] = {}
+    with Stopwatch(GRACE, memory_cap) as stopwatch:
+        for step, limit in ((prepare, ASIDE), (fit, job.cap), (evaluate, ASIDE)):
+            done = stopwatch.run(step, job, source, limit=limit)
+            if done.status != FINISHED:
+                is_capped = done.status == TIMEOUT and step is fit
+                lacks_memory = done.message.startswith(NO_MEMORY)
+                status = TIMEOUT if is_capped else NO_MEMORY if lacks_memory else FAILED
+                return Outcome(status, done.message, rss_peak=done.peak)
+            found |= done.value
+    outcome = Outcome(**found)
+    is_late = outcome.status == FINISHED and (outcome.seconds or 0.0) > job.cap
+    return replace(outcome, status=TIMEOUT) if is_late else outcome
 
 
-def redirect(output: str) -> None:
-    """stdout and stderr, of C++ and Rust as well, into a file."""
-    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
+def problem_of(job: Job) -> peers.Problem:
+    """Return what the solver is asked for."""
+    k: int | str = int(job.k) if job.k.isdigit() else "all"
+    thresholds = None if job.input == EXACT else DEFAULT_THRESHOLDS
+    return peers.Problem(job.depth, job.penalty, job.cap, k, job.threads, thresholds)
 
 
-def measured(who: Contestant, job: Job, source: Source, pipe: Connection) -> Outcome:
-    """Read the data, fit, and say what came of it."""
-    X, y = source.get()
-    warm_up(who, job)
-    before = memory("VmRSS")
-    forget_peak()
-    pipe.send(READY)
-    wall, cpu = time.perf_counter(), time.process_time()
-    fitted, seconds = fits(who, job, X, y)
-    cpu_share = (time.process_time() - cpu) / (time.perf_counter() - wall)
-    peak = memory("VmHWM")
-    pipe.send(FITTED)
-    outcome = read(who, job, fitted, X, y)
-    return replace(
-        outcome,
-        seconds=median(seconds),
-        fastest=min(seconds),
-        slowest=max(seconds),
-        cpu=cpu_share,
-        fits=len(seconds),
-        rss_before=before,
-        rss_peak=peak,
-        rows=X.shape[0],
-        columns=X.shape[1],
-    )
-
-
-def warm_up(who: Contestant, job: Job) -> None:
-    """A fit of 64 rows, so that imports made on first use are not timed."""
+def prepare(job: Job, source: Source) -> dict[str, Any]:
+    """Read the data, and fit 64 rows, so that imports made on first use are not timed."""
+    _kept["data"] = source.get()
     X = np.random.default_rng(0).random((64, 20)) < 0.5
-    who.make(replace(job, depth=2, cap=10.0)).fit(X, (X[:, 0] ^ X[:, 1]).astype(np.int32))
+    small = problem_of(replace(job, depth=2, cap=10.0))
+    peers.PEERS[job.solver].make(small).fit(X, (X[:, 0] ^ X[:, 1]).astype(np.int32))
+    return {}
 
 
-def fits(who: Contestant, job: Job, X: Matrix, y: Labels) -> tuple[Any, Sequence[float]]:
-    """The last fitted estimator and the seconds of each fit."""
+def fit(job: Job, source: Source) -> dict[str, Any]:
+    """Fit, several times if that is quick; return seconds and memory."""
+    X, y = _kept["data"]
+    before = resident_bytes("VmRSS")
+    if before is not None:
+        Path("/proc/self/clear_refs").write_text("5")  # VmHWM starts again from what is resident now
+    wall, cpu = time.perf_counter(), time.process_time()
+    _kept["solver"], seconds = fits(job, X, y)
+    return {
+        "cpu": (time.process_time() - cpu) / (time.perf_counter() - wall),
+        "seconds": median(seconds),
+        "fastest": min(seconds),
+        "slowest": max(seconds),
+        "fits": len(seconds),
+        "rss_before": before,
+        "rss_peak": resident_bytes("VmHWM"),
+        "rows": X.shape[0],
+        "columns": X.shape[1],
+    }
+
+
+def fits(job: Job, X: Matrix, y: Labels) -> tuple[Any, Sequence[float]]:
+    """Return the last fitted solver and the seconds of each fit."""
     seconds: list[float] = []
     while True:
-        estimator = who.make(job)
+        solver = peers.PEERS[job.solver].make(problem_of(job))
         start = time.perf_counter()
-        estimator.fit(X, y)
+        solver.fit(X, y)
         seconds.append(time.perf_counter() - start)
         if seconds[0] >= ENOUGH_SECONDS:
-            return estimator, seconds
+            return solver, seconds
         if sum(seconds[1:]) >= ENOUGH_SECONDS or len(seconds) > ENOUGH_FITS:
-            return estimator, seconds[1:]
+            return solver, seconds[1:]
 
 
-def read(who: Contestant, job: Job, fitted: Any, X: Matrix, y: Labels) -> Outcome:
-    """Errors and status of a fitted estimator."""
-    errors, claimed = count_errors(who, fitted, X, y), who.claimed_errors(fitted)
-    if claimed not in (None, errors):
-        return Outcome(FAILED, f"states {claimed} training errors, its predictions have {errors}")
-    status = FINISHED if who.is_finished(fitted) else TIMEOUT
-    return Outcome(status, errors=errors, leaves=who.leaves(fitted), widest=who.widest(fitted, X, y))
-
-
-def memory(field: str, status: Path = STATUS) -> int | None:
-    """Bytes that the kernel notes of a process: VmRSS, resident now, or VmHWM, resident at most; None: it does not."""
-    if not status.is_file():
-        return None
-    lines = [line.split() for line in status.read_text().splitlines() if line.startswith(f"{field}:")]
-    return int(lines[0][1]) * 1024 if lines else None
-
-
-def forget_peak() -> None:
-    """Let VmHWM start again from what is resident now."""
-    if STATUS.is_file():
-        Path("/proc/self/clear_refs").write_text("5")
+def evaluate(job: Job, source: Source) -> dict[str, Any]:
+    """Return errors, leaves and status of the fitted solver."""
+    (X, y), solver = _kept["data"], _kept["solver"]
+    found = peers.read(job.solver, solver, X, y, 0.0)
+    tree = solver.tree_ if job.solver == peers.TOP_K else None
+    return {
+        "status": FINISHED if found.finished else TIMEOUT,
+        **{name: value for name, value in asdict(found).items() if name in ("errors", "leaves")},
+        "widest": None if tree is None else last_rank(tree, X, y),
+    }
