@@ -23,7 +23,7 @@ from topktree_evidence.text import where
 
 from topktree import TopKTreeClassifier, TopKTreeClassifierCV
 
-DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
+DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
 SETTINGS = Settings(data_home=str(DATA), time_limit=60.0, splits=2)
 
 needs_data = pytest.mark.skipif(not (DATA / "hayes-roth.csv.gz").is_file(), reason="no hayes-roth in $TOPKTREE_DATA")

@@ -53,7 +53,7 @@ from topktree._cli.main import main
 
 EQUAL, TUNED = STUDIES
 
-DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
+DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
 SETTINGS = Settings(data_home=str(DATA), time_limit=60.0, splits=2)
 
 needs_data = pytest.mark.skipif(not (DATA / "hayes-roth.csv.gz").is_file(), reason="no hayes-roth in $TOPKTREE_DATA")

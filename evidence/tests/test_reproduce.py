@@ -21,7 +21,7 @@ from topktree_evidence.study import Settings
 from topktree import Binarizer, TopKTreeClassifier, datasets
 from topktree._cli.main import main
 
-DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[2] / "shared" / "datasets")
+DATA = Path(os.environ.get("TOPKTREE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
 SMALL = ["--datasets", "hayes-roth", "--splits", "2", "--data", str(DATA)]
 
 needs_data = pytest.mark.skipif(not (DATA / "hayes-roth.csv.gz").is_file(), reason="no hayes-roth in $TOPKTREE_DATA")
