@@ -8,6 +8,8 @@ PYTEST ?=
 BENCH ?= speed
 ARGS ?= page
 COVERAGE ?= 95
+# A command that ends when nothing else disturbs the tests of time and memory.
+BEFORE_SERIAL ?= true
 DIST_TESTS ?= $(patsubst %,tests/%.py,contracts/test_package test_classifier data/test_table tree/test_tree tree/test_export data/test_monsters)
 
 VENV := .venv
@@ -124,7 +126,7 @@ endef
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist worksteal
 # All tests in two parts; with arguments of the caller's, which may leave either part empty, in one.
 ifeq ($(strip $(PYTEST)),)
-run_pytest = $(MAKE) --no-print-directory test-parallel test-serial
+run_pytest = $(MAKE) --no-print-directory test-parallel && $(BEFORE_SERIAL) && $(MAKE) --no-print-directory test-serial
 else
 run_pytest = $(PY) -m pytest --quiet $(PYTEST)
 endif

@@ -1,4 +1,4 @@
-"""The compiled module's contract: arrays in, arrays out. Only `_engine` imports it."""
+"""The compiled module's contract: arrays in, arrays out. Only `_search/engine.py` and `_data/packing.py` import it."""
 
 from collections.abc import Callable, Sequence
 from typing import TypedDict, Unpack

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
+from .._core import count_shard, kernels, make_shard, rank_columns, walk
+from .._core import near_optimal as core_near_optimal
+from .._core import solve as core_solve
 from .._data.arrays import FloatArray, IntArray, Rows
 from .._runtime.limits import Progress
 from .objective import Objective, ScoreFunction
@@ -23,11 +25,19 @@ if TYPE_CHECKING:
 
 DEFAULT_CACHE_BYTES = 2**30
 
-kernels = _core.kernels
-make_shard = _core.make_shard
-count_shard = _core.count_shard
-rank_columns = _core.rank_columns
-walk = _core.walk
+__all__ = [
+    "NearOptimalOptions",
+    "SearchOptions",
+    "Solution",
+    "checked_criterion",
+    "count_shard",
+    "kernels",
+    "make_shard",
+    "near_optimal",
+    "rank_columns",
+    "solve",
+    "walk",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +100,7 @@ def solve(
     """
     arguments = _arguments(rows, n_columns, classes, objective, options or SearchOptions())
     arguments["columns"] = columns
-    return Solution(**_core.solve(**arguments))
+    return Solution(**core_solve(**arguments))
 
 
 def near_optimal(
@@ -102,7 +112,7 @@ def near_optimal(
     options: SearchOptions | None = None,
 ) -> list[Solution]:
     """Return the best trees of the rows that differ, by rising cost; each says whether the list is complete."""
-    results = _core.near_optimal(
+    results = core_near_optimal(
         n=asked.n,
         epsilon=asked.epsilon,
         errors_only=objective.leaves_break_ties,
