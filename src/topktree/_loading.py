@@ -53,10 +53,9 @@ def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoos
 def _load_forest(saved: SavedEnsemble) -> TopKForestClassifier:
     from .ensemble.forest import TopKForestClassifier, check_forest  # a single tree does without
 
-    forest = _with_parameters(TopKForestClassifier, saved.parameters, check_forest)
+    known = {name: value for name, value in saved.parameters.items() if name != "warm_start"}  # it was a parameter
+    forest = _with_parameters(TopKForestClassifier, known, check_forest)
     _set_trees(forest, saved)
-    # Older versions put trees of other origin into forests: their samples are not known.
-    forest.seed_ = saved.seed if saved.n_foreign == 0 else None
     if saved.oob_score is not None:
         forest.oob_score_ = saved.oob_score
     return forest

@@ -69,8 +69,6 @@ class SavedEnsemble:
     classes: NDArray[Any]
     trees: tuple[SavedTree, ...]
     status: str
-    seed: int | None  # of a forest with random draws
-    n_foreign: int  # number of trees at the start that were not drawn with this seed
     oob_score: float | None
     votes: tuple[float, ...]  # of boosting, as are the errors
     errors: tuple[float, ...]
@@ -144,13 +142,11 @@ def _saved_ensemble(
     classes: NDArray[Any],
 ) -> SavedEnsemble:
     entries = get(payload, "trees", list)
-    values: list[Any] = [payload.get(key) for key in ("kind", "seed", "oob_score", "validation_scores")]
-    kind, seed, score, scores = values
-    foreign, stopped = payload.get("foreign", 0), payload.get("stopped", "")
+    values: list[Any] = [payload.get(key) for key in ("kind", "oob_score", "validation_scores")]
+    kind, score, scores = values
+    stopped = payload.get("stopped", "")
     require(len(entries) > 0 and all(isinstance(entry, dict) for entry in entries), '"trees" must be objects')
     require(kind in (FOREST, BOOSTING), f'"kind" must be "{FOREST}" or "{BOOSTING}"')
-    require(seed is None or (is_int(seed) and 0 <= seed < 2**32), '"seed" must be a whole number below 2^32')
-    require(is_int(foreign) and 0 <= foreign <= len(entries), '"foreign" must be a number of trees')
     require(score is None or is_number(score), '"oob_score" must be a number')
     boosts = kind == BOOSTING
     votes = tuple(entry.get("vote") for entry in entries) if boosts else ()
@@ -168,8 +164,6 @@ def _saved_ensemble(
         classes=classes,
         trees=tuple(_saved_tree(entry, features, classes) for entry in entries),
         status=_status(payload),
-        seed=seed,
-        n_foreign=foreign,
         oob_score=score,
         votes=votes,
         errors=errors,

@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import copy_names, fitted_copy, restored_on_error
 from .._classifier import TopKTreeClassifier
 from .._data.arrays import FloatArray, IntArray
-from .._data.features import Feature, encode
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.files import PathLike
@@ -75,9 +74,6 @@ class TopKForestClassifier(FittedEnsemble):
         labels and the predictions.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws. The same number gives the same forest, whatever `n_jobs` and the order of the rows are.
-    warm_start : bool, default=False
-        Whether `fit` keeps the trees that are there and adds others, up to `n_estimators`. The result is the same as if
-        all were fitted at once.
     n_jobs : int or None, default=None
         Number of trees that are searched for at the same time, in threads (or as joblib's active backend has it); None
         means 1, -1 all cores. Threads that are left over help within the searches.
@@ -106,8 +102,6 @@ memory_limit, min_weight_fraction_leaf
         Only with `oob_score`. Rows that all samples have, and rows without weight, do not count.
     oob_decision_function_ : ndarray of shape (n_rows, n_classes)
         Only with `oob_score`: mean shares of the trees whose sample does not have the row; NaN if there is none.
-    seed_ : int
-        The seed that all draws of the trees derive from.
     status_ : str
         "complete", or "time_limit" if that ended the search of a tree.
 
@@ -127,9 +121,6 @@ memory_limit, min_weight_fraction_leaf
     (3, 2, 'complete')
     """
 
-    seed_: int | None
-    _sampled: tuple[int, int] | tuple[()] | None = ()  # hash and number of sampled rows; None: all; (): unknown
-
     def __init__(
         self,
         *,
@@ -142,7 +133,6 @@ memory_limit, min_weight_fraction_leaf
         max_features_per_tree: str | int | float | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
         random_state: Any = None,
-        warm_start: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
@@ -165,7 +155,6 @@ memory_limit, min_weight_fraction_leaf
         self.max_features_per_tree = max_features_per_tree
         self.oob_score = oob_score
         self.random_state = random_state
-        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.verbose = verbose
@@ -190,18 +179,13 @@ memory_limit, min_weight_fraction_leaf
         limits = Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)
         check_forest(self)
         with restored_on_error(self):
-            kept = self._kept_trees()
             data = prepare(self, X, y, sample_weight)
             shared = data.work.call(data.without_table)
-            features = self._common_features(data, kept)
-            sampler = data.work.call(self._sampler, shared, kept)
+            sampler = data.work.call(self._sampler, shared)
             votes = _OutOfBagVotes(len(data.y), len(data.classes)) if self.oob_score else None
-            if votes is not None and kept:
-                self._add_kept_votes(data, sampler, votes, kept)
-            numbers = range(len(kept), self.n_estimators)
-            members = _search_all(shared, read_spec(self), self.memory_limit, sampler, numbers, self.n_jobs, limits)
-            trees = [*kept, *self._collect(members, len(kept), sampler, votes, data)]
-            self.estimators_, self.features_, self.classes_ = trees, features, data.classes
+            members = self._search_all(shared, sampler, limits)
+            trees = list(self._collect(members, sampler, votes, data))
+            self.estimators_, self.features_, self.classes_ = trees, data.features, data.classes
             self.status_ = TIME_LIMIT if any(tree.status_ == TIME_LIMIT for tree in trees) else COMPLETE
             for name in ("oob_score_", "oob_decision_function_"):  # an earlier fit may have set them
                 self.__dict__.pop(name, None)
@@ -267,88 +251,51 @@ memory_limit, min_weight_fraction_leaf
         check_is_fitted(self)
         check_forest(self, criterion_is_lost=self.criterion is None)
         score = getattr(self, "oob_score_", math.nan)
-        own = {"seed": self.seed_, "oob_score": score if math.isfinite(score) else None}
+        own = {"oob_score": score if math.isfinite(score) else None}
         self._save(path, FOREST, own, [{}] * len(self.estimators_))
 
-    def _kept_trees(self) -> list[TopKTreeClassifier]:
-        """Return the trees of an earlier fit that a warm start keeps."""
-        if not self.warm_start or not hasattr(self, "estimators_"):
-            return []
-        if self.n_estimators < len(self.estimators_):
-            raise ValueError(
-                f"n_estimators must be at least {len(self.estimators_)}, the number of trees that are there, if "
-                f"warm_start is True, got {self.n_estimators}"
-            )
-        return self.estimators_
-
-    def _common_features(self, data: TrainingData, kept: Sequence[TopKTreeClassifier]) -> tuple[Feature, ...]:
-        """Return the features of the data, which must mean the same as those of the trees that are kept."""
-        if not kept:
-            return data.features
-
-        def meanings(features: Sequence[Feature]) -> list[tuple[Any, ...]]:
-            return [(feature.name, feature.kind, feature.categories) for feature in features]
-
-        if not np.array_equal(self.classes_, data.classes) or meanings(self.features_) != meanings(data.features):
-            allowed = "data with the features, categories and classes of the trees that are there"
-            raise ValueError(f"warm_start needs {allowed}, got others")
-        return tuple(
-            replace(
-                ours, has_missing=ours.has_missing or new.has_missing, has_extreme=ours.has_extreme or new.has_extreme
-            )
-            for ours, new in zip(self.features_, data.features, strict=True)
-        )
-
-    def _sampler(self, data: TrainingData, kept: Sequence[TopKTreeClassifier]) -> Sampler:
-        """Return the sampler of all trees; a warm start goes on with the seed of the trees that are there."""
-        rows = row_sampler(data, self.max_samples) if self.bootstrap else None
-        sampled = None if rows is None else (rows.rows_hash, rows.n_draws)
-        if kept and self.oob_score and (self.seed_ is None or self._sampled not in ((), sampled)):
-            raise ValueError("oob_score with warm_start needs the rows that the trees were drawn from, got others")
-        self._sampled = sampled
-        if not kept or self.seed_ is None:
-            self.seed_ = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32))
+    def _sampler(self, data: TrainingData) -> Sampler:
         n_all = len(data.features)
         check_samples("max_samples", self.max_samples, max(len(data.y), MAX_REPEATED))
         for name in ("max_features", "max_features_per_tree"):
             check_max_features(name, getattr(self, name), n_all)
         return Sampler(
-            seed=self.seed_,
-            rows=rows,
+            seed=int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32)),
+            rows=row_sampler(data, self.max_samples) if self.bootstrap else None,
             weight=data.sample_weight,
             n_tree_features=count_features(self.max_features_per_tree, n_all),
             n_node_features=count_features(self.max_features, n_all),
             column_feature=data.columns.feature,
         )
 
+    def _search_all(self, data: TrainingData, sampler: Sampler, limits: Limits) -> Iterator[Member]:
+        """Yield the trees in order."""
+        n_trees, spec = self.n_estimators, read_spec(self)
+        threads = threads_per_call(self.n_jobs, n_trees)
+        at_once = min(max(1, int(joblib.effective_n_jobs(self.n_jobs))), n_trees)
+        n_jobs = None if self.n_jobs is None else min(self.n_jobs, n_trees)  # joblib starts as many as it is told
+        calls = (
+            joblib.delayed(_search_one)(
+                data, spec, self.memory_limit, sampler, i, threads, min(1.0, at_once / (n_trees - i)), limits
+            )
+            for i in range(n_trees)
+        )
+        yield from in_parallel(calls, n_jobs, limits, in_order=True)
+
     def _collect(
-        self,
-        members: Iterator[Member],
-        n_kept: int,
-        sampler: Sampler,
-        votes: _OutOfBagVotes | None,
-        data: TrainingData,
+        self, members: Iterator[Member], sampler: Sampler, votes: _OutOfBagVotes | None, data: TrainingData
     ) -> Iterator[TopKTreeClassifier]:
         """Yield the trees as they come; their votes on rows that they have not seen are added up."""
         template = member_template(self)
         copy_names(self, template)
         with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
-            for i, member in enumerate(members, start=n_kept):
+            for i, member in enumerate(members):
                 # Other processes return copies of the features and classes.
                 found = replace(member.found, features=data.features, classes=data.classes)
                 if votes is not None:
                     votes.add(sampler.counts(i), found.tree.shares(), member.leaves)
                 yield fitted_copy(template, found)
                 line(i + 1)
-
-    def _add_kept_votes(
-        self, data: TrainingData, sampler: Sampler, votes: _OutOfBagVotes, kept: Sequence[TopKTreeClassifier]
-    ) -> None:
-        """Add the votes of the trees that a warm start keeps, on rows that their samples do not have."""
-        assert data.table is not None
-        encoded = encode(data.table, data.features)
-        for i, tree in enumerate(kept):
-            votes.add(sampler.counts(i), tree.tree_.shares(), tree.tree_.apply(encoded))
 
     def _store_oob(self, votes: _OutOfBagVotes, data: TrainingData) -> None:
         means = votes.means()
@@ -373,8 +320,7 @@ memory_limit, min_weight_fraction_leaf
 def check_forest(forest: TopKForestClassifier, criterion_is_lost: bool = False) -> None:
     """Validate all parameters. A file does not keep a criterion of the user's own."""
     check_ensemble(forest, criterion_is_lost)
-    for name in ("bootstrap", "warm_start"):
-        checks.check_bool(name, getattr(forest, name))
+    checks.check_bool("bootstrap", forest.bootstrap)
     if not callable(forest.oob_score):
         checks.check_bool("oob_score", forest.oob_score)
     if forest.oob_score and not forest.bootstrap:
@@ -405,26 +351,6 @@ class _OutOfBagVotes:
         has_votes = self._n_trees > 0
         means[has_votes] = self._shares[has_votes] / self._n_trees[has_votes, None]
         return means
-
-
-def _search_all(
-    data: TrainingData,
-    spec: TreeSpec,
-    memory_limit: int | None,
-    sampler: Sampler,
-    numbers: range,
-    n_jobs: int | None,
-    limits: Limits,
-) -> Iterator[Member]:
-    """Yield the trees with these numbers, in order."""
-    threads = threads_per_call(n_jobs, len(numbers))
-    at_once = min(max(1, int(joblib.effective_n_jobs(n_jobs))), max(1, len(numbers)))
-    n_jobs = n_jobs if n_jobs is None else min(n_jobs, max(1, len(numbers)))  # joblib starts as many as it is told
-    calls = (
-        joblib.delayed(_search_one)(data, spec, memory_limit, sampler, i, threads, min(1.0, at_once / left), limits)
-        for i, left in zip(numbers, range(len(numbers), 0, -1), strict=True)
-    )
-    yield from in_parallel(calls, n_jobs, limits, in_order=True)
 
 
 def _search_one(

@@ -31,7 +31,6 @@ class RowSampler:
     order: IntArray  # (n,), rows by the hash of their content
     ends: IntArray  # (n,), the end of each row's range of the numbers that are drawn, in that order
     n_draws: int
-    rows_hash: int  # of the rows and their weights, in any order
 
     def counts(self, random: np.random.RandomState) -> IntArray:
         """Draw a sample and return how often it has each row, (n,)."""
@@ -91,8 +90,7 @@ def row_sampler(data: TrainingData, max_samples: int | float | None) -> RowSampl
         numbers = integer_weights(weights)[0]
     hashes = hash_rows(packed(data.rows), data.y)
     order = np.lexsort((numbers, hashes))  # among equal rows the lighter one first
-    rows_hash = int((hashes * numbers.astype(np.uint64)).sum(dtype=np.uint64))
-    return RowSampler(order, np.cumsum(numbers[order]), _n_draws(max_samples, n_rows), rows_hash)
+    return RowSampler(order, np.cumsum(numbers[order]), _n_draws(max_samples, n_rows))
 
 
 def count_features(max_features: Any, n_all: int) -> int | None:
