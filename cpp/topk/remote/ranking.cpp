@@ -6,8 +6,8 @@
 
 #include "topk/base/require.hpp"
 #include "topk/base/score_key.hpp"
+#include "topk/candidates/candidates.hpp"
 #include "topk/score/scoring.hpp"
-#include "topk/search/candidates.hpp"
 
 namespace topk {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "topk/base/require.hpp"
+#include "topk/base/validate.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/parallel/stop.hpp"
-#include "topk/search/validate.hpp"
 
 namespace topk {
 namespace {

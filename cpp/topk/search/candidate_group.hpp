@@ -6,9 +6,9 @@
 #include <mutex>
 #include <span>
 
+#include "topk/bounds/side_bounds.hpp"
 #include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
-#include "topk/search/side_bounds.hpp"
 
 namespace topk {
 

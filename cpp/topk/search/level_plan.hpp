@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "topk/base/types.hpp"
-#include "topk/search/last_level.hpp"
+#include "topk/candidates/last_level.hpp"
 
 namespace topk {
 

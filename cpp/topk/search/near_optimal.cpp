@@ -20,9 +20,9 @@
 #include <utility>
 
 #include "topk/base/require.hpp"
+#include "topk/base/validate.hpp"
 #include "topk/search/node_search.hpp"
 #include "topk/search/tree_search.hpp"
-#include "topk/search/validate.hpp"
 
 namespace topk {
 namespace {

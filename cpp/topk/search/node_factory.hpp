@@ -7,14 +7,14 @@
 #include <cstdint>
 #include <memory>
 
+#include "topk/base/tree_node.hpp"
 #include "topk/base/types.hpp"
+#include "topk/bounds/literal_fingerprints.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
-#include "topk/search/literal_fingerprints.hpp"
-#include "topk/search/tree_node.hpp"
 
 namespace topk {
 

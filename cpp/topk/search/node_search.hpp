@@ -8,16 +8,16 @@
 #include <cstdint>
 #include <memory>
 
+#include "topk/base/tree_node.hpp"
 #include "topk/base/types.hpp"
+#include "topk/bounds/incumbent.hpp"
+#include "topk/bounds/subset_cache.hpp"
 #include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/thread_pool.hpp"
 #include "topk/search/candidate_group.hpp"
-#include "topk/search/incumbent.hpp"
 #include "topk/search/last_split.hpp"
 #include "topk/search/search_context.hpp"
-#include "topk/search/subset_cache.hpp"
-#include "topk/search/tree_node.hpp"
 #include "topk/search/workspace.hpp"
 
 namespace topk {

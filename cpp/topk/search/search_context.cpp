@@ -1,7 +1,7 @@
 // The candidates of a node: score its columns and select the k best.
 #include "topk/search/search_context.hpp"
 
-#include "topk/search/candidates.hpp"
+#include "topk/candidates/candidates.hpp"
 
 namespace topk {
 

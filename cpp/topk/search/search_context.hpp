@@ -9,11 +9,11 @@
 #include <span>
 #include <utility>
 
+#include "topk/base/costs.hpp"
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 #include "topk/score/scoring.hpp"
-#include "topk/search/costs.hpp"
 #include "topk/search/level_plan.hpp"
 #include "topk/search/node_factory.hpp"
 #include "topk/search/workspace.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "topk/base/validate.hpp"
 #include "topk/search/search.hpp"
-#include "topk/search/validate.hpp"
 
 namespace topk {
 namespace {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "topk/base/tree_node.hpp"
 #include "topk/base/types.hpp"
 #include "topk/search/node_search.hpp"
-#include "topk/search/tree_node.hpp"
 
 namespace topk {
 

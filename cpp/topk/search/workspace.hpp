@@ -11,15 +11,15 @@
 
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/bounds/side_bounds.hpp"
+#include "topk/candidates/drawn_columns.hpp"
+#include "topk/candidates/last_level.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 #include "topk/score/scoring.hpp"
-#include "topk/search/drawn_columns.hpp"
-#include "topk/search/last_level.hpp"
-#include "topk/search/side_bounds.hpp"
 
 namespace topk {
 

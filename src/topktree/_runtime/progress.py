@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Self, TextIO
+from collections.abc import Callable
+from typing import Self, TextIO
 
 
 class _Line:
@@ -43,39 +43,20 @@ class _Line:
             self._stream.flush()
 
 
-class GridLine(_Line):
-    """The line of a grid of fits: how many are done, and the last one."""
-
-    def __init__(self, n_fits: int, stream: TextIO | None = None, seconds_between: float = 0.2) -> None:
-        super().__init__(stream, seconds_between)
-        self._n_fits = n_fits
-        self._n_done = 0
-        self._start = time.monotonic()
-
-    def __call__(self, params: Mapping[str, Any], score: float) -> None:
-        """Count one more fit and show its score."""
-        self._n_done += 1
-        last = ", ".join(f"{name} = {value}" for name, value in params.items())
-        text = f"{self._n_done} of {self._n_fits} fits; last: {last}, score {score:.4f}"
-        self.show(time.monotonic() - self._start, text, always=self._n_done == self._n_fits)
-
-
 class CountLine(_Line):
     """The line of work in parts: how many are done. Nothing is written unless `verbose` is true."""
 
     def __init__(self, n_parts: int, what: str, verbose: bool) -> None:
         super().__init__()
-        self._n_parts = n_parts
-        self._what = what
-        self._verbose = verbose
-        self._start = time.monotonic()
+        self._n_parts, self._what, self._verbose = n_parts, what, verbose
+        self._n_done, self._start = 0, time.monotonic()
 
-    def __call__(self, n_done: int, more: str = "") -> None:
-        """Show that `n_done` parts are done."""
-        if not self._verbose:
-            return
-        text = f"{n_done} of {self._n_parts} {self._what}{more}"
-        self.show(time.monotonic() - self._start, text, always=n_done == self._n_parts)
+    def __call__(self, more: str = "") -> None:
+        """Count one more part."""
+        self._n_done += 1
+        if self._verbose:
+            text = f"{self._n_done} of {self._n_parts} {self._what}{more}"
+            self.show(time.monotonic() - self._start, text, always=self._n_done == self._n_parts)
 
 
 class ProgressLine(_Line):

@@ -8,6 +8,7 @@ path, near-optimal trees, ensembles and Dask all come this way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,11 +72,8 @@ def search_tree(
             on_tree(replace(found_tree(data, spec, objective, solution), status=PARTIAL))
 
     options = replace(options, progress=line or options.progress, on_tree=show if on_tree else None)
-    try:
+    with line or nullcontext():
         solution = engine.solve(data.rows, len(data.columns), data.y, objective, options)
-    finally:
-        if line:
-            line.close()
     return found_tree(data, spec, objective, solution)
 
 

@@ -28,7 +28,7 @@ from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits
 from .._runtime.parallel import count_threads, in_parallel
-from .._runtime.progress import GridLine
+from .._runtime.progress import CountLine
 from .._search.fitter import search_options, search_tree
 from .._search.objective import ScoreFunction
 from .._search.spec import read_spec
@@ -271,17 +271,13 @@ min_weight_fraction_leaf
         scoring: Scoring,
         limits: Limits,
     ) -> list[Outcome]:
-        line = GridLine(len(folds) * len(candidates)) if self.verbose else None
+        with CountLine(len(folds) * len(candidates), "fits", bool(self.verbose)) as line:
 
-        def show(outcome: Outcome) -> None:
-            if line:
-                line(candidates[outcome.candidate].params, outcome.score)
+            def show(outcome: Outcome) -> None:
+                last = ", ".join(f"{name} = {value}" for name, value in candidates[outcome.candidate].params.items())
+                line(f"; last: {last}, score {outcome.score:.4f}")
 
-        try:
             return evaluate(folds, candidates, read_spec(tree), scoring, limits, self.n_jobs, show)
-        finally:
-            if line:
-                line.close()
 
     def _warn(
         self, candidates: Sequence[Candidate], folds: Sequence[Fold], outcomes: Sequence[Outcome], results: Results

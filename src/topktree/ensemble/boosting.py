@@ -353,7 +353,7 @@ memory_limit, min_weight_fraction_leaf
         with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
             for one in rounds:
                 ended.append(one)
-                line(len(ended), f", weighted error {one.error:.4f}")
+                line(f", weighted error {one.error:.4f}")
         is_late = self.stopped_ == TIME_LIMIT or any(one.found.status == TIME_LIMIT for one in ended)
         kept = ended if validation is None else ended[: validation.n_best()]
         template = member_template(self)

@@ -295,7 +295,7 @@ memory_limit, min_weight_fraction_leaf
                 if votes is not None:
                     votes.add(sampler.counts(i), found.tree.shares(), member.leaves)
                 yield fitted_copy(template, found)
-                line(i + 1)
+                line()
 
     def _store_oob(self, votes: _OutOfBagVotes, data: TrainingData) -> None:
         means = votes.means()

@@ -12,7 +12,7 @@
 #include "support/problems.hpp"
 #include "support/random_options.hpp"
 #include "support/reference.hpp"
-#include "topk/search/incumbent.hpp"
+#include "topk/bounds/incumbent.hpp"
 #include "topk/search/near_optimal.hpp"
 #include "topk/search/search.hpp"
 

@@ -6,11 +6,11 @@
 
 #include "support/check.hpp"
 #include "support/problems.hpp"
+#include "topk/candidates/drawn_columns.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
 #include "topk/score/scoring.hpp"
-#include "topk/search/drawn_columns.hpp"
 
 using namespace topk;
 

@@ -1,5 +1,5 @@
 // Select keys, and tell columns apart by how they divide the rows.
-#include "topk/search/candidates.hpp"
+#include "topk/candidates/candidates.hpp"
 
 #include <algorithm>
 #include <functional>

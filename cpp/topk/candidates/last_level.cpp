@@ -1,12 +1,12 @@
 // Count, bound and rank the columns of the last level.
-#include "topk/search/last_level.hpp"
+#include "topk/candidates/last_level.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <type_traits>
 
-#include "topk/search/candidates.hpp"
+#include "topk/candidates/candidates.hpp"
 
 namespace topk {
 namespace {

@@ -1,5 +1,5 @@
 // Draw features, count their columns, and gather the counts.
-#include "topk/search/drawn_columns.hpp"
+#include "topk/candidates/drawn_columns.hpp"
 
 #include <algorithm>
 #include <cmath>

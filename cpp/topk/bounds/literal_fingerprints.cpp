@@ -1,5 +1,5 @@
 // A literal's fingerprint is a hash of its rows, so that equal and complementary columns agree without being compared.
-#include "topk/search/literal_fingerprints.hpp"
+#include "topk/bounds/literal_fingerprints.hpp"
 
 namespace topk {
 

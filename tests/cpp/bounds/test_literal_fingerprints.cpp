@@ -8,8 +8,8 @@
 
 #include "support/check.hpp"
 #include "support/problems.hpp"
+#include "topk/bounds/literal_fingerprints.hpp"
 #include "topk/data/bit_matrix.hpp"
-#include "topk/search/literal_fingerprints.hpp"
 
 using namespace topk;
 

@@ -1,5 +1,5 @@
 // Number the nodes of a tree.
-#include "topk/search/tree_node.hpp"
+#include "topk/base/tree_node.hpp"
 
 namespace topk {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "support/check.hpp"
 #include "support/problems.hpp"
+#include "topk/candidates/last_level.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
-#include "topk/search/last_level.hpp"
 
 using namespace topk;
 

@@ -1,13 +1,13 @@
 // Sizes, ranges, and totals that stay exact.
-#include "topk/search/validate.hpp"
+#include "topk/base/validate.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <vector>
 
+#include "topk/base/costs.hpp"
 #include "topk/base/require.hpp"
 #include "topk/base/score_key.hpp"
-#include "topk/search/incumbent.hpp"
 
 namespace topk {
 namespace {

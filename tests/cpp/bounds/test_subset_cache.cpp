@@ -5,7 +5,7 @@
 
 #include "support/check.hpp"
 #include "support/problems.hpp"
-#include "topk/search/subset_cache.hpp"
+#include "topk/bounds/subset_cache.hpp"
 
 using namespace topk;
 

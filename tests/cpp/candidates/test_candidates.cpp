@@ -8,12 +8,12 @@
 
 #include "support/check.hpp"
 #include "support/problems.hpp"
+#include "topk/candidates/candidates.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
-#include "topk/search/candidates.hpp"
 
 using namespace topk;
 

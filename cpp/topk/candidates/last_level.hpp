@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "topk/base/memory.hpp"
+#include "topk/candidates/drawn_columns.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
 #include "topk/score/scoring.hpp"
-#include "topk/search/drawn_columns.hpp"
 
 namespace topk {
 

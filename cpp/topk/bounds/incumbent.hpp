@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "topk/search/costs.hpp"
+#include "topk/base/costs.hpp"
 
 namespace topk {
 

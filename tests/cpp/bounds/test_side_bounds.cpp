@@ -8,8 +8,8 @@
 
 #include "support/check.hpp"
 #include "support/problems.hpp"
+#include "topk/bounds/side_bounds.hpp"
 #include "topk/kernels/kernels.hpp"
-#include "topk/search/side_bounds.hpp"
 
 using namespace topk;
 

@@ -1,5 +1,5 @@
 // Find, store, grow and forget.
-#include "topk/search/subset_cache.hpp"
+#include "topk/bounds/subset_cache.hpp"
 
 #include <algorithm>
 #include <new>
