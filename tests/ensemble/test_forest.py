@@ -472,8 +472,8 @@ rng = np.random.default_rng(0)
 X = rng.random((60_000, 100)) < 0.5
 y = X[:, :20].sum(axis=1) + 2 * rng.normal(size=60_000) > 10
 kind, n = sys.argv[1], int(sys.argv[2])
-model = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}[kind](n, k=2, max_depth=3, random_state=0)
-model.fit(X, y)
+kinds = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}
+model = kinds[kind](n_estimators=n, k=2, max_depth=3, random_state=0).fit(X, y)
 assert len(model) == n
 status = dict(line.split(":") for line in open("/proc/self/status"))
 print(status["VmHWM"].split()[0])  # what getrusage says may be the parent's
