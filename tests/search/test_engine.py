@@ -372,7 +372,7 @@ def test_deeper_optimal_trees_are_those_of_the_reference(seed: int) -> None:
 
 
 def test_fixed_point_logarithms_are_those_of_the_core() -> None:
-    """Every bit of many values, in a number that tests/cpp/test_scoring.cpp computes from the core."""
+    """Every bit of many values, in a number that tests/cpp/score/test_scoring.cpp computes from the core."""
     factor = 0x9E3779B97F4A7C15
     large = np.array([(i * factor % 2**64) >> (11 + i % 50) for i in range(1, 10_001)])  # up to 2**53
     checksum = 0

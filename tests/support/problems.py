@@ -362,6 +362,7 @@ switches = st.fixed_dictionaries(
         "max_keyed_rows": st.sampled_from([0, 2**16]),
         "large_node_bytes": st.sampled_from([0, 2**20]),
         "many_columns": st.sampled_from([0, 300]),
+        "shallow_first_columns": st.sampled_from([0, 50]),
         "packed": st.booleans(),
     }
 )
