@@ -190,7 +190,7 @@ class TopKTreeClassifier(FittedTree):
         8 12
         'complete'
         """
-        limits = self._start_limits()
+        limits = Limits.starting(self.time_limit)
         spec = read_spec(self)
         if callback is not None and not callable(callback):
             raise ValueError(f"callback must be a callable or None, got {callback!r}")
@@ -218,7 +218,7 @@ class TopKTreeClassifier(FittedTree):
                  0.1         2      1     108          0.7500
                  0.4         1      0     216          0.5000
         """
-        limits = self._start_limits()
+        limits = Limits.starting(self.time_limit)
         classifier = clone(self).set_params(leaf_penalty=0.0)
         spec = read_spec(classifier)
         data = prepare(classifier, X, y, sample_weight)
@@ -260,7 +260,7 @@ class TopKTreeClassifier(FittedTree):
            5    60      60         7      3  x0, x1, x4
            6    60      60         8      3  x0, x1, x4
         """
-        limits = self._start_limits()
+        limits = Limits.starting(self.time_limit)
         classifier = clone(self)
         spec = read_spec(classifier)
         checks.check_int("n", n, 1)
@@ -291,7 +291,3 @@ class TopKTreeClassifier(FittedTree):
 
     def _search_options(self, limits: Limits, **others: Any) -> SearchOptions:
         return search_options(self.memory_limit, count_threads(self.n_jobs), limits.seconds_left(), **others)
-
-    def _start_limits(self) -> Limits:
-        """Start the clock. It runs before the parameters are validated."""
-        return Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)

@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Problem:
-    """What a solver is asked for."""
+    """The tree that a solver is asked for."""
 
     depth: int
     penalty: float = 0.0  # cost of a leaf as a fraction of the rows

@@ -1,4 +1,4 @@
-"""What the pictures have in common: a panel per dataset, a colour per k, gaps where a run was stopped.
+"""The common parts of the pictures: a panel per dataset, a colour per k, gaps where a run was stopped.
 
 In: tables. Out: matplotlib Figures, and their PNG and SVG files.
 """

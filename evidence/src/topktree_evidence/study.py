@@ -35,7 +35,7 @@ LIMIT, TIMING_LIMIT = 60.0, 600.0  # seconds for one run, unless the user says o
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asks for; None leaves the choice to each study."""
+    """The choices of the user; None leaves the choice to each study."""
 
     data_home: str | None = None
     datasets: tuple[str, ...] | None = None

@@ -18,6 +18,8 @@ from typing import Any, Self, TypeVar
 
 from sklearn import config_context, get_config
 
+from .checks import is_number
+
 T = TypeVar("T")
 Progress = Callable[[float, int, int, int], None]  # seconds, k, nodes, cost (-1: no tree yet)
 
@@ -84,9 +86,9 @@ class Limits(Stop):
     longest: float = 0.0  # seconds of the longest fit so far
 
     @classmethod
-    def starting(cls, time_limit: float | None) -> Self:
-        """Return the limits of work that starts now."""
-        return cls(deadline=math.inf if time_limit is None else time.monotonic() + time_limit)
+    def starting(cls, time_limit: Any) -> Self:
+        """Return the limits of work that starts now. The limit need not be validated yet: what is no number is none."""
+        return cls(deadline=time.monotonic() + time_limit if is_number(time_limit) else math.inf)
 
     def __getstate__(self) -> dict[str, float]:
         # The monotonic clock of another machine counts from another moment, and threads cannot be sent.

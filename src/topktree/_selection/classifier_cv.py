@@ -165,7 +165,7 @@ min_weight_fraction_leaf
         >>> TopKTreeClassifierCV(ks=(1, 8), max_depths=(1, 2), cv=splitter).fit(X, y).n_splits_
         10
         """
-        limits = Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)
+        limits = Limits.starting(self.time_limit)
         candidates = self._candidates()
         tree = self._tree(candidates)
         scoring = Scoring(self.scoring)

@@ -145,7 +145,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         ...     clf.fit(X, y).status_
         'complete'
         """
-        limits = Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)
+        limits = Limits.starting(self.time_limit)
         local = self._unfitted()
         spec = self._read_spec(local)
         client = find_client(self.client)

@@ -179,7 +179,7 @@ memory_limit, min_weight_fraction_leaf
         >>> len(TopKBoostingClassifier(k=8, max_depth=2).fit(X, y))
         10
         """
-        limits = Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)
+        limits = Limits.starting(self.time_limit)
         check_boosting(self)
         with restored_on_error(self):
             fraction = None if self.n_iter_no_change is None else self.validation_fraction

@@ -176,7 +176,7 @@ memory_limit, min_weight_fraction_leaf
         >>> TopKForestClassifier(n_estimators=3, random_state=0).fit(X, y).status_
         'complete'
         """
-        limits = Limits.starting(self.time_limit if checks.is_number(self.time_limit) else None)
+        limits = Limits.starting(self.time_limit)
         check_forest(self)
         with restored_on_error(self):
             data = prepare(self, X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""What verdicts are made of: grades, and cells that can be compared.
+"""The parts of a verdict: grades, and cells that can be compared.
 
 In: tables of the studies. Out: the parts of a claim's answer, a text and a verdict.
 """

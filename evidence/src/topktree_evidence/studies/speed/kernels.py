@@ -32,7 +32,7 @@ class Throughput:
 
     @property
     def share(self) -> float:
-        """Of the bare loop's throughput."""
+        """The share of the bare loop's throughput."""
         return self.counted / self.bare
 
 
@@ -76,7 +76,7 @@ def read(path: Path) -> list[Throughput]:
 
 
 def best(throughputs: list[Throughput]) -> list[Throughput]:
-    """Those of the kernel that topktree takes on this machine, the last one."""
+    """Return the results of the kernel that topktree takes on this machine, the last one."""
     return [t for t in throughputs if t.kernel == throughputs[-1].kernel]
 
 

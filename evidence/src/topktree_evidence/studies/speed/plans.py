@@ -1,4 +1,4 @@
-"""What is measured: the cells of each section, for the quick and for the full profile.
+"""The plan of the measurements: the cells of each section, for the quick and for the full profile.
 
 In: a profile. Out: Cells, each a few Jobs that are compared with each other and therefore take turns.
 """

@@ -18,7 +18,7 @@ EXACTLY, AT_LEAST, AT_MOST, ABOUT = "", ">", "<", "~"  # ABOUT: both kinds of bo
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one contestant in one cell, all rounds together."""
+    """The result of one contestant in one cell, over all rounds."""
 
     job: Job
     status: str

@@ -62,7 +62,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a row depends on besides its job."""
+    """The conditions that a row depends on, besides its job."""
 
     version: str  # of the solver's package
     engine: str  # topktree's version and what its code hashes to

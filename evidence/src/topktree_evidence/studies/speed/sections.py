@@ -186,7 +186,7 @@ def scale(found: Found) -> Section:
 
 
 def packed_bytes(job: Job) -> float:
-    """Of the generated matrix, a bit for each entry."""
+    """Return the size of the generated matrix, a bit for each entry."""
     n_rows, n_columns = map(int, job.dataset.split("x"))
     return n_rows * n_columns / 8
 
@@ -261,7 +261,7 @@ SECTIONS: dict[str, Callable[[Found], Section]] = {
 
 
 def sections(found: Found, throughputs: Sequence[Throughput]) -> list[Section]:
-    """Those that have rows."""
+    """Return the sections that have rows."""
     there = {job.section for job in found if job.solver == OURS}
     made = [make(found) for name, make in SECTIONS.items() if name in there]
     return [*made, kernel(throughputs)] if throughputs else made

@@ -55,7 +55,7 @@ def targets(found: Found, throughputs: Sequence[Throughput]) -> list[Target]:
 
 
 def decided(reached: Ratio, bar: float) -> str:
-    """Whether a ratio of at least `bar` was reached."""
+    """Tell whether a ratio of at least `bar` was reached."""
     if reached.value >= bar:
         return UNDECIDED if reached.bound in (AT_MOST, ABOUT) else MET
     return UNDECIDED if reached.bound in (AT_LEAST, ABOUT) else MISSED

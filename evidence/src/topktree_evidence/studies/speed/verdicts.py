@@ -18,7 +18,7 @@ COST_TOLERANCE = 1e-3  # rows: gosdt adds up in float32, topktree rounds a penal
 
 @dataclass
 class Findings:
-    """What comparing the errors of a section found."""
+    """The result of comparing the errors of a section."""
 
     wrong: list[str] = field(default_factory=list)  # training errors that cannot be right, failures of topktree
     notes: list[str] = field(default_factory=list)  # a contestant failed, or a peer found a worse tree
