@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 
 
 def last_rank(tree: Any, X: Matrix, y: Labels) -> int:
-    """Return the last rank of a split in a tree of scikit-learn's layout; left are the rows where the column is false."""
+    """Return the last rank of a split in a tree of scikit-learn's layout; a row goes left where the column is false."""
     of_class = np.eye(int(y.max()) + 1)[y]
     last, nodes = 0, [(0, np.arange(len(y)))]
     while nodes:
