@@ -65,12 +65,12 @@ Fingerprint xor_fingerprints(const std::uint64_t* low, const std::uint64_t* high
     alignas(64) std::uint64_t lanes[16];
     _mm512_store_si512(lanes, low_sum);
     _mm512_store_si512(lanes + 8, high_sum);
-    Fingerprint key;
+    Fingerprint sum;
     for (int i = 0; i < 8; ++i) {
-        key.low ^= lanes[i];
-        key.high ^= lanes[8 + i];
+        sum.low ^= lanes[i];
+        sum.high ^= lanes[8 + i];
     }
-    return key;
+    return sum;
 }
 
 inline __m512i lookup(const std::int64_t* table, __m256i index) { return _mm512_i32gather_epi64(index, table, 8); }

@@ -170,16 +170,16 @@ void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double un
 }
 
 [[maybe_unused]] Fingerprint xor_fingerprints_loop(const std::uint64_t* low, const std::uint64_t* high, WordList list) {
-    Fingerprint key;
+    Fingerprint sum;
     for (std::size_t i = 0; i < list.size; ++i) {
         const std::size_t first = std::size_t{list.words[i]} * 64;
         for (std::uint64_t rest = list.masks[i]; rest != 0; rest &= rest - 1) {
             const std::size_t row = first + static_cast<std::size_t>(lowest_bit(rest));
-            key.low ^= low[row];
-            key.high ^= high[row];
+            sum.low ^= low[row];
+            sum.high ^= high[row];
         }
     }
-    return key;
+    return sum;
 }
 
 std::size_t count_greater(const ScoreKey* keys, std::size_t n_columns, ScoreKey key) {
