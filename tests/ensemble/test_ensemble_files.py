@@ -24,6 +24,7 @@ from topktree._cli.main import main
 
 few = examples(0.2)
 KINDS = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}
+MODELS = Path(__file__).parents[1] / "support" / "models"
 
 
 @pytest.fixture(params=KINDS)
@@ -169,12 +170,29 @@ def test_files_that_cannot_be(tmp_path, name, path, value, message):
 def test_versions_that_are_kept(tmp_path):
     """Files of version 1 are read for ever."""
     for name in KINDS:
-        kept = Path(__file__).parents[1] / "support" / "models" / f"{name}-v1.json"
-        loaded = topktree.load(kept)
+        loaded = topktree.load(MODELS / f"{name}-v1.json")
         X, y = people()
         assert loaded.score(X, y) > 0.8
         loaded.save(tmp_path / "again.json")
         assert topktree.load(tmp_path / "again.json").export_text() == loaded.export_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "n_trees", "n_high", "shares"),
+    [
+        ("forest-per-tree", 3, 58, [0.7406612669245648, 0.22546419098143233, 0.5340640447023425, 0.24444444444444446]),
+        ("boosting-stopped", 2, 57, [0.8807970779778823, 0.11920292202211755, 0.6545265785473169, 0.3454734214526831]),
+    ],
+)
+def test_files_with_parameters_that_are_gone_predict_as_they_did(tmp_path, name, n_trees, n_high, shares):
+    """`max_features_per_tree` of forests, and early stopping of boosting; both were dropped before the release."""
+    X, _ = people()
+    loaded = topktree.load(MODELS / f"{name}-v1.json")
+    loaded.save(tmp_path / "again.json")
+    for model in (loaded, topktree.load(tmp_path / "again.json")):
+        assert len(model) == n_trees
+        assert np.count_nonzero(model.predict(X) == "high") == n_high
+        np.testing.assert_allclose(model.predict_proba(X)[:4, 0], shares, rtol=1e-12)
 
 
 # The command line.
