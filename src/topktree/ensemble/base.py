@@ -33,7 +33,6 @@ class FittedEnsemble(FittedClassifier):
     status_: str
     criterion: str | ScoreFunction
     time_limit: float | None
-    _kind: str  # the name in a file
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Search for the trees. An error or Ctrl-C leaves an earlier fit as it was.
@@ -134,14 +133,13 @@ class FittedEnsemble(FittedClassifier):
         known = self.export_dict()
         own, of_trees = self._for_file()
         content = {
-            "kind": self._kind,
+            **own,
             "topktree": version("topktree"),
             "parameters": checks.to_json(self.get_params(deep=False)),
             "features": known["features"],
             "classes": known["classes"],
             "has_feature_names": hasattr(self, "feature_names_in_"),
             "status": self.status_,
-            **own,
             "trees": [
                 {**of_tree, **found_tree_of(tree).for_file(), "nodes": entry["nodes"]}
                 for of_tree, tree, entry in zip(of_trees, self.estimators_, known["trees"], strict=True)

@@ -1,4 +1,4 @@
-"""`TopKBoostingClassifier`: Top-k trees one after the other, each on the rows that those before it get wrong.
+"""`TopKBoostingClassifier`: Top-k trees one after the other, each for the errors of those before it.
 
 In: a table and class labels, as for one tree. Out: trees with votes of different weight. The algorithm is SAMME
 (Zhu et al., 2009), which for two classes is AdaBoost. The one idea: the table is binarized and packed once, and a round
@@ -8,7 +8,7 @@ is one search of the same rows with other weights.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,21 +33,6 @@ if TYPE_CHECKING:
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.pipeline import Pipeline
 
-# Why boosting ended, beside the time limit.
-ALL_TREES, PERFECT, USELESS = "n_estimators", "perfect_tree", "useless_tree"
-
-# The lowest weight of a row: its logarithm is finite, and it is not zero in a search.
-LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """The result of one round."""
-
-    found: FoundTree
-    vote: float
-    error: float  # share of the weight that the tree misclassifies
-
 
 class TopKBoostingClassifier(FittedEnsemble):
     """AdaBoost (SAMME) of Top-k trees: every tree is the best of its search on rows weighted by earlier errors.
@@ -65,7 +50,7 @@ class TopKBoostingClassifier(FittedEnsemble):
     n_jobs : int or None, default=None
         Number of threads of every search; None means 1, -1 all cores.
     time_limit : float or None, default=None
-        Seconds for the whole of `fit`. Each search has its share of what is left; when nothing is left, boosting ends.
+        Seconds for all of `fit`. Each search gets a share of the time that is left; boosting ends when none is left.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds, categorical_features, \
@@ -89,7 +74,7 @@ memory_limit, min_weight_fraction_leaf
     features_ : tuple of Feature
         Name, kind, categories and missing values of each feature.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
-        Mean of the trees' own importances, by the weights of their votes.
+        Mean of the trees' own importances, weighted by their votes.
     status_ : str
         "complete", or "time_limit" if that ended a search or boosting.
 
@@ -97,9 +82,10 @@ memory_limit, min_weight_fraction_leaf
     -----
     A perfect tree gets the vote 1 and ends boosting. A tree whose weighted error is no better than chance is left out
     and ends it, but stays with the vote 1 if it is the first. The first round searches with the weights as they are;
-    later rounds round each weight to 3 binary digits, which makes the search faster and changes a weight by a ninth at
-    most, unless it is below 2**-21 of the largest. Where `sample_weight` is whole numbers below 128, their factors are
-    rounded instead, so that such weights are the same as repeated rows. Errors and votes use the weights as they are.
+    later rounds round each weight to 3 binary digits, which makes the search faster and changes a weight by at most one
+    ninth, unless it is below 2**-21 of the largest. If `sample_weight` consists of integers below 128, the factors of
+    boosting are rounded instead, so that a weight remains equivalent to repeated rows. Errors and votes use the weights
+    as they are.
 
     Examples
     --------
@@ -110,8 +96,6 @@ memory_limit, min_weight_fraction_leaf
     >>> len(clf), clf.stopped_
     (3, 'n_estimators')
     """
-
-    _kind = BOOSTING
 
     def __init__(
         self,
@@ -259,20 +243,20 @@ memory_limit, min_weight_fraction_leaf
     def _find_trees(self, data: TrainingData, limits: Limits) -> None:
         rounds = []
         with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
-            for one in self._rounds(data, limits):
-                rounds.append(one)
-                line(f", weighted error {one.error:.4f}")
-        set_trees(self, [one.found for one in rounds])
-        self.estimator_weights_ = np.array([one.vote for one in rounds])
-        self.estimator_errors_ = np.array([one.error for one in rounds])
+            for found, vote, error in self._rounds(data, limits):
+                rounds.append((found, vote, error))
+                line(f", weighted error {error:.4f}")
+        trees, votes, errors = zip(*rounds, strict=True)
+        set_trees(self, trees)
+        self.estimator_weights_, self.estimator_errors_ = np.array(votes), np.array(errors)
         if self.stopped_ == TIME_LIMIT:
             self.status_ = TIME_LIMIT
 
-    def _rounds(self, data: TrainingData, limits: Limits) -> Iterator[Round]:
-        """Yield the rounds whose trees stay; `stopped_` says why they end."""
+    def _rounds(self, data: TrainingData, limits: Limits) -> Iterator[tuple[FoundTree, float, float]]:
+        """Yield the trees that stay, each with its vote and its weighted error; `stopped_` says why they end."""
         spec, initial, n_classes = read_spec(self), initial_weights(data), len(data.classes)
         objective, weights = spec.objective(data), RowWeights(initial)
-        self.stopped_ = ALL_TREES
+        self.stopped_ = "n_estimators"
         for i in range(self.n_estimators):
             if i > 0 and limits.is_past:
                 self.stopped_ = TIME_LIMIT
@@ -286,12 +270,12 @@ memory_limit, min_weight_fraction_leaf
             wrong = member.predicted() != data.y
             error = error_rate(values, wrong)
             if error == 0 or is_useless(error, n_classes):
-                self.stopped_ = PERFECT if error == 0 else USELESS
+                self.stopped_ = "perfect_tree" if error == 0 else "useless_tree"
                 if error == 0 or i == 0:
-                    yield Round(member.found, 1.0, error)
+                    yield member.found, 1.0, error
                 return
             vote = vote_of(error, n_classes, self.learning_rate)
-            yield Round(member.found, vote, error)
+            yield member.found, vote, error
             weights.raise_where(wrong, vote)
 
     def _votes(self) -> FloatArray:
@@ -299,7 +283,7 @@ memory_limit, min_weight_fraction_leaf
 
     def _for_file(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         pairs = zip(self.estimator_weights_.tolist(), self.estimator_errors_.tolist(), strict=True)
-        return {"stopped": self.stopped_}, [{"vote": vote, "error": error} for vote, error in pairs]
+        return {"kind": BOOSTING, "stopped": self.stopped_}, [{"vote": vote, "error": error} for vote, error in pairs]
 
 
 def check_boosting(boosting: TopKBoostingClassifier, criterion_is_lost: bool = False) -> None:
@@ -318,7 +302,8 @@ def initial_weights(data: TrainingData) -> FloatArray:
         by_class = inverse_totals(totals) * totals.sum() / np.count_nonzero(totals)
     if by_class is not None:
         weights = weights * by_class[data.y]
-    return np.maximum(weights, LEAST_WEIGHT)
+    # The logarithm of the smallest normal number is finite, and it is not zero in a search.
+    return np.maximum(weights, np.finfo(np.float64).tiny)
 
 
 def _weighted_objective(data: TrainingData, spec: TreeSpec, weights: FloatArray, initial: FloatArray) -> Objective:

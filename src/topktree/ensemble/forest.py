@@ -1,4 +1,4 @@
-"""`TopKForestClassifier`: Top-k trees of bootstrap samples, whose mean decides.
+"""`TopKForestClassifier`: Top-k trees of bootstrap samples, averaged.
 
 In: a table and class labels, as for one tree. Out: trees that a person can read one by one, and their mean vote.
 The one idea: the table is binarized and packed once; a bootstrap sample is a vector of integer weights for the search.
@@ -52,25 +52,25 @@ class TopKForestClassifier(FittedEnsemble):
     max_depth : int, default=5
         Levels of splits of every tree.
     bootstrap : bool, default=True
-        Whether every tree has a sample of the rows, drawn with replacement with probabilities proportional to
-        `sample_weight`. If not, all trees have all rows.
+        Whether every tree has its own sample of the rows, drawn with replacement and with probabilities proportional
+        to `sample_weight`. If not, all trees have all rows.
     max_samples : int, float or None, default=None
-        Number of rows in a sample, at most that of all rows or 2**24; or a fraction of all rows. None: as many as there
-        are rows, or, if the weights are whole numbers with a sum of at most 2**24, as many as that sum, as if rows were
-        repeated.
+        Number of rows in a sample, at most 2**24 or the number of all rows, whichever is larger; or a fraction of all
+        rows. None: as many as there are rows, or, if the weights are integers with a sum of at most 2**24, as many as
+        that sum, as if rows were repeated.
     max_features : {"sqrt", "log2"}, int, float or None, default=None
         Number of features that are drawn at every node, out of those that can split it: only their columns are
         candidates. A number, a fraction of all, or the square root or logarithm of their number. None: all.
     oob_score : bool or callable, default=False
-        Whether to score the forest on the rows that a tree's sample does not have: by accuracy, or by a callable of the
-        labels and the predictions.
+        Whether to score the forest on rows that are not in a tree's sample: by accuracy, or by a callable of the labels
+        and the predictions.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws. The same number gives the same forest, whatever `n_jobs` and the order of the rows are.
     n_jobs : int or None, default=None
-        Number of trees that are searched for at the same time, in threads (or as joblib's active backend has it); None
-        means 1, -1 all cores. Threads that are left over help within the searches.
+        Number of trees that are searched for at the same time, in threads or as joblib's active backend says; None
+        means 1, -1 all cores. Spare threads help within the searches.
     time_limit : float or None, default=None
-        Seconds for the whole of `fit`. Each tree has its share of what is left, and is the best one found in it.
+        Seconds for all of `fit`. Each tree gets a share of the time that is left, and is the best one found in it.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds, categorical_features, \
@@ -91,9 +91,9 @@ memory_limit, min_weight_fraction_leaf
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         Mean of the trees' own importances.
     oob_score_ : float
-        Only with `oob_score`. Rows that all samples have, and rows without weight, do not count.
+        Only with `oob_score`. Rows that are in all samples, and rows without weight, do not count.
     oob_decision_function_ : ndarray of shape (n_rows, n_classes)
-        Only with `oob_score`: mean shares of the trees whose sample does not have the row; NaN if there is none.
+        Only with `oob_score`: mean shares of the trees whose sample does not contain the row; NaN if there is none.
     status_ : str
         "complete", or "time_limit" if that ended the search of a tree.
 
@@ -112,8 +112,6 @@ memory_limit, min_weight_fraction_leaf
     >>> len(clf), clf[0].get_depth(), clf.status_
     (3, 2, 'complete')
     """
-
-    _kind = FOREST
 
     def __init__(
         self,
@@ -263,7 +261,8 @@ memory_limit, min_weight_fraction_leaf
 
     def _for_file(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         score = getattr(self, "oob_score_", math.nan)
-        return {"oob_score": score if math.isfinite(score) else None}, [{}] * len(self.estimators_)
+        own = {"kind": FOREST, "oob_score": score if math.isfinite(score) else None}
+        return own, [{}] * len(self.estimators_)
 
 
 def check_forest(forest: TopKForestClassifier, criterion_is_lost: bool = False) -> None:
@@ -283,7 +282,7 @@ def check_forest(forest: TopKForestClassifier, criterion_is_lost: bool = False) 
 
 
 class _OutOfBagVotes:
-    """Sums over trees of their votes on the training rows that their samples do not have."""
+    """Sums over trees of their votes on the training rows that are not in their samples."""
 
     def __init__(self, n_rows: int, n_classes: int) -> None:
         self._shares = np.zeros((n_rows, n_classes))
@@ -297,18 +296,12 @@ class _OutOfBagVotes:
 
     def means(self) -> FloatArray:
         """Return the mean shares, (n_rows, n_classes): NaN where no tree has a vote."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # 0 / 0
             return np.asarray(self._shares / self._n_trees)
 
 
 def _search_one(
-    data: TrainingData,
-    spec: TreeSpec,
-    sampler: Sampler,
-    i: int,
-    options: SearchOptions,
-    part: float,
-    limits: Limits,
+    data: TrainingData, spec: TreeSpec, sampler: Sampler, i: int, options: SearchOptions, part: float, limits: Limits
 ) -> Member:
     """Search for tree i, here or on another machine, in this part of the time that is left."""
     with limits.working():

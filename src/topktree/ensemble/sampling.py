@@ -1,8 +1,8 @@
 """The samples of a forest: the rows that each tree draws, with replacement, and the features that its nodes draw.
 
-In: training data, parameters and a seed. Out: the integer problem of each tree. The one idea: rows are drawn in the
-order of hashes of their content, each as often as it weighs, so that neither the order of the rows nor whether a row is
-there twice or weighs 2 makes a difference.
+In: training data, parameters and a seed. Out: the integer problem of each tree. The one idea: rows are numbered in the
+order of hashes of their content, each as often as its weight says, and numbers are drawn. So the order of the rows does
+not change a sample, and a row of weight 2 is the same as two rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .._runtime import checks
 from .._search.objective import FeatureDraw, Objective, objective_of_totals
 from .._search.spec import TreeSpec
 
-# Whole-numbered weights count as repeated rows up to this sum; larger weights are not numbers of rows.
+# Integer weights count as repeated rows up to this sum; larger ones are no numbers of rows.
 MAX_REPEATED = 2**24
 
 
@@ -61,9 +61,8 @@ class Sampler:
         if self.n_features is None:
             return objective
         _, _, high, low = self._seeds(i)
-        return replace(
-            objective, draw=FeatureDraw(self.n_features, data.columns.feature.astype(np.int32), high << 32 | low)
-        )
+        draw = FeatureDraw(self.n_features, data.columns.feature.astype(np.int32), high << 32 | low)
+        return replace(objective, draw=draw)
 
     def _seeds(self, i: int) -> list[int]:
         """Return the seed of the rows, one that is not used, and the two halves of the seed of the features."""
@@ -71,7 +70,7 @@ class Sampler:
 
 
 def row_sampler(data: TrainingData, max_samples: int | float | None) -> RowSampler:
-    """Return a sampler by weight: of as many rows as there are, or as whole-numbered weights sum up to."""
+    """Return a sampler that draws rows by weight, by default as many as there are or as integer weights sum up to."""
     n, weights = len(data.y), data.sample_weight
     numbers, n_rows = np.ones(n, dtype=np.int64), n
     if weights is not None and np.all(weights == np.rint(weights)) and weights.sum() <= MAX_REPEATED:
@@ -111,9 +110,9 @@ def check_part(name: str, value: Any, *words: str) -> None:
 
 
 def check_at_most(name: str, value: Any, most: int, what: str = "") -> None:
-    """Require an int to be at most `most`, which is `what`. A fraction or a word always is."""
+    """Require that a value is at most `most` if it is an int; `what` explains the number."""
     if checks.is_int(value) and value > most:
-        raise ValueError(f"{name} must be a fraction, or an int of at most {what}{most}, got {value!r}")
+        raise ValueError(f"{name} must be an int of at most {what}{most}, or a fraction, got {value!r}")
 
 
 def _sample_objective(data: TrainingData, spec: TreeSpec, counts: IntArray) -> Objective:
