@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._base import FittedClassifier, copy_names, fitted_copy, set_fitted
+from ._base import FittedClassifier, set_fitted
 from ._classifier import TopKTreeClassifier
 from ._runtime import checks
 from ._runtime.files import PathLike
@@ -23,6 +23,9 @@ from ._tree.model_file import FOREST, SavedEnsemble, SavedModel, SavedTree, read
 if TYPE_CHECKING:
     from .ensemble import TopKBoostingClassifier, TopKForestClassifier
     from .ensemble.base import FittedEnsemble
+
+# Parameters that ensembles once had; files that hold them still load.
+DROPPED = {"warm_start", "max_features_per_tree", "n_iter_no_change", "validation_fraction", "tol", "random_state"}
 
 Restored = TypeVar("Restored", bound=BaseEstimator)
 
@@ -53,8 +56,7 @@ def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoos
 def _load_forest(saved: SavedEnsemble) -> TopKForestClassifier:
     from .ensemble.forest import TopKForestClassifier, check_forest  # a single tree does without
 
-    known = {name: value for name, value in saved.parameters.items() if name != "warm_start"}  # it was a parameter
-    forest = _with_parameters(TopKForestClassifier, known, check_forest)
+    forest = _with_parameters(TopKForestClassifier, saved.parameters, check_forest)
     _set_trees(forest, saved)
     if saved.oob_score is not None:
         forest.oob_score_ = saved.oob_score
@@ -69,15 +71,15 @@ def _load_boosting(saved: SavedEnsemble) -> TopKBoostingClassifier:
     boosting.estimator_weights_ = np.array(saved.votes)
     boosting.estimator_errors_ = np.array(saved.errors)
     boosting.stopped_ = saved.stopped
-    if saved.validation_scores is not None:
-        boosting.validation_scores_ = np.array(saved.validation_scores)
     return boosting
 
 
 def _with_parameters(kind: type[Restored], from_file: dict[str, Any], check: Callable[..., None]) -> Restored:
     """Return an estimator with the parameters of a file, validated."""
-    parameters = checks.from_json(from_file)
-    unknown = sorted(parameters.keys() - kind().get_params().keys())
+    known = kind().get_params().keys()
+    ignored = DROPPED - known
+    parameters = {name: value for name, value in checks.from_json(from_file).items() if name not in ignored}
+    unknown = sorted(parameters.keys() - known)
     if unknown:
         raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")
     estimator: Restored = kind(**parameters)
@@ -93,14 +95,11 @@ def _set_names(estimator: FittedClassifier, saved: SavedModel | SavedEnsemble) -
 
 
 def _set_trees(ensemble: FittedEnsemble, saved: SavedEnsemble) -> None:
-    """Set what every ensemble has."""
-    from .ensemble.base import member_template
+    from .ensemble.base import set_trees
 
     _set_names(ensemble, saved)
-    ensemble.classes_, ensemble.features_, ensemble.status_ = saved.classes, saved.features, saved.status
-    template = member_template(ensemble)
-    copy_names(ensemble, template)
-    ensemble.estimators_ = [fitted_copy(template, _found(saved, tree)) for tree in saved.trees]
+    set_trees(ensemble, [_found(saved, tree) for tree in saved.trees])
+    ensemble.status_ = saved.status
 
 
 def _found(saved: SavedModel | SavedEnsemble, tree: SavedTree) -> FoundTree:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.ensembles import assert_same_tree, binary, noisy
@@ -20,7 +19,6 @@ from support.profiles import examples
 from topktree import TopKBoostingClassifier, TopKTreeClassifier, datasets
 from topktree._search import engine
 from topktree.ensemble import samme
-from topktree.ensemble.early_stopping import Validation, hold_out
 from topktree.ensemble.member import search_member
 from topktree.ensemble.samme import (
     DIGITS,
@@ -278,74 +276,6 @@ def test_a_first_tree_that_is_useless_stays():
     assert np.isfinite(boosting.predict_proba(X)).all()
 
 
-def test_early_stopping():
-    X, y = noisy(600, seed=2)
-    boosting = TopKBoostingClassifier(
-        n_estimators=40, max_depth=3, n_iter_no_change=3, validation_fraction=0.3, random_state=0
-    )
-    boosting.fit(X, y)
-    scores = boosting.validation_scores_
-    assert boosting.stopped_ == "early_stopping"
-    best = len(boosting) - 1
-    assert len(scores) == best + 4
-    assert scores[best] == scores.max()
-    assert (scores[:best] < scores[best]).all()
-    again = TopKBoostingClassifier(**boosting.get_params()).fit(X, y)
-    np.testing.assert_array_equal(again.validation_scores_, scores)
-    boosting.set_params(n_iter_no_change=None).fit(X, y)
-    assert not hasattr(boosting, "validation_scores_")
-    assert len(boosting) == 40
-
-
-def test_early_stopping_keeps_its_rows_back():
-    """The validation rows are not among those of the trees."""
-    X, y = noisy(200)
-    boosting = TopKBoostingClassifier(n_estimators=3, n_iter_no_change=5, validation_fraction=0.25, random_state=0).fit(
-        X, y
-    )
-    assert boosting[0].tree_.n_node_samples[0] == 150
-
-
-def test_validation_by_hand():
-    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-    tree = TopKTreeClassifier(max_depth=1).fit(X, y)
-    wanted = np.array([0, 1, 1, 1], dtype=np.int32)
-    for weights, score in ((None, 0.75), (np.array([1.0, 3.0, 0.0, 1.0]), 0.4)):
-        validation = Validation(X, wanted, weights, np.zeros((4, 2)), patience=2, tol=0.0)
-        assert not validation.is_enough(tree.tree_, 1.0)
-        assert not validation.is_enough(tree.tree_, 1.0)
-        assert validation.is_enough(tree.tree_, 1.0)
-        assert validation.scores == [score] * 3
-        assert validation.n_best() == 1
-
-
-@pytest.mark.parametrize(("tol", "n_best"), [(0.0, 5), (0.07, 3), (0.5, 1)])
-def test_what_counts_as_better(tol, n_best):
-    scores = [0.5, 0.5, 0.6, 0.65, 0.66, 0.66]
-    validation = Validation(np.zeros((0, 1)), np.zeros(0, np.int32), None, np.zeros((0, 2)), 1, tol, scores)
-    assert validation.n_best() == n_best
-
-
-def test_validation_has_all_classes_and_weights():
-    X, y = noisy(200)
-    y = np.where(np.arange(200) < 20, 2, y)
-    weights = np.arange(200) + 1.0
-    boosting = TopKBoostingClassifier(n_iter_no_change=1, random_state=0)
-    data, validation = hold_out(boosting, X, y, weights, 0.1)
-    assert np.bincount(validation.y)[2] == 2
-    assert np.bincount(data.y)[2] == 18
-    assert set(validation.weights) | set(data.sample_weight) == set(weights)
-    assert len(validation.weights) == 20
-
-
-def test_a_perfect_tree_is_validated_too():
-    X, y = noisy(300)
-    y = (X[:, 0] > 0).astype(int)
-    boosting = TopKBoostingClassifier(max_thresholds=None, n_iter_no_change=2, random_state=0).fit(X, y)
-    assert (len(boosting), boosting.stopped_) == (1, "perfect_tree")
-    assert len(boosting.validation_scores_) == 1
-
-
 def test_a_tree_that_was_cut_short_makes_the_whole_late(monkeypatch):
     def cut_short(*args):
         member = search_member(*args)
@@ -355,31 +285,6 @@ def test_a_tree_that_was_cut_short_makes_the_whole_late(monkeypatch):
     X, y = noisy()
     boosting = TopKBoostingClassifier(n_estimators=2).fit(X, y)
     assert (boosting.status_, boosting.stopped_) == ("time_limit", "n_estimators")
-
-
-def test_validation_of_few_rows():
-    X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 0, 0, 1])
-    boosting = TopKBoostingClassifier(n_estimators=3, n_iter_no_change=1, validation_fraction=0.34, random_state=1)
-    with pytest.raises(ValueError, match="validation_fraction must leave rows"):
-        boosting.set_params(validation_fraction=0.999).fit(X, y)
-
-
-@pytest.mark.parametrize("change", ["sparse", "3d", "empty", "fewer rows", "more rows"])
-def test_validation_says_what_is_wrong_with_the_table(change):
-    X, y = noisy()
-    changes = {
-        "sparse": lambda: csr_matrix(X),
-        "3d": lambda: X[None],
-        "empty": lambda: X[:0],
-        "fewer rows": lambda: X[:-1],
-        "more rows": lambda: np.vstack([X, X]),
-    }
-    odd, labels = changes[change](), y[:0] if change == "empty" else y
-    with pytest.raises((TypeError, ValueError)) as without:
-        TopKBoostingClassifier(n_estimators=2).fit(odd, labels)
-    with pytest.raises(type(without.value)) as validated:
-        TopKBoostingClassifier(n_estimators=2, n_iter_no_change=1).fit(odd, labels)
-    assert str(validated.value) == str(without.value)
 
 
 @pytest.mark.parametrize("learning_rate", [5e-324, 1e-300, 1e-12, 1e6, 1e300, 1.7e308])
@@ -494,10 +399,6 @@ def test_adaboost_of_trees(n_classes):
         ({"n_estimators": 0}, "n_estimators must be an int >= 1, got 0"),
         ({"learning_rate": 0}, "learning_rate must be a number > 0, got 0"),
         ({"learning_rate": math.nan}, "learning_rate must be"),
-        ({"n_iter_no_change": 0}, "n_iter_no_change must be an int >= 1 or None, got 0"),
-        ({"validation_fraction": 1.0}, r"validation_fraction must be a number in \(0, 1\), got 1.0"),
-        ({"tol": -1}, "tol must be a number >= 0, got -1"),
-        ({"random_state": -1}, "random_state must be"),
         ({"max_depth": -1}, "max_depth must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"time_limit": math.inf}, "time_limit must be"),

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,8 @@ from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClass
 from topktree._cli.main import main
 
 few = examples(0.2)
-KINDS = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}
+KINDS = {"forest": partial(TopKForestClassifier, random_state=0), "boosting": TopKBoostingClassifier}
+MODELS = Path(__file__).parents[1] / "support" / "models"
 
 
 @pytest.fixture(params=KINDS)
@@ -47,7 +49,7 @@ def people(n=120):
 @given(cases(), st.sampled_from(sorted(KINDS)))
 def test_what_is_loaded_is_what_was_saved(tmp_path_factory, case, kind):
     path = tmp_path_factory.mktemp("models") / "model.json"
-    ensemble = KINDS[kind](n_estimators=3, random_state=0, **case.parameters | {"max_depth": 2})
+    ensemble = KINDS[kind](n_estimators=3, **case.parameters | {"max_depth": 2})
     ensemble.fit(case.X, case.y, case.sample_weight)
     ensemble.save(path)
     loaded = topktree.load(path)
@@ -79,10 +81,10 @@ def test_what_a_forest_file_keeps(tmp_path):
 
 def test_what_a_boosting_file_keeps(tmp_path):
     X, y = people()
-    boosting = TopKBoostingClassifier(n_estimators=4, n_iter_no_change=2, random_state=0).fit(X, y)
+    boosting = TopKBoostingClassifier(n_estimators=4).fit(X, y)
     boosting.save(tmp_path / "boosting.json")
     loaded = topktree.load(tmp_path / "boosting.json")
-    for name in ("estimator_weights_", "estimator_errors_", "validation_scores_"):
+    for name in ("estimator_weights_", "estimator_errors_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(boosting, name))
     assert loaded.stopped_ == boosting.stopped_
     for shares, same in zip(loaded.staged_predict_proba(X), boosting.staged_predict_proba(X), strict=True):
@@ -150,7 +152,6 @@ def change(payload, path, value):
         ("boosting", ("trees", 0, "vote"), 0, '"vote"'),
         ("boosting", ("trees", 0, "error"), 1.5, '"error"'),
         ("boosting", ("stopped",), 5, '"stopped" must be one of'),
-        ("boosting", ("validation_scores",), "x", '"validation_scores" must be a list'),
         ("boosting", ("parameters", "learning_rate"), -1, "learning_rate must be"),
         ("boosting", ("kind",), "forest", "the parameter 'learning_rate'"),
     ],
@@ -158,7 +159,7 @@ def change(payload, path, value):
 def test_files_that_cannot_be(tmp_path, name, path, value, message):
     X, y = people()
     file = tmp_path / "model.json"
-    KINDS[name](n_estimators=2, max_depth=2, random_state=0).fit(X, y).save(file)
+    KINDS[name](n_estimators=2, max_depth=2).fit(X, y).save(file)
     payload = json.loads(file.read_text())
     change(payload, path, value)
     file.write_text(json.dumps(payload))
@@ -169,12 +170,29 @@ def test_files_that_cannot_be(tmp_path, name, path, value, message):
 def test_versions_that_are_kept(tmp_path):
     """Files of version 1 are read for ever."""
     for name in KINDS:
-        kept = Path(__file__).parents[1] / "support" / "models" / f"{name}-v1.json"
-        loaded = topktree.load(kept)
+        loaded = topktree.load(MODELS / f"{name}-v1.json")
         X, y = people()
         assert loaded.score(X, y) > 0.8
         loaded.save(tmp_path / "again.json")
         assert topktree.load(tmp_path / "again.json").export_text() == loaded.export_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "n_trees", "n_high", "shares"),
+    [
+        ("forest-per-tree", 3, 58, [0.7406612669245648, 0.22546419098143233, 0.5340640447023425, 0.24444444444444446]),
+        ("boosting-stopped", 2, 57, [0.8807970779778823, 0.11920292202211755, 0.6545265785473169, 0.3454734214526831]),
+    ],
+)
+def test_files_with_parameters_that_are_gone_predict_as_they_did(tmp_path, name, n_trees, n_high, shares):
+    """`max_features_per_tree` of forests, and early stopping of boosting; both were dropped before the release."""
+    X, _ = people()
+    loaded = topktree.load(MODELS / f"{name}-v1.json")
+    loaded.save(tmp_path / "again.json")
+    for model in (loaded, topktree.load(tmp_path / "again.json")):
+        assert len(model) == n_trees
+        assert np.count_nonzero(model.predict(X) == "high") == n_high
+        np.testing.assert_allclose(model.predict_proba(X)[:4, 0], shares, rtol=1e-12)
 
 
 # The command line.
@@ -187,7 +205,7 @@ def run(*arguments):
 @pytest.fixture
 def files(tmp_path, kind):
     X, y = people()
-    model = kind(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
+    model = kind(n_estimators=3, max_depth=2).fit(X, y)
     model.save(tmp_path / "model.json")
     X.to_csv(tmp_path / "rows.csv", index=False)
     return tmp_path, model, X
@@ -224,7 +242,7 @@ def test_show_command(files):
 
 def test_votes_add_up(kind):
     X, y = people()
-    model = kind(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
+    model = kind(n_estimators=3, max_depth=2).fit(X, y)
     votes = [tree["vote"] for tree in model.export_dict()["trees"]]
     assert math.isclose(sum(votes), 1)
     mean = np.average([tree.feature_importances_ for tree in model], axis=0, weights=votes)
@@ -233,7 +251,7 @@ def test_votes_add_up(kind):
 
 def test_trees_of_an_ensemble_are_classifiers(tmp_path, kind):
     X, y = people()
-    tree = kind(n_estimators=3, max_depth=2, random_state=0).fit(X, y)[1]
+    tree = kind(n_estimators=3, max_depth=2).fit(X, y)[1]
     assert isinstance(tree, TopKTreeClassifier)
     assert tree.predict(X).shape == y.shape
     tree.report(tmp_path / "tree.html", X, y)

@@ -39,7 +39,7 @@ PLAIN = {"bootstrap": False, "max_features": None}
 @parametrize_with_checks(
     [
         TopKForestClassifier(n_estimators=3),
-        TopKForestClassifier(n_estimators=2, max_features="sqrt", max_features_per_tree=0.5, class_weight="balanced"),
+        TopKForestClassifier(n_estimators=2, max_features="sqrt", class_weight="balanced"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -131,9 +131,7 @@ def test_the_order_of_equal_rows_does_not_matter():
     assert permuted.oob_score_ == expected.oob_score_
 
 
-@pytest.mark.parametrize(
-    "parameters", [{}, {"max_features": 2}, {"max_features_per_tree": 3, "bootstrap": False}], ids=label
-)
+@pytest.mark.parametrize("parameters", [{}, {"max_features": 2}, {"max_features": 3, "bootstrap": False}], ids=label)
 def test_the_seed_decides_and_not_the_number_of_jobs(parameters):
     X, y = noisy(400, n_classes=3)
     forest = TopKForestClassifier(n_estimators=6, max_depth=3, random_state=7, **parameters)
@@ -165,14 +163,6 @@ def test_first_trees_of_a_forest_are_the_smaller_forest():
 # Features.
 
 
-def test_a_tree_uses_only_features_that_it_drew():
-    X, y = noisy(n_features=9)
-    forest = TopKForestClassifier(n_estimators=20, max_features_per_tree=2, random_state=0).fit(X, y)
-    used = [set(tree.tree_.feature[tree.tree_.feature >= 0].tolist()) for tree in forest]
-    assert all(len(features) <= 2 for features in used)
-    assert len(set.union(*used)) == 9
-
-
 def test_one_feature_per_node_splits_on_all_kinds_of_features():
     X, y = noisy(n_features=9)
     forest = TopKForestClassifier(n_estimators=20, k=1, max_features=1, bootstrap=False, random_state=0).fit(X, y)
@@ -198,16 +188,15 @@ def test_numbers_of_features():
 
 def test_a_tree_that_saw_a_part_is_not_optimal():
     X, y = noisy()
-    for draws in ({"max_features": 2}, {"max_features_per_tree": 2}):
-        forest = TopKForestClassifier(n_estimators=2, k="all", max_depth=2, random_state=0, **draws).fit(X, y)
-        assert {tree.status_ for tree in forest} == {"complete"}
+    forest = TopKForestClassifier(n_estimators=2, k="all", max_depth=2, max_features=2, random_state=0).fit(X, y)
+    assert {tree.status_ for tree in forest} == {"complete"}
     assert TopKForestClassifier(n_estimators=1, k="all", max_depth=2).fit(X, y)[0].status_ == "optimal"
 
 
 def test_constant_features_are_never_all_that_is_drawn():
     X, y = noisy(n_features=3)
     X = np.hstack([np.zeros((len(X), 20)), X])
-    forest = TopKForestClassifier(n_estimators=10, max_features_per_tree=1, max_features=1, random_state=0).fit(X, y)
+    forest = TopKForestClassifier(n_estimators=10, max_features=1, random_state=0).fit(X, y)
     assert all(tree.tree_.node_count > 1 for tree in forest)
 
 
@@ -385,8 +374,7 @@ def test_no_more_threads_than_are_of_use(n_estimators, monkeypatch):
         ({"max_features": "auto"}, "max_features must be .*got 'auto'"),
         ({"max_features": 0}, "max_features must be"),
         ({"max_features": 7}, "at most the number of features, 6.*got 7"),
-        ({"max_features_per_tree": 1.2}, "max_features_per_tree must be"),
-        ({"max_features_per_tree": 7}, "max_features_per_tree must be.*got 7"),
+        ({"max_features": 1.2}, "max_features must be"),
         ({"oob_score": "yes"}, "oob_score must be True or False"),
         ({"oob_score": True, "bootstrap": False}, "oob_score needs bootstrap=True"),
         ({"random_state": "x"}, "random_state must be"),
@@ -472,8 +460,8 @@ rng = np.random.default_rng(0)
 X = rng.random((60_000, 100)) < 0.5
 y = X[:, :20].sum(axis=1) + 2 * rng.normal(size=60_000) > 10
 kind, n = sys.argv[1], int(sys.argv[2])
-kinds = {"forest": TopKForestClassifier, "boosting": TopKBoostingClassifier}
-model = kinds[kind](n_estimators=n, k=2, max_depth=3, random_state=0).fit(X, y)
+kinds = {"forest": TopKForestClassifier(random_state=0), "boosting": TopKBoostingClassifier()}
+model = kinds[kind].set_params(n_estimators=n, k=2, max_depth=3).fit(X, y)
 assert len(model) == n
 status = dict(line.split(":") for line in open("/proc/self/status"))
 print(status["VmHWM"].split()[0])  # what getrusage says may be the parent's

@@ -137,7 +137,6 @@ def _forest_cases() -> Cases:
     kinds: dict[str, dict[str, Any]] = {
         "plain": {},
         "drawn": {"max_features": "sqrt", "oob_score": True},
-        "per-tree": {"max_features_per_tree": 0.5, "max_samples": 0.4},
         "all-rows": {"bootstrap": False, "max_features": 2},
         "threads": {"n_jobs": 2, "class_weight": "balanced"},
     }
@@ -148,7 +147,6 @@ def _forest_cases() -> Cases:
 def _boosting_cases() -> Cases:
     kinds: dict[str, dict[str, Any]] = {
         "plain": {},
-        "stopping": {"n_iter_no_change": 2, "learning_rate": 0.7},
         "gini": {"criterion": "gini", "k": 2},
     }
     for name, (kind, parameters) in itertools.product(("car", "telescope", "dry-bean", "monks-1"), kinds.items()):
@@ -239,7 +237,7 @@ def _forest(name: str, **parameters: Any) -> dict[str, Any]:
 
 
 def _boosting(name: str, **parameters: Any) -> dict[str, Any]:
-    settings = {"n_estimators": 4, "k": 3, "max_depth": 2, "random_state": 3} | parameters
+    settings = {"n_estimators": 4, "k": 3, "max_depth": 2} | parameters
     boosting = TopKBoostingClassifier(**settings).fit(*_table(name))
     votes = [round(float(weight), 9) for weight in boosting.estimator_weights_]
     return {"stopped": boosting.stopped_, "votes": votes, "trees": [describe(tree) for tree in boosting]}

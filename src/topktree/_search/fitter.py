@@ -77,11 +77,9 @@ def search_tree(
     return found_tree(data, spec, objective, solution)
 
 
-def found_tree(
-    data: TrainingData, spec: TreeSpec, objective: Objective, solution: engine.Solution, columns: Columns | None = None
-) -> FoundTree:
-    """Return a solution in the user's terms. `columns`: those that were searched, if not all columns of the data."""
-    described = describe_solution(solution, spec, objective, columns or data.columns, data.features, data.classes)
+def found_tree(data: TrainingData, spec: TreeSpec, objective: Objective, solution: engine.Solution) -> FoundTree:
+    """Return a solution in the user's terms."""
+    described = describe_solution(solution, spec, objective, data.columns, data.features, data.classes)
     errors = solution.n_wrong + data.work.call(count_errors, described.tree, data.left_out)
     return replace(described, train_errors=errors)
 

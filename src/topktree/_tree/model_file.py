@@ -27,6 +27,7 @@ from .tree_dict import BadEntry, get, is_int, is_number, read_features, read_tes
 FORMAT, ENSEMBLE_FORMAT = "topktree-classifier", "topktree-ensemble"
 FOREST, BOOSTING = "forest", "boosting"
 VERSION = 1
+# Why boosting ended; "early_stopping" is only in files that were written before the first release.
 STOPPED = ("n_estimators", "perfect_tree", "useless_tree", "early_stopping", "time_limit")
 STATUSES = ("optimal", "complete", "time_limit", "partial")
 
@@ -73,7 +74,6 @@ class SavedEnsemble:
     votes: tuple[float, ...]  # of boosting, as are the errors
     errors: tuple[float, ...]
     stopped: str
-    validation_scores: tuple[float, ...] | None
 
 
 def write_model(path: PathLike, content: dict[str, Any], classes: NDArray[Any], form: str = FORMAT) -> None:
@@ -142,8 +142,8 @@ def _saved_ensemble(
     classes: NDArray[Any],
 ) -> SavedEnsemble:
     entries = get(payload, "trees", list)
-    values: list[Any] = [payload.get(key) for key in ("kind", "oob_score", "validation_scores")]
-    kind, score, scores = values
+    values: list[Any] = [payload.get(key) for key in ("kind", "oob_score")]
+    kind, score = values
     stopped = payload.get("stopped", "")
     require(len(entries) > 0 and all(isinstance(entry, dict) for entry in entries), '"trees" must be objects')
     require(kind in (FOREST, BOOSTING), f'"kind" must be "{FOREST}" or "{BOOSTING}"')
@@ -153,8 +153,6 @@ def _saved_ensemble(
     errors = tuple(entry.get("error") for entry in entries) if boosts else ()
     require(all(is_number(vote) and vote > 0 for vote in votes), 'every tree must have a "vote", a number above 0')
     require(all(is_number(e) and 0 <= e <= 1 for e in errors), 'every tree must have an "error", a number in [0, 1]')
-    good_scores = scores is None or (isinstance(scores, list) and all(map(is_number, scores)))
-    require(good_scores, '"validation_scores" must be a list of numbers, or null')
     require(not boosts or stopped in STOPPED, f'"stopped" must be one of {", ".join(STOPPED)}')
     return SavedEnsemble(
         kind=kind,
@@ -168,7 +166,6 @@ def _saved_ensemble(
         votes=votes,
         errors=errors,
         stopped=stopped,
-        validation_scores=None if scores is None else tuple(scores),
     )
 
 

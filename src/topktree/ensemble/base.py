@@ -1,36 +1,53 @@
-"""The base of fitted ensembles, however their trees vote.
+"""The base of forests and boosting: everything that does not depend on how the trees are found and how they vote.
 
-In: an estimator with `estimators_`, `features_` and `classes_`. Out: leaves, importances, texts, a file.
-The one idea: a table is encoded once, and then sent down every tree.
+In: a table and class labels, as for one tree. Out: `estimators_`, their leaves, importances and texts, a file.
+The one idea: the table is binarized and packed once, and every tree searches the same data.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import FittedClassifier, found_tree_of
+from .._base import FittedClassifier, copy_names, fitted_copy, found_tree_of, restored_on_error
 from .._classifier import TopKTreeClassifier
 from .._data.arrays import FloatArray, IntArray
+from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.files import PathLike
-from .._search.spec import check_parameters
+from .._runtime.limits import COMPLETE, TIME_LIMIT, Limits
+from .._search.fitter import FoundTree
+from .._search.objective import ScoreFunction
 from .._tree.model_file import ENSEMBLE_FORMAT, write_model
-from .._tree.naming import make_model
-from .._tree.tree_dict import export_dict
 
 
 class FittedEnsemble(FittedClassifier):
     """The base of forests and boosting."""
 
     estimators_: list[TopKTreeClassifier]
-    n_estimators: int
-    random_state: Any
     status_: str
+    criterion: str | ScoreFunction
+    time_limit: float | None
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Search for the trees. An error or Ctrl-C leaves an earlier fit as it was.
+
+        Examples
+        --------
+        >>> clf.fit(X, y).status_
+        'complete'
+        """
+        limits = Limits.starting(self.time_limit)
+        self._check()
+        with restored_on_error(self):
+            data = prepare(self, X, y, sample_weight)
+            self._find_trees(data.work.call(data.without_table), limits)
+        return self
 
     def apply(self, X: ArrayLike) -> IntArray:
         """Return the index of the leaf that each row ends up in, (n_rows, n_trees).
@@ -44,7 +61,7 @@ class FittedEnsemble(FittedClassifier):
         return np.stack([tree.tree_.apply(encoded) for tree in self.estimators_], axis=1)
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves of all trees together: what a reader has to read.
+        """Return the number of leaves of all trees together.
 
         Examples
         --------
@@ -56,7 +73,7 @@ class FittedEnsemble(FittedClassifier):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """The mean of the trees' own importances, by the weight of their votes; they sum to 1, or 0 if no tree splits.
+        """The mean of the trees' importances, weighted by their votes; they sum to 1, or to 0 if no tree splits.
 
         Examples
         --------
@@ -70,7 +87,7 @@ class FittedEnsemble(FittedClassifier):
         return np.asarray(weighted / total if total > 0 else weighted)
 
     def export_text(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """Return the trees as indented text, one after the other, each with the weight of its vote.
+        """Return the trees as indented text, one after the other, each with its share of the votes.
 
         Examples
         --------
@@ -93,35 +110,36 @@ class FittedEnsemble(FittedClassifier):
         [5, 5, 5]
         """
         check_is_fitted(self)
-        models = [make_model(tree.tree_, self.features_, self.classes_) for tree in self.estimators_]
-        known = [export_dict(model) for model in models]
-        trees = [
-            {"vote": vote, "nodes": entry["nodes"]} for vote, entry in zip(self._votes().tolist(), known, strict=True)
-        ]
+        known = [tree.export_dict() for tree in self.estimators_]
+        votes = self._votes().tolist()
+        trees = [{"vote": vote, "nodes": tree["nodes"]} for vote, tree in zip(votes, known, strict=True)]
         return {"features": known[0]["features"], "classes": known[0]["classes"], "trees": trees}
 
-    def __len__(self) -> int:
-        return len(self.estimators_)
+    def save(self, path: PathLike) -> None:
+        """Write the fitted ensemble to a JSON file, which `topktree.load` reads.
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.estimators_[index]
+        Functions of your own (a criterion, an `oob_score`), a `random_state` that is not a number, and
+        `oob_decision_function_` are not saved.
 
-    def _votes(self) -> FloatArray:
-        """Return the share of each tree in the vote."""
-        raise NotImplementedError
-
-    def _save(self, path: PathLike, kind: str, own: dict[str, Any], of_trees: list[dict[str, Any]]) -> None:
-        """Write a file; `own` and `of_trees` are what this kind of ensemble has beside what all have."""
+        Examples
+        --------
+        >>> import topktree
+        >>> clf.save("ensemble.json")
+        >>> len(topktree.load("ensemble.json"))
+        3
+        """
+        check_is_fitted(self)
+        self._check(criterion_is_lost=self.criterion is None)
         known = self.export_dict()
+        own, of_trees = self._for_file()
         content = {
-            "kind": kind,
+            **own,
             "topktree": version("topktree"),
             "parameters": checks.to_json(self.get_params(deep=False)),
             "features": known["features"],
             "classes": known["classes"],
             "has_feature_names": hasattr(self, "feature_names_in_"),
             "status": self.status_,
-            **own,
             "trees": [
                 {**of_tree, **found_tree_of(tree).for_file(), "nodes": entry["nodes"]}
                 for of_tree, tree, entry in zip(of_trees, self.estimators_, known["trees"], strict=True)
@@ -129,16 +147,38 @@ class FittedEnsemble(FittedClassifier):
         }
         write_model(path, content, self.classes_, ENSEMBLE_FORMAT)
 
+    def __len__(self) -> int:
+        return len(self.estimators_)
 
-def check_ensemble(ensemble: FittedEnsemble, criterion_is_lost: bool) -> None:
-    """Validate the parameters that all ensembles have."""
-    check_parameters(ensemble, criterion_is_lost)
-    checks.check_int("n_estimators", ensemble.n_estimators, 1)
-    checks.check_random_state(ensemble.random_state)
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]
+
+    def _check(self, criterion_is_lost: bool = False) -> None:
+        """Validate all parameters. A file does not keep a criterion of the user's own."""
+        raise NotImplementedError
+
+    def _find_trees(self, data: TrainingData, limits: Limits) -> None:
+        """Find the trees and become fitted. The rows of the data are packed."""
+        raise NotImplementedError
+
+    def _votes(self) -> FloatArray:
+        """Return the share of each tree in the vote."""
+        raise NotImplementedError
+
+    def _for_file(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return what a file holds of this kind of ensemble only: of the whole, and of each tree."""
+        raise NotImplementedError
 
 
-def member_template(ensemble: FittedEnsemble) -> TopKTreeClassifier:
-    """Return a tree with the parameters that it has in common with the ensemble; limits and threads are not its own."""
+def set_trees(ensemble: FittedEnsemble, found: Sequence[FoundTree]) -> None:
+    """Give the ensemble all that a fit of any kind of ensemble gives, but for what reading the table has set.
+
+    The trees get the parameters that they have in common with the ensemble, except for limits and threads.
+    """
     own = ensemble.get_params(deep=False)
     shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
-    return TopKTreeClassifier(**shared | {"time_limit": None, "n_jobs": None, "verbose": 0})
+    template = TopKTreeClassifier(**shared | {"time_limit": None, "n_jobs": None, "verbose": 0})
+    copy_names(ensemble, template)
+    ensemble.estimators_ = [fitted_copy(template, tree) for tree in found]
+    ensemble.features_, ensemble.classes_ = found[0].features, found[0].classes
+    ensemble.status_ = TIME_LIMIT if any(tree.status == TIME_LIMIT for tree in found) else COMPLETE

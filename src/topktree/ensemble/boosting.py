@@ -1,4 +1,4 @@
-"""`TopKBoostingClassifier`: Top-k trees one after the other, each on the rows that those before it get wrong.
+"""`TopKBoostingClassifier`: Top-k trees one after the other, each for the errors of those before it.
 
 In: a table and class labels, as for one tree. Out: trees with votes of different weight. The algorithm is SAMME
 (Zhu et al., 2009), which for two classes is AdaBoost. The one idea: the table is binarized and packed once, and a round
@@ -8,49 +8,30 @@ is one search of the same rows with other weights.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from .._base import copy_names, fitted_copy, restored_on_error
 from .._data.arrays import FloatArray
 from .._data.training import TrainingData
 from .._data.weights import inverse_totals
 from .._runtime import checks
-from .._runtime.files import PathLike
-from .._runtime.limits import COMPLETE, TIME_LIMIT, Limits
+from .._runtime.limits import TIME_LIMIT, Limits
 from .._runtime.parallel import count_threads
 from .._runtime.progress import CountLine
 from .._search.fitter import FoundTree, search_options
-from .._search.objective import ScoreFunction
-from .._search.spec import read_spec
+from .._search.objective import Objective, ScoreFunction
+from .._search.spec import TreeSpec, check_parameters, read_spec
 from .._tree.model_file import BOOSTING
-from .base import FittedEnsemble, check_ensemble, member_template
-from .early_stopping import Validation, hold_out
-from .member import View, search_member
+from .base import FittedEnsemble, set_trees
+from .member import search_member
 from .samme import RowWeights, add_vote, error_rate, is_useless, search_weights, shares_of, vote_of
 
 if TYPE_CHECKING:
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.pipeline import Pipeline
-
-# Why boosting ended, beside the time limit.
-ALL_TREES, PERFECT, USELESS, EARLY = "n_estimators", "perfect_tree", "useless_tree", "early_stopping"
-
-# The lowest weight of a row: its logarithm is finite, and it is not zero in a search.
-LEAST_WEIGHT = float(np.finfo(np.float64).tiny)
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """The result of one round."""
-
-    found: FoundTree
-    vote: float
-    error: float  # share of the weight that the tree misclassifies
 
 
 class TopKBoostingClassifier(FittedEnsemble):
@@ -59,26 +40,17 @@ class TopKBoostingClassifier(FittedEnsemble):
     Parameters
     ----------
     n_estimators : int, default=10
-        Largest number of trees. Boosting ends before if a tree is perfect or useless, or by early stopping.
+        Largest number of trees. Boosting ends earlier after a perfect tree or before a useless one.
     k : int, "all" or sequence, default=8
         Number of candidate splits per node, as in `TopKTreeClassifier`.
     max_depth : int, default=3
         Levels of splits of every tree.
     learning_rate : float, default=1.0
         Factor of every tree's vote.
-    n_iter_no_change : int or None, default=None
-        With a number, some rows are kept for validation, and boosting ends when the accuracy on them has not risen by
-        more than `tol` in that many rounds. The trees up to the best round stay.
-    validation_fraction : float, default=0.1
-        Fraction of the rows that is kept for validation, if there is any; these rows are not trained on.
-    tol : float, default=0.0
-        By how much the accuracy must rise.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the choice of validation rows. Nothing else is random.
     n_jobs : int or None, default=None
         Number of threads of every search; None means 1, -1 all cores.
     time_limit : float or None, default=None
-        Seconds for the whole of `fit`. Each search has its share of what is left; when nothing is left, boosting ends.
+        Seconds for all of `fit`. Each search gets a share of the time that is left; boosting ends when none is left.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds, categorical_features, \
@@ -94,9 +66,7 @@ memory_limit, min_weight_fraction_leaf
     estimator_errors_ : ndarray of shape (n_trees,)
         Share of the weight that each misclassifies, at the weights of its round.
     stopped_ : str
-        Why boosting ended: "n_estimators", "perfect_tree", "useless_tree", "early_stopping" or "time_limit".
-    validation_scores_ : ndarray
-        Only with validation: the accuracy after every round whose tree could stay, also of rounds after the best one.
+        Why boosting ended: "n_estimators", "perfect_tree", "useless_tree" or "time_limit".
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -104,7 +74,7 @@ memory_limit, min_weight_fraction_leaf
     features_ : tuple of Feature
         Name, kind, categories and missing values of each feature.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
-        Mean of the trees' own importances, by the weights of their votes.
+        Mean of the trees' own importances, weighted by their votes.
     status_ : str
         "complete", or "time_limit" if that ended a search or boosting.
 
@@ -112,9 +82,10 @@ memory_limit, min_weight_fraction_leaf
     -----
     A perfect tree gets the vote 1 and ends boosting. A tree whose weighted error is no better than chance is left out
     and ends it, but stays with the vote 1 if it is the first. The first round searches with the weights as they are;
-    later rounds round each weight to 3 binary digits, which makes the search faster and changes a weight by a ninth at
-    most, unless it is below 2**-21 of the largest. Where `sample_weight` is whole numbers below 128, their factors are
-    rounded instead, so that such weights are the same as repeated rows. Errors and votes use the weights as they are.
+    later rounds round each weight to 3 binary digits, which makes the search faster and changes a weight by at most one
+    ninth, unless it is below 2**-21 of the largest. If `sample_weight` consists of integers below 128, the factors of
+    boosting are rounded instead, so that a weight remains equivalent to repeated rows. Errors and votes use the weights
+    as they are.
 
     Examples
     --------
@@ -133,10 +104,6 @@ memory_limit, min_weight_fraction_leaf
         k: int | str | Sequence[int | str] = 8,
         max_depth: int = 3,
         learning_rate: float = 1.0,
-        n_iter_no_change: int | None = None,
-        validation_fraction: float = 0.1,
-        tol: float = 0.0,
-        random_state: Any = None,
         n_jobs: int | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
@@ -154,10 +121,6 @@ memory_limit, min_weight_fraction_leaf
         self.k = k
         self.max_depth = max_depth
         self.learning_rate = learning_rate
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_fraction = validation_fraction
-        self.tol = tol
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.verbose = verbose
@@ -170,23 +133,6 @@ memory_limit, min_weight_fraction_leaf
         self.categorical_features = categorical_features
         self.memory_limit = memory_limit
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Search round after round. An error or Ctrl-C leaves an earlier fit as it was.
-
-        Examples
-        --------
-        >>> len(TopKBoostingClassifier(k=8, max_depth=2).fit(X, y))
-        10
-        """
-        limits = Limits.starting(self.time_limit)
-        check_boosting(self)
-        with restored_on_error(self):
-            fraction = None if self.n_iter_no_change is None else self.validation_fraction
-            data, validation = hold_out(self, X, y, sample_weight, fraction)
-            self.classes_, self.features_ = data.classes, data.features
-            self._collect(self._rounds(data, validation, limits), validation)
-        return self
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return the sum of the trees' votes over their weights: (n_rows, n_classes), or (n_rows,) for two classes.
@@ -230,7 +176,7 @@ memory_limit, min_weight_fraction_leaf
         3
         """
         for decision in self._stages(X):
-            yield self._as_user_sees(decision)
+            yield np.asarray(decision[:, 1] - decision[:, 0]) if len(self.classes_) == 2 else decision
 
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Yield the predictions of the first tree, of the first two trees, and so on.
@@ -281,29 +227,10 @@ memory_limit, min_weight_fraction_leaf
         """
         from .to_sklearn import to_adaboost
 
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        votes, errors = self.estimator_weights_, self.estimator_errors_
-        return to_adaboost(self.estimators_, self.features_, names, votes, errors)
+        return to_adaboost(self)
 
-    def save(self, path: PathLike) -> None:
-        """Write the fitted classifier to a JSON file, which `topktree.load` reads.
-
-        A criterion of your own and a `random_state` that is not a number are not saved.
-
-        Examples
-        --------
-        >>> import topktree
-        >>> clf.save("boosting.json")
-        >>> len(topktree.load("boosting.json"))
-        3
-        """
-        check_is_fitted(self)
-        check_boosting(self, criterion_is_lost=self.criterion is None)
-        pairs = zip(self.estimator_weights_.tolist(), self.estimator_errors_.tolist(), strict=True)
-        scores = getattr(self, "validation_scores_", None)
-        own = {"stopped": self.stopped_, "validation_scores": None if scores is None else scores.tolist()}
-        self._save(path, BOOSTING, own, [{"vote": vote, "error": error} for vote, error in pairs])
+    def _check(self, criterion_is_lost: bool = False) -> None:
+        check_boosting(self, criterion_is_lost)
 
     def _stages(self, X: ArrayLike) -> Iterator[FloatArray]:
         """Yield the votes (n_rows, n_classes) after every tree, over the sum of their weights so far."""
@@ -313,86 +240,73 @@ memory_limit, min_weight_fraction_leaf
             add_vote(decision, tree.tree_.predict(encoded), float(votes[i]))
             yield decision / votes[: i + 1].sum()
 
-    def _as_user_sees(self, decision: FloatArray) -> FloatArray:
-        return np.asarray(decision[:, 1] - decision[:, 0]) if len(self.classes_) == 2 else decision
+    def _find_trees(self, data: TrainingData, limits: Limits) -> None:
+        rounds = []
+        with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
+            for found, vote, error in self._rounds(data, limits):
+                rounds.append((found, vote, error))
+                line(f", weighted error {error:.4f}")
+        trees, votes, errors = zip(*rounds, strict=True)
+        set_trees(self, trees)
+        self.estimator_weights_, self.estimator_errors_ = np.array(votes), np.array(errors)
+        if self.stopped_ == TIME_LIMIT:
+            self.status_ = TIME_LIMIT
 
-    def _rounds(self, data: TrainingData, validation: Validation | None, limits: Limits) -> Iterator[Round]:
-        """Yield the rounds whose trees stay, as far as training decides; `stopped_` says why they end."""
-        spec, shared = read_spec(self), data.work.call(data.without_table)
-        initial = initial_weights(data)
-        weights, n_classes = RowWeights(initial), len(data.classes)
-        self.stopped_ = ALL_TREES
+    def _rounds(self, data: TrainingData, limits: Limits) -> Iterator[tuple[FoundTree, float, float]]:
+        """Yield the trees that stay, each with its vote and its weighted error; `stopped_` says why they end."""
+        spec, initial, n_classes = read_spec(self), initial_weights(data), len(data.classes)
+        objective, weights = spec.objective(data), RowWeights(initial)
+        self.stopped_ = "n_estimators"
         for i in range(self.n_estimators):
+            if i > 0 and limits.is_past:
+                self.stopped_ = TIME_LIMIT
+                return
             values = weights.values()
-            view = View(data.sample_weight)
             if i > 0:
-                view = _view(search_weights(values, data.sample_weight), initial)
+                objective = _weighted_objective(data, spec, search_weights(values, data.sample_weight), initial)
             time_limit = limits.seconds_left(1 / (self.n_estimators - i))
             options = search_options(self.memory_limit, count_threads(self.n_jobs), time_limit)
-            member = search_member(shared, spec, view, options)
+            member = search_member(data, spec, objective, options)
             wrong = member.predicted() != data.y
             error = error_rate(values, wrong)
-            is_last = error == 0 or is_useless(error, n_classes)
-            if is_last:
-                self.stopped_ = PERFECT if error == 0 else USELESS
-            if self.stopped_ == USELESS and i > 0:
+            if error == 0 or is_useless(error, n_classes):
+                self.stopped_ = "perfect_tree" if error == 0 else "useless_tree"
+                if error == 0 or i == 0:
+                    yield member.found, 1.0, error
                 return
-            vote = 1.0 if is_last else vote_of(error, n_classes, self.learning_rate)
-            is_enough = validation is not None and validation.is_enough(member.found.tree, vote)
-            yield Round(member.found, vote, error)
-            if is_last:
-                return
+            vote = vote_of(error, n_classes, self.learning_rate)
+            yield member.found, vote, error
             weights.raise_where(wrong, vote)
-            if i < self.n_estimators - 1 and (is_enough or limits.is_past):
-                self.stopped_ = EARLY if is_enough else TIME_LIMIT
-                return
-
-    def _collect(self, rounds: Iterator[Round], validation: Validation | None) -> None:
-        """Keep the trees that stay."""
-        ended: list[Round] = []
-        with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
-            for one in rounds:
-                ended.append(one)
-                line(f", weighted error {one.error:.4f}")
-        is_late = self.stopped_ == TIME_LIMIT or any(one.found.status == TIME_LIMIT for one in ended)
-        kept = ended if validation is None else ended[: validation.n_best()]
-        template = member_template(self)
-        copy_names(self, template)
-        self.estimators_ = [fitted_copy(template, one.found) for one in kept]
-        self.estimator_weights_ = np.array([one.vote for one in kept])
-        self.estimator_errors_ = np.array([one.error for one in kept])
-        self.status_ = TIME_LIMIT if is_late else COMPLETE
-        self.__dict__.pop("validation_scores_", None)  # an earlier fit may have set it
-        if validation is not None:
-            self.validation_scores_ = np.array(validation.scores)
 
     def _votes(self) -> FloatArray:
         return np.asarray(self.estimator_weights_ / self.estimator_weights_.sum())
 
+    def _for_file(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        pairs = zip(self.estimator_weights_.tolist(), self.estimator_errors_.tolist(), strict=True)
+        return {"kind": BOOSTING, "stopped": self.stopped_}, [{"vote": vote, "error": error} for vote, error in pairs]
+
 
 def check_boosting(boosting: TopKBoostingClassifier, criterion_is_lost: bool = False) -> None:
     """Validate all parameters. A file does not keep a criterion of the user's own."""
-    check_ensemble(boosting, criterion_is_lost)
+    check_parameters(boosting, criterion_is_lost)
+    checks.check_int("n_estimators", boosting.n_estimators, 1)
     checks.check_positive("learning_rate", boosting.learning_rate)
-    checks.check_int("n_iter_no_change", boosting.n_iter_no_change, 1, or_none=True)
-    if not checks.is_number(boosting.validation_fraction) or not 0 < boosting.validation_fraction < 1:
-        raise ValueError(f"validation_fraction must be a number in (0, 1), got {boosting.validation_fraction!r}")
-    if not checks.is_number(boosting.tol) or boosting.tol < 0:
-        raise ValueError(f"tol must be a number >= 0, got {boosting.tol!r}")
 
 
 def initial_weights(data: TrainingData) -> FloatArray:
     """Return the weights of the rows that boosting begins with: the user's, class weights included."""
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
-    if data.class_weight is None:
-        return np.maximum(weights, LEAST_WEIGHT)
     by_class = data.class_weight
     if isinstance(by_class, str):
         totals = np.bincount(data.y, weights, len(data.classes)).astype(np.float64)
         by_class = inverse_totals(totals) * totals.sum() / np.count_nonzero(totals)
-    return np.maximum(weights * by_class[data.y], LEAST_WEIGHT)
+    if by_class is not None:
+        weights = weights * by_class[data.y]
+    # The logarithm of the smallest normal number is finite, and it is not zero in a search.
+    return np.maximum(weights, np.finfo(np.float64).tiny)
 
 
-def _view(weights: FloatArray, initial: FloatArray) -> View:
-    """Return a view with these weights, which class weights are part of; the total weight stays what it was."""
-    return View(weights, unit=float(initial.sum() / weights.sum()), has_class_weight=False)
+def _weighted_objective(data: TrainingData, spec: TreeSpec, weights: FloatArray, initial: FloatArray) -> Objective:
+    """Return the integer problem of a later round. Class weights are part of its weights; the total stays the same."""
+    objective = spec.objective(replace(data, sample_weight=weights, class_weight=None))
+    return replace(objective, weight_unit=objective.weight_unit * float(initial.sum() / weights.sum()))

@@ -1,4 +1,4 @@
-"""`TopKForestClassifier`: Top-k trees of bootstrap samples, whose mean decides.
+"""`TopKForestClassifier`: Top-k trees of bootstrap samples, averaged.
 
 In: a table and class labels, as for one tree. Out: trees that a person can read one by one, and their mean vote.
 The one idea: the table is binarized and packed once; a bootstrap sample is a vector of integer weights for the search.
@@ -10,37 +10,31 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from .._base import copy_names, fitted_copy, restored_on_error
-from .._classifier import TopKTreeClassifier
 from .._data.arrays import FloatArray, IntArray
-from .._data.training import TrainingData, prepare
+from .._data.training import TrainingData
 from .._runtime import checks
-from .._runtime.files import PathLike
-from .._runtime.limits import COMPLETE, TIME_LIMIT, Cancelled, Limits
+from .._runtime.limits import Cancelled, Limits
 from .._runtime.parallel import in_parallel, threads_per_call
 from .._runtime.progress import CountLine
+from .._search.engine import SearchOptions
 from .._search.fitter import search_options
 from .._search.objective import ScoreFunction
-from .._search.spec import TreeSpec, read_spec
+from .._search.spec import TreeSpec, check_parameters, read_spec
 from .._tree.model_file import FOREST
-from .base import FittedEnsemble, check_ensemble, member_template
+from .base import FittedEnsemble, set_trees
 from .member import Member, search_member
-from .sampling import MAX_REPEATED, Sampler, check_max_features, check_samples, count_features, row_sampler
+from .sampling import MAX_REPEATED, Sampler, check_at_most, check_part, count_features, row_sampler
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.pipeline import Pipeline
-
-# Seeds are below this.
-_SEEDS = 2**32
 
 
 class TopKForestClassifier(FittedEnsemble):
@@ -58,27 +52,25 @@ class TopKForestClassifier(FittedEnsemble):
     max_depth : int, default=5
         Levels of splits of every tree.
     bootstrap : bool, default=True
-        Whether every tree has a sample of the rows, drawn with replacement with probabilities proportional to
-        `sample_weight`. If not, all trees have all rows.
+        Whether every tree has its own sample of the rows, drawn with replacement and with probabilities proportional
+        to `sample_weight`. If not, all trees have all rows.
     max_samples : int, float or None, default=None
-        Number of rows in a sample, at most that of all rows or 2**24; or a fraction of all rows. None: as many as there
-        are rows, or, if the weights are whole numbers with a sum of at most 2**24, as many as that sum, as if rows were
-        repeated.
+        Number of rows in a sample, at most 2**24 or the number of all rows, whichever is larger; or a fraction of all
+        rows. None: as many as there are rows, or, if the weights are integers with a sum of at most 2**24, as many as
+        that sum, as if rows were repeated.
     max_features : {"sqrt", "log2"}, int, float or None, default=None
         Number of features that are drawn at every node, out of those that can split it: only their columns are
         candidates. A number, a fraction of all, or the square root or logarithm of their number. None: all.
-    max_features_per_tree : {"sqrt", "log2"}, int, float or None, default=None
-        Likewise, the number of features that are drawn for each tree as a whole. Fewer columns make a search faster.
     oob_score : bool or callable, default=False
-        Whether to score the forest on the rows that a tree's sample does not have: by accuracy, or by a callable of the
-        labels and the predictions.
+        Whether to score the forest on rows that are not in a tree's sample: by accuracy, or by a callable of the labels
+        and the predictions.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws. The same number gives the same forest, whatever `n_jobs` and the order of the rows are.
     n_jobs : int or None, default=None
-        Number of trees that are searched for at the same time, in threads (or as joblib's active backend has it); None
-        means 1, -1 all cores. Threads that are left over help within the searches.
+        Number of trees that are searched for at the same time, in threads or as joblib's active backend says; None
+        means 1, -1 all cores. Spare threads help within the searches.
     time_limit : float or None, default=None
-        Seconds for the whole of `fit`. Each tree has its share of what is left, and is the best one found in it.
+        Seconds for all of `fit`. Each tree gets a share of the time that is left, and is the best one found in it.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     criterion, min_samples_leaf, leaf_penalty, distinct_splits, class_weight, max_thresholds, categorical_features, \
@@ -99,9 +91,9 @@ memory_limit, min_weight_fraction_leaf
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         Mean of the trees' own importances.
     oob_score_ : float
-        Only with `oob_score`. Rows that all samples have, and rows without weight, do not count.
+        Only with `oob_score`. Rows that are in all samples, and rows without weight, do not count.
     oob_decision_function_ : ndarray of shape (n_rows, n_classes)
-        Only with `oob_score`: mean shares of the trees whose sample does not have the row; NaN if there is none.
+        Only with `oob_score`: mean shares of the trees whose sample does not contain the row; NaN if there is none.
     status_ : str
         "complete", or "time_limit" if that ended the search of a tree.
 
@@ -130,7 +122,6 @@ memory_limit, min_weight_fraction_leaf
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         max_features: str | int | float | None = None,
-        max_features_per_tree: str | int | float | None = None,
         oob_score: bool | Callable[[Any, Any], float] = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -152,7 +143,6 @@ memory_limit, min_weight_fraction_leaf
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.max_features = max_features
-        self.max_features_per_tree = max_features_per_tree
         self.oob_score = oob_score
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -167,31 +157,6 @@ memory_limit, min_weight_fraction_leaf
         self.categorical_features = categorical_features
         self.memory_limit = memory_limit
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Draw the samples and search for the trees. An error or Ctrl-C leaves an earlier fit as it was.
-
-        Examples
-        --------
-        >>> TopKForestClassifier(n_estimators=3, random_state=0).fit(X, y).status_
-        'complete'
-        """
-        limits = Limits.starting(self.time_limit)
-        check_forest(self)
-        with restored_on_error(self):
-            data = prepare(self, X, y, sample_weight)
-            shared = data.work.call(data.without_table)
-            sampler = data.work.call(self._sampler, shared)
-            votes = _OutOfBagVotes(len(data.y), len(data.classes)) if self.oob_score else None
-            members = self._search_all(shared, sampler, limits)
-            trees = list(self._collect(members, sampler, votes, data))
-            self.estimators_, self.features_, self.classes_ = trees, data.features, data.classes
-            self.status_ = TIME_LIMIT if any(tree.status_ == TIME_LIMIT for tree in trees) else COMPLETE
-            for name in ("oob_score_", "oob_decision_function_"):  # an earlier fit may have set them
-                self.__dict__.pop(name, None)
-            if votes is not None:
-                self._store_oob(votes, data)
-        return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class with the highest mean share; ties go to the first class.
@@ -232,78 +197,56 @@ memory_limit, min_weight_fraction_leaf
         """
         from .to_sklearn import to_random_forest
 
-        check_is_fitted(self)
-        return to_random_forest(self.estimators_, self.features_, getattr(self, "feature_names_in_", None))
+        return to_random_forest(self)
 
-    def save(self, path: PathLike) -> None:
-        """Write the fitted forest to a JSON file, which `topktree.load` reads.
+    def _check(self, criterion_is_lost: bool = False) -> None:
+        check_forest(self, criterion_is_lost)
 
-        Functions (a criterion or an `oob_score` of your own), a `random_state` that is not a number, and
-        `oob_decision_function_` are not saved.
-
-        Examples
-        --------
-        >>> import topktree
-        >>> clf.save("forest.json")
-        >>> len(topktree.load("forest.json"))
-        3
-        """
-        check_is_fitted(self)
-        check_forest(self, criterion_is_lost=self.criterion is None)
-        score = getattr(self, "oob_score_", math.nan)
-        own = {"oob_score": score if math.isfinite(score) else None}
-        self._save(path, FOREST, own, [{}] * len(self.estimators_))
+    def _find_trees(self, data: TrainingData, limits: Limits) -> None:
+        sampler = data.work.call(self._sampler, data)
+        votes = _OutOfBagVotes(len(data.y), len(data.classes)) if self.oob_score else None
+        found = []
+        with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
+            for i, member in enumerate(self._members(data, sampler, limits)):
+                # Other processes return copies of the features and classes.
+                found.append(replace(member.found, features=data.features, classes=data.classes))
+                if votes is not None:
+                    votes.add(sampler.counts(i), member)
+                line()
+        set_trees(self, found)
+        for name in ("oob_score_", "oob_decision_function_"):  # an earlier fit may have set them
+            self.__dict__.pop(name, None)
+        if votes is not None:
+            self._set_oob(votes.means(), data)
 
     def _sampler(self, data: TrainingData) -> Sampler:
-        n_all = len(data.features)
-        check_samples("max_samples", self.max_samples, max(len(data.y), MAX_REPEATED))
-        for name in ("max_features", "max_features_per_tree"):
-            check_max_features(name, getattr(self, name), n_all)
+        n_features = len(data.features)
+        check_at_most("max_samples", self.max_samples, max(len(data.y), MAX_REPEATED))
+        check_at_most("max_features", self.max_features, n_features, "the number of features, ")
         return Sampler(
-            seed=int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.uint32)),
+            seed=int(check_random_state(self.random_state).randint(2**32, dtype=np.uint32)),
             rows=row_sampler(data, self.max_samples) if self.bootstrap else None,
-            weight=data.sample_weight,
-            n_tree_features=count_features(self.max_features_per_tree, n_all),
-            n_node_features=count_features(self.max_features, n_all),
-            column_feature=data.columns.feature,
+            n_features=count_features(self.max_features, n_features),
         )
 
-    def _search_all(self, data: TrainingData, sampler: Sampler, limits: Limits) -> Iterator[Member]:
+    def _members(self, data: TrainingData, sampler: Sampler, limits: Limits) -> Iterator[Member]:
         """Yield the trees in order."""
         n_trees, spec = self.n_estimators, read_spec(self)
-        threads = threads_per_call(self.n_jobs, n_trees)
+        options = search_options(self.memory_limit, threads_per_call(self.n_jobs, n_trees))
         at_once = min(max(1, int(joblib.effective_n_jobs(self.n_jobs))), n_trees)
         n_jobs = None if self.n_jobs is None else min(self.n_jobs, n_trees)  # joblib starts as many as it is told
         calls = (
-            joblib.delayed(_search_one)(
-                data, spec, self.memory_limit, sampler, i, threads, min(1.0, at_once / (n_trees - i)), limits
-            )
+            joblib.delayed(_search_one)(data, spec, sampler, i, options, min(1.0, at_once / (n_trees - i)), limits)
             for i in range(n_trees)
         )
         yield from in_parallel(calls, n_jobs, limits, in_order=True)
 
-    def _collect(
-        self, members: Iterator[Member], sampler: Sampler, votes: _OutOfBagVotes | None, data: TrainingData
-    ) -> Iterator[TopKTreeClassifier]:
-        """Yield the trees as they come; their votes on rows that they have not seen are added up."""
-        template = member_template(self)
-        copy_names(self, template)
-        with CountLine(self.n_estimators, "trees", bool(self.verbose)) as line:
-            for i, member in enumerate(members):
-                # Other processes return copies of the features and classes.
-                found = replace(member.found, features=data.features, classes=data.classes)
-                if votes is not None:
-                    votes.add(sampler.counts(i), found.tree.shares(), member.leaves)
-                yield fitted_copy(template, found)
-                line()
-
-    def _store_oob(self, votes: _OutOfBagVotes, data: TrainingData) -> None:
-        means = votes.means()
+    def _set_oob(self, means: FloatArray, data: TrainingData) -> None:
         has_votes = ~np.isnan(means[:, 0])
         if not has_votes.all():
             text = f"{np.count_nonzero(~has_votes)} of {len(has_votes)} rows are in the sample of every tree"
             more = "they have no oob_decision_function_; more trees leave fewer of them"
-            warnings.warn(f"{text}: {more}", UserWarning, stacklevel=3)
+            warnings.warn(f"{text}: {more}", UserWarning, stacklevel=4)
         labels, predicted = data.classes[data.y[has_votes]], data.classes[np.argmax(means[has_votes], axis=1)]
         if not has_votes.any():
             self.oob_score_ = math.nan
@@ -316,57 +259,55 @@ memory_limit, min_weight_fraction_leaf
     def _votes(self) -> FloatArray:
         return np.full(len(self.estimators_), 1 / len(self.estimators_))
 
+    def _for_file(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        score = getattr(self, "oob_score_", math.nan)
+        own = {"kind": FOREST, "oob_score": score if math.isfinite(score) else None}
+        return own, [{}] * len(self.estimators_)
+
 
 def check_forest(forest: TopKForestClassifier, criterion_is_lost: bool = False) -> None:
     """Validate all parameters. A file does not keep a criterion of the user's own."""
-    check_ensemble(forest, criterion_is_lost)
+    check_parameters(forest, criterion_is_lost)
+    checks.check_int("n_estimators", forest.n_estimators, 1)
+    checks.check_random_state(forest.random_state)
     checks.check_bool("bootstrap", forest.bootstrap)
     if not callable(forest.oob_score):
         checks.check_bool("oob_score", forest.oob_score)
     if forest.oob_score and not forest.bootstrap:
         raise ValueError("oob_score needs bootstrap=True: without it there are no rows that a tree has not seen")
-    check_samples("max_samples", forest.max_samples)
+    check_part("max_samples", forest.max_samples)
     if forest.max_samples is not None and not forest.bootstrap:
         raise ValueError(f"max_samples needs bootstrap=True, got {forest.max_samples!r}")
-    for name in ("max_features", "max_features_per_tree"):
-        check_max_features(name, getattr(forest, name))
+    check_part("max_features", forest.max_features, "sqrt", "log2")
 
 
 class _OutOfBagVotes:
-    """Sums over trees of their votes on the training rows that their samples do not have."""
+    """Sums over trees of their votes on the training rows that are not in their samples."""
 
     def __init__(self, n_rows: int, n_classes: int) -> None:
         self._shares = np.zeros((n_rows, n_classes))
-        self._n_trees = np.zeros(n_rows, dtype=np.int64)
+        self._n_trees = np.zeros((n_rows, 1))
 
-    def add(self, counts: IntArray, shares: FloatArray, leaves: IntArray | NDArray[np.int32]) -> None:
-        """Add a tree: the counts of its sample, the class shares of its nodes, and the leaves of all rows."""
-        rows = np.flatnonzero(counts == 0)
-        self._shares[rows] += shares[leaves[rows]]
+    def add(self, counts: IntArray, member: Member) -> None:
+        """Add a tree, given how often its sample has each row."""
+        rows = counts == 0
+        self._shares[rows] += member.found.tree.shares()[member.leaves[rows]]
         self._n_trees[rows] += 1
 
     def means(self) -> FloatArray:
         """Return the mean shares, (n_rows, n_classes): NaN where no tree has a vote."""
-        means = np.full_like(self._shares, np.nan)
-        has_votes = self._n_trees > 0
-        means[has_votes] = self._shares[has_votes] / self._n_trees[has_votes, None]
-        return means
+        with np.errstate(invalid="ignore"):  # 0 / 0
+            return np.asarray(self._shares / self._n_trees)
 
 
 def _search_one(
-    data: TrainingData,
-    spec: TreeSpec,
-    memory_limit: int | None,
-    sampler: Sampler,
-    i: int,
-    threads: int,
-    part: float,
-    limits: Limits,
+    data: TrainingData, spec: TreeSpec, sampler: Sampler, i: int, options: SearchOptions, part: float, limits: Limits
 ) -> Member:
     """Search for tree i, here or on another machine, in this part of the time that is left."""
     with limits.working():
         if limits.cancelled:
             raise Cancelled
+        objective = sampler.objective(data, spec, i)
         progress = limits.watch(must_finish=True)
-        options = search_options(memory_limit, threads, limits.seconds_left(part), progress=progress)
-        return search_member(data, spec, sampler.view(i), options)
+        options = replace(options, time_limit=limits.seconds_left(part), progress=progress)
+        return search_member(data, spec, objective, options)

@@ -18,7 +18,7 @@ from .._data.weights import EXACT_WEIGHT_BITS
 RANGE_BITS = 20
 # Binary digits of a weight in a search.
 DIGITS = 3
-# Whole weights below this count as repeated rows: multiplied by the factors of boosting, they are exact in a search.
+# Integer weights below this count as repeated rows: multiplied by the factors of boosting, they are exact in a search.
 MANY = 2 ** (EXACT_WEIGHT_BITS - RANGE_BITS - DIGITS)
 # Relative rounding errors of sums of weights are below this.
 ROUNDING = 1e-9
@@ -46,7 +46,7 @@ class RowWeights:
 
 def error_rate(weights: FloatArray, wrong: NDArray[np.bool_]) -> float:
     """Return the share of the weight that is misclassified; exactly 0 if no row is."""
-    return float(weights[wrong].sum() / weights.sum()) if wrong.any() else 0.0
+    return float(weights[wrong].sum() / weights.sum())
 
 
 def is_useless(error: float, n_classes: int) -> bool:
@@ -62,18 +62,13 @@ def vote_of(error: float, n_classes: int, learning_rate: float) -> float:
 
 def search_weights(weights: FloatArray, sample_weight: FloatArray | None) -> FloatArray:
     """Return the weights for a search: rounded to few digits, or the user's repetitions times factors of few digits."""
-    if sample_weight is None or not counts_rows(sample_weight):
+    if sample_weight is None or sample_weight.max() >= MANY or np.any(sample_weight != np.floor(sample_weight)):
         return few_digits(weights)
     return sample_weight * few_digits(weights / sample_weight)
 
 
-def counts_rows(sample_weight: FloatArray) -> bool:
-    """Tell whether positive weights are numbers of repetitions, and not too large."""
-    return bool(sample_weight.max() < MANY) and bool(np.all(sample_weight == np.floor(sample_weight)))
-
-
 def few_digits(weights: FloatArray) -> FloatArray:
-    """Return weights as whole numbers with `DIGITS` binary digits followed by zeros: a search then copies a row seldom.
+    """Return weights as integers of `DIGITS` binary digits followed by zeros, so that a search rarely copies a row.
 
     A weight halfway between two of them, up to the last bits of a logarithm, is always rounded up.
     """

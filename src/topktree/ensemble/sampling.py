@@ -1,26 +1,26 @@
-"""The samples of a forest: the rows that each tree draws, with replacement, and the features.
+"""The samples of a forest: the rows that each tree draws, with replacement, and the features that its nodes draw.
 
-In: training data, parameters and a seed. Out: a `View` per tree. The one idea: rows are drawn in the order of hashes of
-their content, each as often as it weighs, so that neither the order of the rows nor whether a row is there twice or
-weighs 2 makes a difference.
+In: training data, parameters and a seed. Out: the integer problem of each tree. The one idea: rows are numbered in the
+order of hashes of their content, each as often as its weight says, and numbers are drawn. So the order of the rows does
+not change a sample, and a row of weight 2 is the same as two rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._data.arrays import FloatArray, IntArray
+from .._data.arrays import IntArray
 from .._data.packing import hash_rows, packed
 from .._data.training import TrainingData
 from .._data.weights import integer_weights
 from .._runtime import checks
-from .member import View
+from .._search.objective import FeatureDraw, Objective, objective_of_totals
+from .._search.spec import TreeSpec
 
-# Whole-numbered weights count as repeated rows up to this sum; larger weights are not numbers of rows.
+# Integer weights count as repeated rows up to this sum; larger ones are no numbers of rows.
 MAX_REPEATED = 2**24
 
 
@@ -47,41 +47,30 @@ class Sampler:
     """The draws of all trees of a forest. Tree i always draws the same, however many trees there are."""
 
     seed: int
-    rows: RowSampler | None  # None: every tree sees all rows
-    weight: FloatArray | None  # of the rows if none are drawn
-    n_tree_features: int | None
-    n_node_features: int | None
-    column_feature: IntArray
-
-    def view(self, i: int) -> View:
-        """Return the view of tree i."""
-        _, feature_seed, high, low = self._seeds(i)
-        columns, seed = self._columns(feature_seed), high << 32 | low
-        if self.rows is None:
-            return View(self.weight, None, columns, self.n_node_features, seed)
-        return View(None, self.counts(i), columns, self.n_node_features, seed)
+    rows: RowSampler | None  # None: every tree has all rows
+    n_features: int | None  # drawn at every node; None: all
 
     def counts(self, i: int) -> IntArray:
         """Return how often the sample of tree i has each row, if rows are drawn."""
         assert self.rows is not None
         return self.rows.counts(np.random.RandomState(self._seeds(i)[0]))
 
-    def _seeds(self, i: int) -> list[int]:
-        return [int(seed) for seed in np.random.SeedSequence([self.seed, i]).generate_state(4)]
+    def objective(self, data: TrainingData, spec: TreeSpec, i: int) -> Objective:
+        """Return the integer problem of tree i; rows that its sample does not have weigh 0 in it."""
+        objective = spec.objective(data) if self.rows is None else _sample_objective(data, spec, self.counts(i))
+        if self.n_features is None:
+            return objective
+        _, _, high, low = self._seeds(i)
+        draw = FeatureDraw(self.n_features, data.columns.feature.astype(np.int32), high << 32 | low)
+        return replace(objective, draw=draw)
 
-    def _columns(self, seed: int) -> NDArray[np.int32] | None:
-        """Return the columns of the features that the tree draws, out of those that have any."""
-        if self.n_tree_features is None:
-            return None
-        features = np.unique(self.column_feature)
-        if len(features) <= self.n_tree_features:
-            return None
-        drawn = np.random.RandomState(seed).choice(features, self.n_tree_features, replace=False)
-        return np.flatnonzero(np.isin(self.column_feature, drawn)).astype(np.int32)
+    def _seeds(self, i: int) -> list[int]:
+        """Return the seed of the rows, one that is not used, and the two halves of the seed of the features."""
+        return [int(seed) for seed in np.random.SeedSequence([self.seed, i]).generate_state(4)]
 
 
 def row_sampler(data: TrainingData, max_samples: int | float | None) -> RowSampler:
-    """Return a sampler by weight: of as many rows as there are, or as whole-numbered weights sum up to."""
+    """Return a sampler that draws rows by weight, by default as many as there are or as integer weights sum up to."""
     n, weights = len(data.y), data.sample_weight
     numbers, n_rows = np.ones(n, dtype=np.int64), n
     if weights is not None and np.all(weights == np.rint(weights)) and weights.sum() <= MAX_REPEATED:
@@ -90,7 +79,10 @@ def row_sampler(data: TrainingData, max_samples: int | float | None) -> RowSampl
         numbers = integer_weights(weights)[0]
     hashes = hash_rows(packed(data.rows), data.y)
     order = np.lexsort((numbers, hashes))  # among equal rows the lighter one first
-    return RowSampler(order, np.cumsum(numbers[order]), _n_draws(max_samples, n_rows))
+    n_draws = n_rows if max_samples is None else max_samples
+    if not checks.is_int(n_draws):
+        n_draws = max(1, round(n_rows * n_draws))
+    return RowSampler(order, np.cumsum(numbers[order]), int(n_draws))
 
 
 def count_features(max_features: Any, n_all: int) -> int | None:
@@ -104,32 +96,33 @@ def count_features(max_features: Any, n_all: int) -> int | None:
     return None if max(1, n) >= n_all else max(1, n)
 
 
-def check_samples(name: str, value: Any, most: int | None = None) -> None:
-    """Require an int >= 1, a fraction in (0, 1], or None; an int of at most `most` if that is known."""
-    if checks.is_int(value):
-        good = value >= 1 and (most is None or value <= most)
-    else:
-        good = value is None or (checks.is_number(value) and 0 < value <= 1)
-    if not good:
-        allowed = f"an int >= 1{'' if most is None else f' and at most {most}'}, a fraction in (0, 1] or None"
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-
-
-def check_max_features(name: str, value: Any, n_features: int | None = None) -> None:
-    """Require an int >= 1, a fraction, "sqrt", "log2" or None; at most the number of features if that is known."""
-    most = "" if n_features is None else f" and at most the number of features, {n_features}"
+def check_part(name: str, value: Any, *words: str) -> None:
+    """Require an int >= 1, a fraction in (0, 1], None or one of the words."""
     if isinstance(value, str):
-        good = value in ("sqrt", "log2")
+        good = value in words
     elif checks.is_int(value):
-        good = value >= 1 and (n_features is None or value <= n_features)
+        good = value >= 1
     else:
         good = value is None or (checks.is_number(value) and 0 < value <= 1)
     if not good:
-        allowed = f'"sqrt", "log2", an int >= 1{most}, a fraction in (0, 1] or None'
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        allowed = "".join(f'"{word}", ' for word in words)
+        raise ValueError(f"{name} must be {allowed}an int >= 1, a fraction in (0, 1] or None, got {value!r}")
 
 
-def _n_draws(max_samples: int | float | None, n_rows: int) -> int:
-    if max_samples is None:
-        return n_rows
-    return int(max_samples) if checks.is_int(max_samples) else max(1, round(n_rows * max_samples))
+def check_at_most(name: str, value: Any, most: int, what: str = "") -> None:
+    """Require that a value is at most `most` if it is an int; `what` explains the number."""
+    if checks.is_int(value) and value > most:
+        raise ValueError(f"{name} must be an int of at most {what}{most}, or a fraction, got {value!r}")
+
+
+def _sample_objective(data: TrainingData, spec: TreeSpec, counts: IntArray) -> Objective:
+    n_rows = int(np.count_nonzero(counts))
+    return objective_of_totals(
+        np.bincount(data.y, counts, len(data.classes)).astype(np.int64),
+        n_rows,
+        row_weight=counts,
+        rows_weigh=bool(counts.max() > 1),
+        unit=1.0,
+        class_weight=data.class_weight,
+        **spec.objective_options(n_rows, len(data.columns)),
+    )

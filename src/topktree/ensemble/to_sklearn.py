@@ -6,81 +6,60 @@ and one of these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted
 
-from .._classifier import TopKTreeClassifier
-from .._data.arrays import FloatArray
-from .._data.features import Feature
 from .._tree.to_sklearn import TreeEncoder, to_sklearn_trees
 
+if TYPE_CHECKING:
+    from .base import FittedEnsemble
+    from .boosting import TopKBoostingClassifier
+    from .forest import TopKForestClassifier
 
-def to_random_forest(
-    trees: Sequence[TopKTreeClassifier], features: tuple[Feature, ...], names: NDArray[np.object_] | None
-) -> RandomForestClassifier | Pipeline:
+
+def to_random_forest(ours: TopKForestClassifier) -> RandomForestClassifier | Pipeline:
     """Return a forest that adds the trees' shares in the same order as ours."""
-    encoder, members = _members(trees, features, names, pass_nan=True)
-    forest = RandomForestClassifier(len(members), criterion=members[0].criterion, max_depth=_depth(members))
+    encoder, trees = _trees(ours, pass_nan=True)
+    forest = RandomForestClassifier(len(trees), criterion=trees[0].criterion, max_depth=_depth(trees))
     forest.n_outputs_ = 1
-    return _finish(forest, encoder, members, names)
+    return _finish(forest, ours, encoder, trees)
 
 
-def to_adaboost(
-    trees: Sequence[TopKTreeClassifier],
-    features: tuple[Feature, ...],
-    names: NDArray[np.object_] | None,
-    votes: FloatArray,
-    errors: FloatArray,
-) -> AdaBoostClassifier | Pipeline:
+def to_adaboost(ours: TopKBoostingClassifier) -> AdaBoostClassifier | Pipeline:
     """Return boosting with the same votes. It takes no missing values, so an encoder decides where they go."""
-    encoder, members = _members(trees, features, names, pass_nan=False)
-    boosting = AdaBoostClassifier(DecisionTreeClassifier(max_depth=_depth(members)), n_estimators=len(members))
-    boosting.estimator_weights_ = votes.copy()
-    boosting.estimator_errors_ = errors.copy()
-    return _finish(boosting, encoder, members, names)
+    encoder, trees = _trees(ours, pass_nan=False)
+    boosting = AdaBoostClassifier(DecisionTreeClassifier(max_depth=_depth(trees)), n_estimators=len(trees))
+    boosting.estimator_weights_ = ours.estimator_weights_.copy()
+    boosting.estimator_errors_ = ours.estimator_errors_.copy()
+    return _finish(boosting, ours, encoder, trees)
 
 
-def _members(
-    trees: Sequence[TopKTreeClassifier],
-    features: tuple[Feature, ...],
-    names: NDArray[np.object_] | None,
-    pass_nan: bool,
-) -> tuple[TreeEncoder | None, list[DecisionTreeClassifier]]:
-    first = trees[0]
-    encoder, members = to_sklearn_trees(
-        [tree.tree_ for tree in trees], features, first.classes_, str(first.criterion), None, pass_nan=pass_nan
-    )
-    if encoder is not None and names is not None:
-        encoder = TreeEncoder(encoder.features, encoder.outputs, tuple(names))
-    return encoder, members
+def _trees(ours: FittedEnsemble, pass_nan: bool) -> tuple[TreeEncoder | None, list[DecisionTreeClassifier]]:
+    check_is_fitted(ours)
+    trees = [tree.tree_ for tree in ours.estimators_]
+    # Without names: scikit-learn's ensembles pass arrays on to their trees.
+    return to_sklearn_trees(trees, ours.features_, ours.classes_, str(ours.criterion), None, pass_nan=pass_nan)
 
 
-def _depth(members: Sequence[DecisionTreeClassifier]) -> int:
-    return int(max(member.max_depth for member in members))
+def _depth(trees: list[DecisionTreeClassifier]) -> int:
+    return int(max(tree.max_depth for tree in trees))
 
 
-def _finish(
-    ensemble: Any,
-    encoder: TreeEncoder | None,
-    members: list[DecisionTreeClassifier],
-    names: NDArray[np.object_] | None,
-) -> Any:
+def _finish(theirs: Any, ours: FittedEnsemble, encoder: TreeEncoder | None, trees: list[DecisionTreeClassifier]) -> Any:
     """Set what scikit-learn's `fit` would have set, and return the pipeline if there is an encoder."""
-    first = members[0]
-    ensemble.estimator_ = first
-    ensemble.estimators_ = members
-    ensemble.classes_ = first.classes_
-    ensemble.n_classes_ = len(first.classes_)
-    ensemble.n_features_in_ = first.n_features_in_
-    ensemble.random_state = 0
+    theirs.estimators_, theirs.estimator_ = trees, trees[0]
+    theirs.classes_, theirs.n_classes_ = ours.classes_, len(ours.classes_)
+    theirs.n_features_in_ = trees[0].n_features_in_
+    theirs.random_state = 0
+    names = getattr(ours, "feature_names_in_", None)
     if encoder is not None:
-        return Pipeline([("encode", encoder), ("ensemble", ensemble)])
+        if names is not None:
+            encoder = TreeEncoder(encoder.features, encoder.outputs, tuple(names))
+        return Pipeline([("encode", encoder), ("ensemble", theirs)])
     if names is not None:
-        ensemble.feature_names_in_ = names
-    return ensemble
+        theirs.feature_names_in_ = names
+    return theirs

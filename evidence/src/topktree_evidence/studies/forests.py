@@ -63,10 +63,9 @@ few_digits = samme.few_digits
 
 def ours(kind: str, n_trees: int, k: int, depth: int) -> Any:
     """Return one of our ensembles, not fitted."""
-    shared: dict[str, Any] = {"k": k, "max_depth": depth, "random_state": 0}
     if kind == "forest":
-        return TopKForestClassifier(n_estimators=n_trees, **shared)
-    return TopKBoostingClassifier(n_estimators=n_trees, **shared)
+        return TopKForestClassifier(n_estimators=n_trees, k=k, max_depth=depth, random_state=0)
+    return TopKBoostingClassifier(n_estimators=n_trees, k=k, max_depth=depth)
 
 
 def theirs(kind: str, n_trees: int, k: int, depth: int) -> Any:

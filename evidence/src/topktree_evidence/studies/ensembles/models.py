@@ -102,10 +102,11 @@ def make(recipe: Recipe, categories: list[int] | None, seed: int, time_limit: fl
         ours["categorical_features"] = categories
         if recipe.method == TREE:
             return TopKTreeClassifier(**ours)
-        ours |= {"n_estimators": recipe.trees, "random_state": seed}
+        ours["n_estimators"] = recipe.trees
         if recipe.method == BOOSTING:
             return TopKBoostingClassifier(**ours, **rate)
-        return TopKForestClassifier(**ours, max_features="sqrt" if recipe.method == SQRT else None)
+        max_features = "sqrt" if recipe.method == SQRT else None
+        return TopKForestClassifier(**ours, max_features=max_features, random_state=seed)
     if recipe.method == HIST:
         own = {"max_iter": recipe.trees, "early_stopping": False, "categorical_features": categories}
         return HistGradientBoostingClassifier(**own, max_depth=depth, random_state=seed, **rate)
