@@ -69,7 +69,5 @@ def write_file(option: str, path: Path | None, write: Callable[[Path], Any]) -> 
         return
     try:
         write(path)
-    except OSError as error:
-        raise Mistake(f"{option} {path}: {error.strerror or error}") from None
-    except (ImportError, ValueError) as error:  # a missing package, or labels that no file can hold
-        raise Mistake(f"{option} {path}: {error}") from None
+    except (OSError, ImportError, ValueError) as error:  # also a missing package, or labels that no file can hold
+        raise Mistake(f"{option} {path}: {getattr(error, 'strerror', None) or error}") from None
