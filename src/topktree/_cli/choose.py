@@ -80,7 +80,7 @@ def _draw(cv: TopKTreeClassifierCV, path: Path) -> None:
 def summarise(cv: TopKTreeClassifierCV, table: Labelled, seconds: float) -> dict[str, Any]:
     """Return the summary, which is also the JSON.
 
-    `leaves` is of the tree itself, in the rows of `results` it is the mean over the folds.
+    `leaves` is the number of leaves of the chosen tree; in the rows of `results` it is the mean over the folds.
     """
     results = _result_rows(cv)
     chosen = results[cv.best_index_]

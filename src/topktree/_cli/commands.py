@@ -42,7 +42,7 @@ class FiniteRange(click.FloatRange):
     """A finite number in a range; click's own type accepts NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a text says."""
+        """Return the number in a text."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)

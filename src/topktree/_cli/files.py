@@ -52,7 +52,7 @@ def read_model(path: str) -> Model:
 
 
 def check_apart(outputs: dict[str, Path | None], inputs: dict[str, str | None]) -> None:
-    """Refuse to overwrite an input or to write two outputs to one file; both by the names of their options."""
+    """Refuse to overwrite an input, or to write two outputs to one file. Keys are the names of the options."""
     taken = {os.path.realpath(path): name for name, path in inputs.items() if path not in (None, STDIN)}
     for option, path in outputs.items():
         if path is None:

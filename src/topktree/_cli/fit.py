@@ -213,5 +213,5 @@ def _class_shares(classifier: TopKTreeClassifier, table: Labelled) -> list[tuple
 
 
 def _weights(table: Labelled) -> Any:
-    """Return the rows' weights, scaled to at most 1: the squares of others may overflow or underflow."""
+    """Return the rows' weights, scaled to at most 1 so that their squares neither overflow nor all underflow."""
     return np.ones(len(table.y)) if table.weights is None else table.weights / table.weights.max()
