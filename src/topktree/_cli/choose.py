@@ -195,9 +195,8 @@ def _reason(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
         return f"{_number(cv, row['score'])}{'%' if cv.scorer_.is_share else ''} ± {_number(cv, row['se'])}"
 
     leaves = counted(summary["leaves"], "leaf", "leaves")
-    text = (
-        f"Chosen: {name(chosen)}, a tree of {leaves} with {summary['scoring']} {score(chosen)} in {cv.n_splits_} folds."
-    )
+    result = f"{summary['scoring']} {score(chosen)} in {cv.n_splits_} folds"
+    text = f"Chosen: {name(chosen)}, a tree of {leaves} with {result}."
     if best is not chosen:
         rule = "rule 1se takes the simplest within one standard error of it"
         return f"{text} The best was {name(best)} with {score(best)} and about {best['leaves']:.0f} leaves; {rule}."

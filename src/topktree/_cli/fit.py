@@ -31,7 +31,7 @@ PARAMETERS = ("k", "max_depth", "leaf_penalty", "criterion", "min_samples_leaf",
 STATUS = {
     "complete": "the search ran to completion",
     "optimal": "no tree of this depth over these columns is better",
-    "time_limit": "stopped at the time limit",
+    "time_limit": "stopped at the time limit, after the search with k = {k_reached}",
 }
 
 
@@ -164,9 +164,7 @@ def print_fit(
 
 
 def _tree(summary: dict[str, Any]) -> str:
-    status = STATUS[summary["status"]]
-    if summary["status"] == "time_limit":
-        status += f", after the search with k = {summary['k_reached']}"
+    status = STATUS[summary["status"]].format(**summary)
     leaves = counted(summary["leaves"], "leaf", "leaves")
     k = checks.k_text(summary["params"]["k"])
     return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:.2f} seconds: {status}"
