@@ -134,7 +134,20 @@ class HardDistribution:
     --------
     >>> from topktree import hard
     >>> distribution = hard.parity(h=2, K=2, eps=0.1)
+    >>> distribution.n_features, distribution.bayes_accuracy
+    (3, 0.95)
     >>> X, y, probability = distribution.exact()
+    >>> len(X), probability[0]
+    (12, np.float64(0.125))
+    >>> distribution.fraction, distribution.unit
+    (Fraction(1, 10), 10)
+    >>> (probability * distribution.denominator).tolist()[:4]
+    [10.0, 9.0, 1.0, 1.0]
+    >>> distribution.label_probability([[1, 0, 0], [1, 1, 0]]).tolist()
+    [0.9, 0.0]
+    >>> X, y = distribution.sample(100, random_state=0)
+    >>> X.shape, y.shape
+    ((100, 3), (100,))
     """
 
     h: int
@@ -144,24 +157,12 @@ class HardDistribution:
 
     @property
     def n_features(self) -> int:
-        """Number of features, h + K - 1.
-
-        Examples
-        --------
-        >>> distribution.n_features
-        3
-        """
+        """The number of features, h + K - 1."""
         return self.h + self.K - 1
 
     @property
     def fraction(self) -> Fraction:
-        """The value of `eps` that is used: the nearest fraction with a denominator of at most 10**6.
-
-        Examples
-        --------
-        >>> distribution.fraction
-        Fraction(1, 10)
-        """
+        """The value of `eps` that is used: the nearest fraction with a denominator of at most 10**6."""
         return Fraction(self.eps).limit_denominator(MAX_EPS_DENOMINATOR)
 
     @property
@@ -169,34 +170,17 @@ class HardDistribution:
         """The common denominator of the probabilities of all labelled points.
 
         `sample_weight * denominator` are whole numbers, which `TopKTreeClassifier` takes without rounding.
-
-        Examples
-        --------
-        >>> (probability * distribution.denominator).tolist()[:4]
-        [10.0, 9.0, 1.0, 1.0]
         """
         return self.unit << self.n_features
 
     @property
     def unit(self) -> int:
-        """The common denominator of P(y = 1 | x) for all x.
-
-        Examples
-        --------
-        >>> distribution.unit
-        10
-        """
+        """The common denominator of P(y = 1 | x) for all x."""
         return self.fraction.denominator * (1 if self.monotone else self.K - 1)
 
     @property
     def bayes_accuracy(self) -> float:
-        """The accuracy of the best possible classifier.
-
-        Examples
-        --------
-        >>> distribution.bayes_accuracy
-        0.95
-        """
+        """The accuracy of the best possible classifier."""
         eps, n_others = self.fraction, self.K - 1
         signal = Fraction(1, 2)  # probability that the function of the first h features is 1
         if self.monotone:
@@ -212,27 +196,14 @@ class HardDistribution:
         return float(accuracy)
 
     def label_probability(self, X: BoolArray) -> FloatArray:
-        """Return P(y = 1 | x) for each row.
-
-        Examples
-        --------
-        >>> distribution.label_probability([[1, 0, 0], [1, 1, 0]]).tolist()
-        [0.9, 0.0]
-        """
+        """Return P(y = 1 | x) for each row."""
         X = np.asarray(X, dtype=bool)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X must have the shape (n, {self.n_features}), got {X.shape}")
         return np.asarray(self._ones(X) / self.unit)
 
     def sample(self, n: int, random_state: Any = None) -> tuple[BoolArray, IntArray]:
-        """Draw `n` independent rows and return X and y.
-
-        Examples
-        --------
-        >>> X, y = distribution.sample(100, random_state=0)
-        >>> X.shape, y.shape
-        ((100, 3), (100,))
-        """
+        """Draw `n` independent rows and return X and y."""
         checks.check_int("n", n, 1)
         generator = check_random_state(random_state)
         X = generator.randint(0, 2, size=(n, self.n_features), dtype=bool)
@@ -240,20 +211,11 @@ class HardDistribution:
         return X, y.astype(np.int64)
 
     def exact(self) -> tuple[BoolArray, IntArray, FloatArray]:
-        """Return X, y and the probability of every point with either label, unless that is zero.
-
-        Examples
-        --------
-        >>> X, y, probability = distribution.exact()
-        >>> len(X), probability[0]
-        (12, np.float64(0.125))
-        """
+        """Return X, y and the probability of every point with either label, unless that is zero."""
         d = self.n_features
         if d > MAX_EXACT_FEATURES:
-            raise ValueError(
-                f"exact() lists 2**d points and needs d = h + K - 1 <= {MAX_EXACT_FEATURES}, "
-                f"got d={d} (h={self.h}, K={self.K})"
-            )
+            allowed = f"d = h + K - 1 <= {MAX_EXACT_FEATURES}"
+            raise ValueError(f"exact() lists 2**d points and needs {allowed}, got d={d} (h={self.h}, K={self.K})")
         points = np.empty((2**d, d), dtype=bool)
         for j in range(d):
             points[:, j] = np.arange(2**d) >> (d - 1 - j) & 1

@@ -6,7 +6,7 @@ import sys
 import pytest
 from support.people import assert_mistake, run
 
-from topktree._cli import options
+from topktree._cli import commands
 from topktree._data.features import KINDS
 from topktree._runtime.checks import MAX_DEPTH
 from topktree._search.objective import CRITERIA
@@ -71,10 +71,10 @@ def test_without_the_package_of_a_command(without_plugins, name):
 
 
 def test_constants_are_those_of_the_library():
-    assert options.KINDS == KINDS
-    assert options.CRITERIA == CRITERIA
-    assert set(options.RULES) == set(RULES)
-    assert options.MAX_DEPTH == MAX_DEPTH
+    assert commands.KINDS == KINDS
+    assert commands.CRITERIA == CRITERIA
+    assert set(commands.RULES) == set(RULES)
+    assert commands.MAX_DEPTH == MAX_DEPTH
 
 
 def test_without_click():

@@ -21,8 +21,8 @@ INDEX = (REFERENCE / "index.md").read_text(encoding="utf-8")
 
 PUBLIC = public_objects()
 
-# Flat arrays that people read: one example of the class shows them, and what can be computed from them.
-RECORDS = {"Tree"}
+# Records that people read: one example of the class shows them, and what can be computed from them.
+RECORDS = {"Tree", "hard.HardDistribution"}
 
 
 def place_in_the_reference(name):

@@ -80,7 +80,7 @@ def _draw(cv: TopKTreeClassifierCV, path: Path) -> None:
 def summarise(cv: TopKTreeClassifierCV, table: Labelled, seconds: float) -> dict[str, Any]:
     """Return the summary, which is also the JSON.
 
-    `leaves` is of the tree itself, in the rows of `results` it is the mean over the folds.
+    `leaves` is the number of leaves of the chosen tree; in the rows of `results` it is the mean over the folds.
     """
     results = _result_rows(cv)
     chosen = results[cv.best_index_]
@@ -195,9 +195,8 @@ def _reason(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
         return f"{_number(cv, row['score'])}{'%' if cv.scorer_.is_share else ''} ± {_number(cv, row['se'])}"
 
     leaves = counted(summary["leaves"], "leaf", "leaves")
-    text = (
-        f"Chosen: {name(chosen)}, a tree of {leaves} with {summary['scoring']} {score(chosen)} in {cv.n_splits_} folds."
-    )
+    result = f"{summary['scoring']} {score(chosen)} in {cv.n_splits_} folds"
+    text = f"Chosen: {name(chosen)}, a tree of {leaves} with {result}."
     if best is not chosen:
         rule = "rule 1se takes the simplest within one standard error of it"
         return f"{text} The best was {name(best)} with {score(best)} and about {best['leaves']:.0f} leaves; {rule}."

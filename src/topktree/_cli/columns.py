@@ -35,7 +35,7 @@ NESTED = (list, dict, tuple, set, np.ndarray)
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """A table whose rows have a class each, and weights if a column of weights was named."""
+    """A table with a class per row, and with weights if a column of weights was named."""
 
     X: pd.DataFrame
     y: pd.Series
@@ -72,7 +72,7 @@ def read_labelled(
     empty = [name for name in X.columns if X[name].isna().all()]
     X = X.drop(columns=empty)
     if X.shape[1] == 0:
-        raise Mistake(f"{file.title} has no columns to decide by beside {listed(others)}")
+        raise Mistake(f"{file.title} has no columns to decide by besides {listed(others)}")
     for name in X.columns:
         _check_type(X[name], file.title)
     for name in file.unnamed:
@@ -120,11 +120,9 @@ def read_target(column: pd.Series, title: str, kind: str | None = None) -> pd.Se
     if column.dtype.kind in "mM":
         return column.astype(str)
     column = column.astype(object)
-    types = set(map(type, column))
-    if types == {bool}:
-        return column.astype(bool)
-    if bool not in types and all(issubclass(t, (int, float, np.number)) for t in types):
-        return column.infer_objects()
+    plain = column.infer_objects()
+    if plain.dtype.kind in "biuf":
+        return plain
     return column.map(lambda value: value if isinstance(value, str) else str(canonical(value)))
 
 
@@ -139,10 +137,8 @@ def _check_classes(column: pd.Series, title: str) -> None:
         numbers = f"numbers such as {_text(fractions.iloc[0])}, {n_distinct:,} of them"
         raise Mistake(f"{what} be classes, it has {numbers}: make a column of a few ranges and name that")
     if n_distinct == len(column) > 2:
-        raise Mistake(
-            f"{what} be classes, it has a different value in each of the {len(column):,} rows, such as "
-            f"{_text(column.iloc[0])}: it looks like an identifier or a measurement"
-        )
+        values = f"a different value in each of the {len(column):,} rows, such as {_text(column.iloc[0])}"
+        raise Mistake(f"{what} be classes, it has {values}: it looks like an identifier or a measurement")
 
 
 def _read_weights(frame: pd.DataFrame, title: str, name: str | None) -> NDArray[np.float64] | None:
@@ -196,11 +192,9 @@ def known_features(frame: pd.DataFrame, title: str, features: Sequence[Feature],
             continue
         X[feature.name], unseen = _matched(X[feature.name], feature.categories)
         if len(unseen):
-            values = f"such as {_text(unseen.iloc[0])}, in {counted(len(unseen), 'row')}"
-            warnings.append(
-                f"Warning: the column {feature.name!r} of {title} has values that training did not have, {values}: "
-                "every test for a value is false for them."
-            )
+            values = f"values that training did not have, such as {_text(unseen.iloc[0])}"
+            where = f"the column {feature.name!r} of {title} has {values}, in {counted(len(unseen), 'row')}"
+            warnings.append(f"Warning: {where}: every test for a value is false for them.")
     for warning in warnings:  # now that there is no mistake
         say(warning)
     return X if has_names else X.set_axis(range(len(names)), axis=1)
@@ -284,5 +278,5 @@ def _example(column: pd.Series) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a value about as the file has it."""
+    """Return a value roughly as the file has it."""
     return repr(value.item() if isinstance(value, np.generic) else value)

@@ -1,35 +1,33 @@
-"""The commands as the user types them: their arguments, options and help texts.
+"""The commands as the user types them: their arguments, options and help texts, and the checks of their values.
 
-In: arguments. Out: a call of the module that does the work, imported only then. The one idea: the whole interface is
-declared in one file that needs no more than click.
+In: arguments. Out: a call of the module that does the work, imported only then, or a `Mistake`. The one idea: the whole
+interface is declared in one file that needs no more than click, so that `--help` and completion are quick. Some
+constants repeat those of the library, which a test compares.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
 import math
+import os
 import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
+from .files import GZIP_MAGIC, STDOUT
 from .messages import Mistake
-from .options import (
-    CRITERIA,
-    MAX_DEPTH,
-    RULES,
-    FiniteRange,
-    jobs_option,
-    json_option,
-    number,
-    output_option,
-    read_ks,
-    seed_option,
-    table_options,
-    time_limit_option,
-)
 
+KINDS = ("number", "boolean", "category")
+CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
+RULES = ("1se", "best")
+MAX_DEPTH = 999
 TEST_SIZE = 0.2  # the share of the rows that `fit` holds out
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 FORMATS = ("text", "rules", "dot", "sql", "json")
@@ -37,10 +35,38 @@ TABLES = (".csv", ".csv.gz", ".parquet", ".pq", ".feather")
 PICTURES = (".png", ".svg", ".pdf")
 SHELLS = ("bash", "zsh", "fish")
 
-_read_depths = number(int, 0, MAX_DEPTH, {}, f"whole numbers from 0 to {MAX_DEPTH}", many=True)
-_read_penalty = number(float, 0, 1, {"tie": "tie"}, 'a number from 0 to 1, or "tie"')
-_read_penalties = number(float, 0, 1, {"tie": "tie"}, 'numbers from 0 to 1, or "tie"', many=True)
-_read_thresholds = number(int, 1, math.inf, {"none": None}, 'a whole number from 1 on, or "none" for every midpoint')
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class FiniteRange(click.FloatRange):
+    """A finite number in a range; click's own type accepts NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number in a text."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+def number(kind: type, least: float, most: float, words: Mapping[str, Any], allowed: str, *, many: bool = False) -> Any:
+    """Return a click callback that reads a number, or one of some words; if `many`, several separated by commas."""
+
+    def read(context: click.Context, parameter: click.Parameter, text: str) -> Any:
+        values = []
+        for part in map(str.strip, text.split(",") if many else [text]):
+            word = part.lower()
+            try:
+                value = words[word] if word in words else kind(word)
+                if word not in words and not least <= value <= most:
+                    raise ValueError
+            except ValueError:
+                how = f", separated by commas, got {part!r}" if many else ""
+                raise Mistake(f"{parameter.opts[0]} {text}: must be {allowed}{how}") from None
+            values.append(value)
+        return tuple(values) if many else values[0]
+
+    return read
 
 
 def _read_bytes(context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
@@ -53,10 +79,94 @@ def _read_bytes(context: click.Context, parameter: click.Parameter, text: str | 
     return int(match[1]) * UNITS[match[2]]
 
 
+def _read_types(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
+    """Read --type COLUMN=KIND; the name of a column may contain =."""
+    types: dict[str, str] = {}
+    for text in texts:
+        name, _, kind = text.rpartition("=")
+        if not name or kind not in KINDS:
+            raise Mistake(f"--type {text}: must be COLUMN=KIND, where KIND is {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+        if types.setdefault(name, kind) != kind:
+            raise Mistake(f"--type {text}: {name} is a {types[name]} already")
+    return types
+
+
+def _complete_column(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a column, if FILE comes before it and is CSV."""
+    before = [context.params.get("data"), *context.args]  # an option without its value stops click's parser
+    try:
+        names = _first_line(next(path for path in before if path and os.path.isfile(path)))
+    except (OSError, EOFError, ValueError, csv.Error, StopIteration):
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _first_line(path: str) -> list[str]:
+    with open(path, "rb") as stream:
+        is_gzip = stream.read(2) == GZIP_MAGIC
+    with (gzip.open if is_gzip else open)(path, "rt", encoding="utf-8-sig", newline="") as text:
+        return next(csv.reader(text))
+
+
+_read_ks = number(int, 1, math.inf, {"all": "all"}, 'whole numbers from 1 on, or "all"', many=True)
+_read_depths = number(int, 0, MAX_DEPTH, {}, f"whole numbers from 0 to {MAX_DEPTH}", many=True)
+_read_penalty = number(float, 0, 1, {"tie": "tie"}, 'a number from 0 to 1, or "tie"')
+_read_penalties = number(float, 0, 1, {"tie": "tie"}, 'numbers from 0 to 1, or "tie"', many=True)
+_read_thresholds = number(int, 1, math.inf, {"none": None}, 'a whole number from 1 on, or "none" for every midpoint')
+_read_jobs = number(int, 1, math.inf, {"-1": -1}, "1 or more, or -1 for one per core")
+
+json_option = click.option("--json", "to_json", is_flag=True, help="Print JSON instead of text.")
+seed_option = click.option(
+    "--seed",
+    "random_state",
+    metavar="N",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    help="Seed of the random split.",
+)
+time_limit_option = partial(click.option, "--time-limit", metavar="SECONDS", type=FiniteRange(min=0, min_open=True))
+jobs_option = partial(click.option, "--jobs", "n_jobs", metavar="N", default="1", callback=_read_jobs)
+column_option = partial(click.option, metavar="COLUMN", shell_complete=_complete_column)
+
+
+def output_option(*names: str, help: str, suffixes: Sequence[str] = (), or_stdout: bool = False) -> Decorator:
+    """Add a file to write, refused before anything is computed if it cannot be written; "-" is None if allowed."""
+
+    def check(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+        if path is None or (or_stdout and str(path) == STDOUT):
+            return None
+        option = f"{parameter.opts[0]} {path}"
+        if suffixes and not path.name.lower().endswith(tuple(suffixes)):
+            raise Mistake(f"{option}: the name must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}")
+        if path.is_dir():
+            raise Mistake(f"{option}: that is a folder")
+        if not path.parent.is_dir():
+            raise Mistake(f"{option}: there is no folder {path.parent}")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise Mistake(f"{option}: cannot write: permission denied")
+        return path
+
+    return click.option(*names, metavar="FILE", type=click.Path(path_type=Path), callback=check, help=help)
+
+
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add FILE, --target, --weight, --type and --drop."""
+    kinds = f"What a column is: {', '.join(KINDS)}. May be repeated."
+    for add in (
+        column_option("--drop", multiple=True, help="A column to leave out. May be repeated."),
+        click.option("--type", "types", metavar="COLUMN=KIND", multiple=True, callback=_read_types, help=kinds),
+        column_option("--weight", help="The column with the weights of the rows."),
+        column_option("--target", required=True, help="The column with the classes to predict."),
+        click.argument("data", metavar="FILE", type=click.Path()),
+    ):
+        function = add(function)
+    return function
+
+
 @click.command("fit", short_help="Fit a tree to a table and test it on held-out rows.")
 @table_options
 @click.option(
-    "-k", metavar="N", default="8", callback=read_ks, help='Splits tried per node, or "all"; with commas: per level.'
+    "-k", metavar="N", default="8", callback=_read_ks, help='Splits tried per node, or "all"; with commas: per level.'
 )
 @click.option("--depth", "max_depth", metavar="N", type=click.IntRange(0, MAX_DEPTH), default=5, help="Maximum depth.")
 @click.option(
@@ -85,11 +195,11 @@ def _read_bytes(context: click.Context, parameter: click.Parameter, text: str | 
     help=f"Share of rows held out to test the tree; 0: none.  [default: {TEST_SIZE}, without --test]",
 )
 @seed_option
-@time_limit_option("Stop with the best tree found by then.")
+@time_limit_option(help="Stop with the best tree found by then.")
 @click.option(
     "--memory-limit", metavar="BYTES", callback=_read_bytes, help="For solved subproblems, such as 500M.  [default: 1G]"
 )
-@jobs_option("Number of threads; -1: one per core.")
+@jobs_option(help="Number of threads; -1: one per core.")
 @output_option("--save", help="Write the tree to a model file (JSON).")
 @output_option("--report", help="Write a report (HTML), which contains some of the test rows: see --report-rows.")
 @click.option(
@@ -161,7 +271,7 @@ def show_command(form: str, table: str | None, **arguments: Any) -> None:
 @click.command("choose", short_help="Choose k and depth by cross-validation and fit the tree.")
 @table_options
 @click.option(
-    "--ks", metavar="A,B", default="1,2,4,8,16", callback=read_ks, help='Values of k to try: numbers, or "all".'
+    "--ks", metavar="A,B", default="1,2,4,8,16", callback=_read_ks, help='Values of k to try: numbers, or "all".'
 )
 @click.option(
     "--depths", "max_depths", metavar="A,B", default="2,3,4,5,6", callback=_read_depths, help="Depths to try."
@@ -182,8 +292,8 @@ def show_command(form: str, table: str | None, **arguments: Any) -> None:
 )
 @click.option("--cv", metavar="N", type=click.IntRange(min=2), default=5, help="Number of folds.")
 @click.option("--scoring", metavar="NAME", help="The scikit-learn scorer to choose by.  [default: accuracy]")
-@time_limit_option("Choose among the candidates that are finished by then.")
-@jobs_option("Number of fits at a time; -1: one per core.")
+@time_limit_option(help="Choose among the candidates that are finished by then.")
+@jobs_option(help="Number of fits at a time; -1: one per core.")
 @seed_option
 @output_option("--plot", suffixes=PICTURES, help="Draw the scores: png, svg or pdf.")
 @output_option("--save", help="Write the tree to a model file (JSON).")

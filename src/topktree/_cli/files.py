@@ -52,7 +52,7 @@ def read_model(path: str) -> Model:
 
 
 def check_apart(outputs: dict[str, Path | None], inputs: dict[str, str | None]) -> None:
-    """Refuse to overwrite an input or to write two outputs to one file; both by the names of their options."""
+    """Refuse to overwrite an input, or to write two outputs to one file. Keys are the names of the options."""
     taken = {os.path.realpath(path): name for name, path in inputs.items() if path not in (None, STDIN)}
     for option, path in outputs.items():
         if path is None:
@@ -69,7 +69,5 @@ def write_file(option: str, path: Path | None, write: Callable[[Path], Any]) -> 
         return
     try:
         write(path)
-    except OSError as error:
-        raise Mistake(f"{option} {path}: {error.strerror or error}") from None
-    except (ImportError, ValueError) as error:  # a missing package, or labels that no file can hold
-        raise Mistake(f"{option} {path}: {error}") from None
+    except (OSError, ImportError, ValueError) as error:  # also a missing package, or labels that no file can hold
+        raise Mistake(f"{option} {path}: {getattr(error, 'strerror', None) or error}") from None

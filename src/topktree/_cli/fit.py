@@ -31,7 +31,7 @@ PARAMETERS = ("k", "max_depth", "leaf_penalty", "criterion", "min_samples_leaf",
 STATUS = {
     "complete": "the search ran to completion",
     "optimal": "no tree of this depth over these columns is better",
-    "time_limit": "stopped at the time limit",
+    "time_limit": "stopped at the time limit, after the search with k = {k_reached}",
 }
 
 
@@ -89,19 +89,16 @@ def hold_out(table: Labelled, share: float, seed: int, title: str) -> tuple[Labe
     """Return training rows and test rows, both in the order of the table; every class keeps a training row.
 
     The rows of each class get positions at even distances from 0 to 1, in random order, and the rows with the lowest
-    positions are the test rows: so each class has its share, however many classes there are.
+    positions are the test rows. So each class has its share, however many classes there are.
     """
     if share == 0:
         return table, None
     n_rows = len(table.y)
     order = np.random.default_rng(seed).permutation(n_rows)
-    position = np.empty(n_rows)
-    labels = table.y.to_numpy()[order]
-    _, indices = np.unique(labels.astype(str) if labels.dtype == object else labels, return_inverse=True)
-    for c in range(indices.max() + 1):
-        rows = np.flatnonzero(indices == c)
-        position[order[rows]] = [*((np.arange(1, len(rows)) - 0.5) / len(rows)), np.inf]
-    ranked = order[np.argsort(position[order], kind="stable")]
+    of_class = table.y.iloc[order].groupby(table.y.to_numpy()[order], sort=False)
+    rank, size = of_class.cumcount().to_numpy(), of_class.transform("size").to_numpy()
+    position = np.where(rank + 1 < size, (rank + 0.5) / size, np.inf)  # the last row of a class is not for testing
+    ranked = order[np.argsort(position, kind="stable")]
     n_test = min(max(round(share * n_rows), 1), int(np.isfinite(position).sum()))
     if n_test == 0:
         raise Mistake(f"{title} has too few rows to hold some out: --test-size 0 fits the tree to all")
@@ -167,9 +164,7 @@ def print_fit(
 
 
 def _tree(summary: dict[str, Any]) -> str:
-    status = STATUS[summary["status"]]
-    if summary["status"] == "time_limit":
-        status += f", after the search with k = {summary['k_reached']}"
+    status = STATUS[summary["status"]].format(**summary)
     leaves = counted(summary["leaves"], "leaf", "leaves")
     k = checks.k_text(summary["params"]["k"])
     return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:.2f} seconds: {status}"
@@ -216,5 +211,5 @@ def _class_shares(classifier: TopKTreeClassifier, table: Labelled) -> list[tuple
 
 
 def _weights(table: Labelled) -> Any:
-    """Return the rows' weights, scaled to at most 1: the squares of others may overflow or underflow."""
+    """Return the rows' weights, scaled to at most 1 so that their squares neither overflow nor all underflow."""
     return np.ones(len(table.y)) if table.weights is None else table.weights / table.weights.max()

@@ -97,11 +97,11 @@ def _errors_in_one_line() -> Iterator[None]:
         sys.exit(1)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(
+    cls=Commands,
+    commands=[fit_command, predict_command, show_command, choose_command, completion_command],
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
 @click.version_option(package_name="topktree")
 def main() -> None:
     """Accurate decision trees small enough for a person to read."""
-
-
-for _command in (fit_command, predict_command, show_command, choose_command, completion_command):
-    main.add_command(_command)

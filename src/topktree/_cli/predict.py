@@ -73,8 +73,7 @@ def _rules(classifier: Model, X: pd.DataFrame) -> Any:
 def _beside(kept: pd.DataFrame, predicted: pd.DataFrame, title: str) -> pd.DataFrame:
     twice = [name for name in predicted.columns if name in kept.columns]
     if twice:
-        advice = (
-            "choose another with --column" if twice[0] == predicted.columns[0] else "leave out --keep, or rename it"
-        )
+        is_prediction = twice[0] == predicted.columns[0]
+        advice = "choose another with --column" if is_prediction else "leave out --keep, or rename it"
         raise Mistake(f"--keep: {title} has a column {twice[0]!r} already: {advice}")
     return pd.concat([kept, predicted], axis=1)

@@ -14,7 +14,7 @@ from .._classifier import TopKTreeClassifier
 from .._runtime import checks
 from .._tree.naming import one_line
 from .files import Model, check_apart, read_model, write_file
-from .messages import Mistake, counted, listed
+from .messages import Mistake, counted, estimator_messages, listed
 
 MOST_CLASSES = 10  # in the heading
 
@@ -37,10 +37,8 @@ def _text(model: Model, form: str, table: str | None) -> str:
         allowed = "is for a model that is one tree"
         raise Mistake(f"--format {form}: {allowed}, this is an ensemble of {len(model)}: text and json show all")
     if form == "sql":
-        try:
+        with estimator_messages():
             return model.export_sql(table.split(".") if table and "." in table else table)
-        except ValueError as error:
-            raise Mistake(str(error)) from None
     return (model.export_rules() if form == "rules" else model.export_dot()).rstrip()
 
 

@@ -1,7 +1,7 @@
 """`TopKTreeClassifierCV`: the tree whose k, depth and leaf penalty cross-validation chooses.
 
 In: a table and class labels, as for `TopKTreeClassifier`, and a grid. Out: the chosen tree, behind the same interface,
-and what it was chosen from.
+and the results of all candidates.
 """
 
 from __future__ import annotations
@@ -28,14 +28,12 @@ from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits
 from .._runtime.parallel import count_threads, in_parallel
-from .._runtime.progress import CountLine
 from .._search.fitter import search_options, search_tree
 from .._search.objective import ScoreFunction
 from .._search.spec import read_spec
 from .folds import Fold, make_fold, read_splits
-from .grid import Outcome, evaluate
-from .results import Results, tabulate
-from .rule import ONE_SE, RULES, Candidate, best, choose, threshold
+from .grid import Outcome, evaluate, tabulate, usable_folds
+from .rule import ONE_SE, RULES, Candidate, best, choose, scores_of, threshold
 from .scoring import Scoring
 
 
@@ -60,7 +58,8 @@ class TopKTreeClassifierCV(FittedTree):
         the best, the one with the fewest leaves (their mean over the folds), then the smaller depth, then the smaller
         k. It never gives a tree with more leaves than "best" does.
     scoring : str, callable or None, default=None
-        A scorer of scikit-learn's, or the name of one. None: accuracy. It gets the rows' weights if it takes any.
+        A scikit-learn scorer, or the name of one; None means accuracy. It is given the rows' weights if it accepts
+        them.
     random_state : int, RandomState instance or None, default=0
         Order of the rows for an int `cv`. The same number gives the same folds and so the same choice.
     time_limit : float or None, default=None
@@ -167,7 +166,8 @@ min_weight_fraction_leaf
         """
         limits = Limits.starting(self.time_limit)
         candidates = self._candidates()
-        tree = self._tree(candidates)
+        tree = self._tree(candidates[0])
+        spec = read_spec(tree)
         scoring = Scoring(self.scoring)
         with restored_on_error(self):
             labels = read_labels(y)
@@ -182,13 +182,12 @@ min_weight_fraction_leaf
                 for rows in splits
             )
             folds: list[Fold] = list(in_parallel(calls, self.n_jobs, limits, in_order=True))
-            outcomes = self._evaluate(folds, candidates, tree, scoring, limits)
-            results = tabulate(candidates, len(folds), outcomes)
-            self._warn(candidates, folds, outcomes, results)
-            chosen, fitted = self._choose(candidates, results, tree, data, limits)
-            self._store(candidates, results, chosen, fitted)
+            outcomes = evaluate(folds, candidates, spec, limits, self.n_jobs, bool(self.verbose))
             self.n_splits_ = len(folds)
             self.scorer_ = scoring
+            self.cv_results_ = tabulate(candidates, len(folds), outcomes)
+            self._warn(folds, outcomes)
+            self._choose(candidates, tree, data, limits)
         return self
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -256,86 +255,58 @@ min_weight_fraction_leaf
         ks = _values("ks", self.ks, lambda k: checks.check_k(k, max(depths)))
         return [Candidate(k, depth, penalty) for k, depth, penalty in product(ks, depths, penalties)]
 
-    def _tree(self, candidates: Sequence[Candidate]) -> TopKTreeClassifier:
-        """Return a classifier with the parameters that all fits have in common, and those of the first candidate."""
+    def _tree(self, candidate: Candidate) -> TopKTreeClassifier:
+        """Return a classifier with the parameters that all fits have in common, and those of a candidate."""
         own = self.get_params(deep=False)
         shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
         checks.check_verbose(self.verbose)
-        return TopKTreeClassifier(**shared | candidates[0].params | {"time_limit": None, "verbose": 0})
+        return TopKTreeClassifier(**shared | candidate.params | {"time_limit": None, "verbose": 0})
 
-    def _evaluate(
-        self,
-        folds: Sequence[Fold],
-        candidates: Sequence[Candidate],
-        tree: TopKTreeClassifier,
-        scoring: Scoring,
-        limits: Limits,
-    ) -> list[Outcome]:
-        with CountLine(len(folds) * len(candidates), "fits", bool(self.verbose)) as line:
-
-            def show(outcome: Outcome) -> None:
-                last = ", ".join(f"{name} = {value}" for name, value in candidates[outcome.candidate].params.items())
-                line(f"; last: {last}, score {outcome.score:.4f}")
-
-            return evaluate(folds, candidates, read_spec(tree), scoring, limits, self.n_jobs, show)
-
-    def _warn(
-        self, candidates: Sequence[Candidate], folds: Sequence[Fold], outcomes: Sequence[Outcome], results: Results
-    ) -> None:
+    def _warn(self, folds: Sequence[Fold], outcomes: Sequence[Outcome]) -> None:
         """Warn about fits that failed or were not finished. Nothing to choose from is an error."""
-        why = [f"fold {i}: {fold.error}" for i, fold in enumerate(folds) if fold.error]
         failed = [outcome for outcome in outcomes if outcome.status == FAILED]
-        why += [f"fold {outcome.fold}, {candidates[outcome.candidate].params}: {outcome.error}" for outcome in failed]
-        late = results.status.count(TIME_LIMIT)
+        why = [f"fold {f}: {fold.error}" for f, fold in enumerate(folds) if fold.error]
+        why += [f"fold {outcome.fold}, {outcome.candidate.params}: {outcome.error}" for outcome in failed]
+        status = self.cv_results_["status"].tolist()
         limit = f"time_limit={self.time_limit} s came before the end"
-        if np.isnan(results.scores.mean).all():
+        usable = usable_folds(outcomes)
+        if np.isnan(self.cv_results_["mean_test_score"]).all():
             reasons = why[:1] + ([limit] if any(outcome.status == TIME_LIMIT for outcome in outcomes) else [])
-            text = f"none of the {len(candidates)} candidates has a score in every fold"
+            text = f"none of the {len(status)} candidates has a score in every fold"
             raise ValueError(f"{text}. {'; '.join(reasons)}")
-        n_used, n_failed = int(results.is_usable.sum()), sum(results.is_usable[outcome.fold] for outcome in failed)
-        if n_used < len(folds):
-            text = f"{len(folds) - n_used} of {len(folds)} folds left out, for which no candidate has a score. {why[0]}"
+        if len(usable) < len(folds):
+            n_lost = len(folds) - len(usable)
+            text = f"{n_lost} of {len(folds)} folds left out, for which no candidate has a score. {why[0]}"
             warnings.warn(text, FitFailedWarning, stacklevel=3)
+        n_failed = sum(outcome.fold in usable for outcome in failed)
         if n_failed:
             text = f"{n_failed} of {len(outcomes)} fits failed; their candidates are not chosen. {why[-1]}"
             warnings.warn(text, FitFailedWarning, stacklevel=3)
-        if late:
-            n_done = results.status.count(COMPLETE)
-            text = f"{limit}: the choice is among the {n_done} of {len(candidates)} candidates that were finished"
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        if TIME_LIMIT in status:
+            done = f"{status.count(COMPLETE)} of {len(status)} candidates that were finished"
+            warnings.warn(f"{limit}: the choice is among the {done}", ConvergenceWarning, stacklevel=3)
 
     def _choose(
-        self,
-        candidates: Sequence[Candidate],
-        results: Results,
-        tree: TopKTreeClassifier,
-        data: TrainingData,
-        limits: Limits,
-    ) -> tuple[int, TopKTreeClassifier]:
-        """Return the choice, and its tree of all rows."""
-        chosen = choose(candidates, results.scores, self.rule)
-        top = best(candidates, results.scores)
+        self, candidates: Sequence[Candidate], tree: TopKTreeClassifier, data: TrainingData, limits: Limits
+    ) -> None:
+        """Choose a candidate, and become its tree of all rows."""
+        scores = scores_of(self.cv_results_)
+        chosen, top = choose(candidates, scores, self.rule), best(candidates, scores)
         fitted = _refit(tree, candidates[chosen], data, limits)
         if chosen != top and not limits.leaves_no_refit():
             # The tree of all rows may have more leaves than those of the folds.
             rival = _refit(tree, candidates[top], data, limits)
             if rival.get_n_leaves() < fitted.get_n_leaves():
-                return top, rival
-        return chosen, fitted
-
-    def _store(
-        self, candidates: Sequence[Candidate], results: Results, chosen: int, fitted: TopKTreeClassifier
-    ) -> None:
+                chosen, fitted = top, rival
         self.best_index_ = chosen
         self.best_params_ = candidates[chosen].params
-        self.best_score_ = float(results.scores.mean[chosen])
-        self.threshold_ = threshold(candidates, results.scores, self.rule) if self.rule == ONE_SE else None
+        self.best_score_ = float(scores.mean[chosen])
+        self.threshold_ = threshold(candidates, scores, self.rule) if self.rule == ONE_SE else None
         self.best_estimator_ = fitted
-        self.cv_results_ = results.table
         self.__dict__.pop("feature_names_in_", None)  # an earlier fit may have set it
         copy_names(fitted, self)
         set_fitted(self, found_tree_of(fitted))
-        if TIME_LIMIT in results.status:
+        if TIME_LIMIT in self.cv_results_["status"]:
             self.status_ = TIME_LIMIT
         if fitted.status_ == TIME_LIMIT:
             text = f"time_limit={self.time_limit} s came before the end of the last fit, to all rows: see search_"
@@ -347,16 +318,13 @@ def _values(name: str, values: Any, check: Callable[[Any], None]) -> list[Any]:
     is_list = values.ndim == 1 if isinstance(values, np.ndarray) else isinstance(values, Sequence)
     if not is_list or isinstance(values, str) or len(values) == 0:
         raise ValueError(f"{name} must be a sequence of at least one value, got {values!r}")
-    distinct: list[Any] = []
-    for value in values:
-        plain = _plain(value)
-        try:
-            check(plain)
-        except ValueError as error:
-            raise ValueError(f"{name} has a value that cannot be: {error}") from None
-        if plain not in distinct:
-            distinct.append(plain)
-    return distinct
+    plain = [_plain(value) for value in values]
+    try:
+        for value in plain:
+            check(value)
+    except ValueError as error:
+        raise ValueError(f"{name} has a value that is not allowed: {error}") from None
+    return list(dict.fromkeys(plain))
 
 
 def _plain(value: Any) -> Any:

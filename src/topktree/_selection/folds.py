@@ -38,35 +38,33 @@ class Fold:
     X_test: Any  # encoded if they are scored by accuracy, else as the user gave them
     y_test: NDArray[Any]
     weights: FloatArray | None
+    scoring: Scoring
     error: str = ""
 
-    def score(self, found: FoundTree, scoring: Scoring, parameters: dict[str, Any]) -> float:
+    def score(self, found: FoundTree, parameters: dict[str, Any]) -> float:
         """Score a tree that was found on the training rows. `parameters` are those that it was searched with."""
-        if not scoring.is_accuracy:
+        if not self.scoring.is_accuracy:
             fitted = fitted_copy(self.tree, found, **parameters)
-            return scoring(fitted, self.X_test, self.y_test, self.weights)
+            return self.scoring(fitted, self.X_test, self.y_test, self.weights)
         predicted = found.classes[found.tree.predict(self.X_test)]
         return float(np.average(predicted == self.y_test, weights=self.weights))
 
 
 def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, random_state: Any) -> list[Rows]:
     """Return the rows of each fold that the user's `cv` gives."""
-    is_splitter = hasattr(cv, "split") and not isinstance(cv, type | str)
-    if isinstance(cv, bool) or not (checks.is_int(cv) or is_splitter or _is_listing(cv)):
-        raise ValueError(f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}")
     if checks.is_int(cv):
         return _stratified(int(cv), y, random_state)
+    message = f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}"
+    is_splitter = hasattr(cv, "split") and not isinstance(cv, type | str)
+    if not is_splitter and (not isinstance(cv, Iterable) or isinstance(cv, str | bytes | dict)):
+        raise ValueError(message)
     try:
         parts = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}: {error}") from error
+        raise ValueError(f"{message}: {error}") from error
     if not parts:
         raise ValueError(f"cv must give at least one split, got {cv!r}")
     return [_as_rows(part, len(y)) for part in parts]
-
-
-def _is_listing(cv: Any) -> bool:
-    return isinstance(cv, Iterable) and not isinstance(cv, str | bytes | dict)
 
 
 def _stratified(n_folds: int, y: NDArray[Any], random_state: Any) -> list[Rows]:
@@ -82,15 +80,12 @@ def _stratified(n_folds: int, y: NDArray[Any], random_state: Any) -> list[Rows]:
 def _as_rows(split: Any, n_rows: int) -> Rows:
     """Return the training and test rows of a split as indices."""
     try:
-        train, test = (np.arange(n_rows)[_indices(part)] for part in split)
+        parts = map(np.asarray, split)
+        # NumPy reads an empty list as float64.
+        train, test = (np.arange(n_rows)[part if part.size else part.astype(np.int64)] for part in parts)
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must give pairs of training and test rows of {n_rows} rows: {error}") from None
     return train, test
-
-
-def _indices(part: Any) -> NDArray[Any]:
-    rows = np.asarray(part)
-    return rows if rows.size else rows.astype(np.int64)  # NumPy reads an empty list as float64
 
 
 def make_fold(
@@ -118,5 +113,5 @@ def make_fold(
             if scoring.is_accuracy:
                 X_test = encode(read_table(tree, X_test, reset=False), data.features)
     except ValueError as error:
-        return Fold(tree, None, X_test, y[test], test_weights, error=str(error))
-    return Fold(tree, data.without_table(), X_test, y[test], test_weights)
+        return Fold(tree, None, X_test, y[test], test_weights, scoring, error=str(error))
+    return Fold(tree, data.without_table(), X_test, y[test], test_weights, scoring)

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray
 from .._runtime.checks import candidates_per_level
@@ -59,21 +58,18 @@ class Scores:
     n_leaves: FloatArray  # means over the folds
 
 
-def usable_folds(scores: FloatArray) -> NDArray[np.bool_]:
-    """Tell per fold whether any candidate has a score in it."""
-    return np.asarray(~np.isnan(scores).all(axis=0))
-
-
 def summarise(scores: FloatArray, n_leaves: FloatArray) -> Scores:
     """Return means over the folds (the columns) in which any candidate has a score."""
-    usable = usable_folds(scores)
+    usable = ~np.isnan(scores).all(axis=0)
     scores, n_leaves = scores[:, usable], n_leaves[:, usable]
     n_folds = scores.shape[1]
-    if n_folds == 0:
-        nothing = np.full(len(scores), np.nan)
-        return Scores(nothing, nothing, nothing)
     spread = scores.std(axis=1, ddof=1) / math.sqrt(n_folds) if n_folds > 1 else np.zeros(len(scores))
     return Scores(scores.mean(axis=1), spread, n_leaves.mean(axis=1))
+
+
+def scores_of(results: Mapping[str, Any]) -> Scores:
+    """Return the scores that `cv_results_` has."""
+    return Scores(results["mean_test_score"], results["se_test_score"], results["mean_n_leaves"])
 
 
 def best(candidates: Sequence[Candidate], scores: Scores) -> int:
@@ -83,8 +79,7 @@ def best(candidates: Sequence[Candidate], scores: Scores) -> int:
 
 def best_of(results: Mapping[str, Any]) -> int:
     """Return the same from `cv_results_`."""
-    candidates = [Candidate(**params) for params in results["params"]]
-    return best(candidates, Scores(results["mean_test_score"], results["se_test_score"], results["mean_n_leaves"]))
+    return best([Candidate(**params) for params in results["params"]], scores_of(results))
 
 
 def threshold(candidates: Sequence[Candidate], scores: Scores, rule: str) -> float:
@@ -100,5 +95,5 @@ def choose(candidates: Sequence[Candidate], scores: Scores, rule: str) -> int:
 
 
 def _simplest(candidates: Sequence[Candidate], scores: Scores, lowest: float) -> int:
-    allowed = np.flatnonzero(scores.mean >= lowest - ROUNDING)  # NaN is not
+    allowed = np.flatnonzero(scores.mean >= lowest - ROUNDING)  # which NaN never is
     return min((int(i) for i in allowed), key=lambda i: (round(float(scores.n_leaves[i]), 9), candidates[i].size))

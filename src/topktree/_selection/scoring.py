@@ -1,12 +1,11 @@
-"""Scoring a fitted tree: accuracy, or any scorer of scikit-learn's.
+"""Scoring a fitted tree by accuracy or by any scikit-learn scorer.
 
-In: what the user gave as `scoring`. Out: a function of a fitted tree and rows to score it on.
+In: the parameter `scoring`. Out: a function of a fitted tree and of rows to score it on.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -18,11 +17,11 @@ ACCURACY = "accuracy"
 
 
 class Scoring:
-    """A scikit-learn scorer, or accuracy. It gets the rows' weights if it takes any."""
+    """A scikit-learn scorer, or accuracy. It is given the rows' weights if it accepts them."""
 
     def __init__(self, scoring: Any) -> None:
         self.name = scoring if isinstance(scoring, str) else ACCURACY if scoring is None else "score"
-        self.is_accuracy = scoring is None or (isinstance(scoring, str) and scoring == ACCURACY)
+        self.is_accuracy = self.name == ACCURACY
         self._scorer = _read(scoring)
         self._is_weighted = _takes_weights(getattr(self._scorer, "_score_func", self._scorer))
 
@@ -32,7 +31,7 @@ class Scoring:
         return self.name.endswith(ACCURACY)
 
     def __call__(self, tree: Any, X: Any, y: ArrayLike, weights: FloatArray | None) -> float:
-        """Return the score, higher being better. Not for accuracy: ours takes labels that scikit-learn's refuses."""
+        """Return the score; higher is better. Not for accuracy: ours takes labels that scikit-learn's refuses."""
         keywords = {"sample_weight": weights} if weights is not None and self._is_weighted else {}
         score = self._scorer(tree, X, y, **keywords)
         try:
@@ -53,8 +52,8 @@ def _read(scoring: Any) -> Any:
     return scoring
 
 
-def _takes_weights(function: Callable[..., Any] | None) -> bool:
+def _takes_weights(function: Any) -> bool:
     try:
-        return function is not None and "sample_weight" in inspect.signature(function).parameters
+        return "sample_weight" in inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False

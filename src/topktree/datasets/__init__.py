@@ -4,8 +4,7 @@ In: a name, or nothing. Out: a `sklearn.utils.Bunch`, or the pair `(data, target
 """
 
 from .generated import load_balance_scale, load_monks, load_tic_tac_toe
-from .paper import DataNotFound, load
-from .records import EXTRA, PAPER, PaperDataset
+from .paper import EXTRA, PAPER, DataNotFound, PaperDataset, load
 
 __all__ = [
     "EXTRA",

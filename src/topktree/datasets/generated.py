@@ -7,14 +7,12 @@ pair `(data, target)`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-Array = NDArray[Any]
 Dataset = Any  # a Bunch, which has no type in scikit-learn, or the pair (data, target)
 Board = tuple[str, ...]
 Row = tuple[int, ...]
@@ -55,15 +53,15 @@ def load_tic_tac_toe(*, return_X_y: bool = False) -> Dataset:
     >>> board.data.shape, board.feature_names[4], str(board.target[0])
     ((958, 9), 'middle-middle', 'positive')
     """
-    boards = sorted(_end_positions(), key=_published_order)
-    return _pack(
-        np.array(boards, dtype=object),
-        np.array(["positive" if _has_won(board, "x") else "negative" for board in boards]),
+    boards = _end_positions()
+    bunch = Bunch(
+        data=np.array(boards, dtype=object),
+        target=np.array(["positive" if _has_won(board, "x") else "negative" for board in boards]),
         feature_names=list(_SQUARES),
         target_names=["negative", "positive"],
-        description="Tic-tac-toe endgame: all 958 end positions reachable with x moving first. Class: has x won?",
-        return_X_y=return_X_y,
+        DESCR="Tic-tac-toe endgame: all 958 end positions reachable with x moving first. Class: has x won?",
     )
+    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def load_monks(problem: int, *, return_X_y: bool = False) -> Dataset:
@@ -94,14 +92,14 @@ def load_monks(problem: int, *, return_X_y: bool = False) -> Dataset:
         raise ValueError(f"problem is {problem!r}; allowed are 1, 2 and 3")
     text, rule = _MONKS_RULES[problem]
     robots = _grid(_MONKS_VALUES)
-    return _pack(
-        np.array(robots, dtype=np.int64),
-        np.array([rule(robot) for robot in robots], dtype=np.int64),
+    bunch = Bunch(
+        data=np.array(robots, dtype=np.int64),
+        target=np.array([rule(robot) for robot in robots], dtype=np.int64),
         feature_names=[f"a{i + 1}" for i in range(len(_MONKS_VALUES))],
         target_names=["0", "1"],
-        description=f"Monk's problem {problem}: all 432 combinations of six attributes. Class 1: {text}.",
-        return_X_y=return_X_y,
+        DESCR=f"Monk's problem {problem}: all 432 combinations of six attributes. Class 1: {text}.",
     )
+    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def load_balance_scale(*, return_X_y: bool = False) -> Dataset:
@@ -128,56 +126,35 @@ def load_balance_scale(*, return_X_y: bool = False) -> Dataset:
     """
     data = np.array(_grid((5, 5, 5, 5)), dtype=np.int64)
     tip = np.sign(data[:, 0] * data[:, 1] - data[:, 2] * data[:, 3])
-    return _pack(
-        data,
-        np.array(["R", "B", "L"])[tip + 1],
+    bunch = Bunch(
+        data=data,
+        target=np.array(["R", "B", "L"])[tip + 1],
         feature_names=["left-weight", "left-distance", "right-weight", "right-distance"],
         target_names=["B", "L", "R"],
-        description="Balance scale: all 625 settings. Class: the side whose weight times distance is greater.",
-        return_X_y=return_X_y,
+        DESCR="Balance scale: all 625 settings. Class: the side whose weight times distance is greater.",
     )
+    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
-def _end_positions() -> set[Board]:
-    """Play every game that x starts and return the boards on which it ends."""
-    ends: set[Board] = set()
-    seen: set[Board] = set()
-    open_boards: list[Board] = [("b",) * 9]
-    while open_boards:
-        board = open_boards.pop()
-        if _has_won(board, "x") or _has_won(board, "o") or "b" not in board:
-            ends.add(board)
-            continue
-        player = "x" if board.count("x") == board.count("o") else "o"
-        moves = {(*board[:i], player, *board[i + 1 :]) for i in range(9) if board[i] == "b"} - seen
-        seen |= moves
-        open_boards.extend(moves)
-    return ends
+def _end_positions() -> list[Board]:
+    """Return the boards on which games end if x moves first, in the order of the UCI file.
+
+    That is: x has won, o has won, drawn; then by square, x before o before blank.
+    """
+    ends = []
+    for board in itertools.product("xob", repeat=9):
+        lead = board.count("x") - board.count("o")
+        if lead in (0, 1):
+            last, other = "xo" if lead else "ox"
+            if not _has_won(board, other) and (_has_won(board, last) or "b" not in board):
+                ends.append(board)
+    return sorted(ends, key=lambda board: (not _has_won(board, "x"), not _has_won(board, "o")))
 
 
 def _has_won(board: Board, player: str) -> bool:
     return any(all(board[square] == player for square in line) for line in _LINES)
 
 
-def _published_order(board: Board) -> tuple[bool, bool, list[int]]:
-    """Return the sort key of the UCI file: won by x, won by o, drawn; then by square, x before o before blank."""
-    return not _has_won(board, "x"), not _has_won(board, "o"), ["xob".index(square) for square in board]
-
-
-def _grid(sizes: Sequence[int]) -> list[Row]:
+def _grid(sizes: tuple[int, ...]) -> list[Row]:
     """Return all combinations of values 1 to size, the last attribute changing fastest."""
     return list(itertools.product(*(range(1, size + 1) for size in sizes)))
-
-
-def _pack(
-    data: Array,
-    target: Array,
-    *,
-    feature_names: list[str],
-    target_names: list[str],
-    description: str,
-    return_X_y: bool,
-) -> Dataset:
-    if return_X_y:
-        return data, target
-    return Bunch(data=data, target=target, feature_names=feature_names, target_names=target_names, DESCR=description)

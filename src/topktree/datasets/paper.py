@@ -1,8 +1,8 @@
 """The 23 datasets of the paper by name, read from a folder of csv.gz files or fetched from OpenML.
 
 In: a name, and a folder or the variable TOPKTREE_DATA. Out: a `sklearn.utils.Bunch`, or the pair `(data, target)`.
-The one idea: both sources give a table of text, which is checked against the dataset's record before it becomes
-numbers.
+The one idea: both sources give a table of text, which is checked against the dataset's record, a line of `paper.csv`,
+before it becomes numbers.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .generated import Array, Dataset
-from .records import EXTRA, PAPER, PaperDataset
+from .generated import Dataset
 
 Text = NDArray[np.object_]  # of str
 
@@ -37,6 +37,57 @@ _OPENML_VALUES = {"connect-4": {"0": "b", "1": "o", "2": "x"}}
 _OPENML_LABELS = {"connect-4": {"0": "draw", "1": "loss", "2": "win"}, "telescope": {"g": "0", "h": "1"}}
 _MISSING = "?"
 _SIZE = "{} rows, {} features and {} classes"
+
+
+@dataclass(frozen=True)
+class PaperDataset:
+    """The facts about a dataset that are known before it is read.
+
+    Examples
+    --------
+    >>> from topktree import datasets
+    >>> car = datasets.PAPER["car"]
+    >>> car.rows, car.features, car.paper_columns, car.classes
+    (1728, 6, 21, 4)
+    """
+
+    name: str
+    kind: Literal["categorical", "numerical"]  # how the paper treats its features
+    rows: int
+    features: int
+    paper_columns: int | None  # "#binary feats" of the paper's table; None if the dataset is not in it
+    classes: int
+    openml_id: int | None
+    address: str  # of the original at OpenML, UCI or GitHub, as the paper's table links it
+    files: tuple[str, ...]  # in a folder: one, or the training part and the test part
+    sha256: tuple[str | None, ...]  # of each file that the documented results were made with; None if unknown
+    n_train: int | None = None  # rows of the training part
+    note: str = ""
+
+
+def _record(name: str, kind: Any, n_train: str, source: str, sha256: str, note: str, **size: str) -> PaperDataset:
+    """Return the record of a line of paper.csv; `source` is an id at OpenML or an address."""
+    files = (f"{name}-train.csv.gz", f"{name}-test.csv.gz") if n_train else (f"{name}.csv.gz",)
+    return PaperDataset(
+        name,
+        kind,
+        rows=int(size["rows"]),
+        features=int(size["features"]),
+        paper_columns=int(size["paper_columns"]) if size["paper_columns"] else None,
+        classes=int(size["classes"]),
+        openml_id=int(source) if source.isdigit() else None,
+        address=f"https://www.openml.org/d/{source}" if source.isdigit() else source,
+        files=files,
+        sha256=tuple(sha256.split()) or (None,),
+        n_train=int(n_train) if n_train else None,
+        note=note,
+    )
+
+
+_LINES = Path(__file__).with_name("paper.csv").read_text(encoding="utf-8").splitlines()
+_RECORDS = [_record(**line) for line in csv.DictReader(_LINES)]
+PAPER: Mapping[str, PaperDataset] = MappingProxyType({r.name: r for r in _RECORDS if r.paper_columns is not None})
+EXTRA: Mapping[str, PaperDataset] = MappingProxyType({r.name: r for r in _RECORDS if r.paper_columns is None})
 
 
 class DataNotFound(FileNotFoundError):
@@ -125,16 +176,11 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None, *, return_X
         files = " and ".join(table.changed)
         message = f"{files}: not the content (sha256) that this package knows; results on {record.name!r} may differ"
         warnings.warn(f"{message} from the documented ones", UserWarning, stacklevel=2)
-    data = _numbers(table.fields)
-    if data is None:
-        data = table.fields
     target = _numbers(table.labels)
-    if target is None or target.dtype != np.int64:
+    if target.dtype != np.int64:
         target = table.labels.astype(np.str_)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
+    bunch = Bunch(
+        data=_numbers(table.fields),
         target=target,
         feature_names=table.names,
         target_names=[str(label) for label in np.unique(target)],
@@ -143,6 +189,7 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None, *, return_X
         kind=record.kind,
         n_train=record.n_train,
     )
+    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def _find_record(name: str) -> PaperDataset:
@@ -254,14 +301,14 @@ def _recode(values: Iterable[Any], texts: Mapping[str, str]) -> list[str]:
 
 def _not_found(record: PaperDataset, folder: tuple[Path, str] | None, error: Exception | None) -> str:
     files = " and ".join(record.files)
-    where = f"no folder is given: set data_home or ${VARIABLE} to one that has {files}"
-    if folder is not None:
+    advice = f"set data_home or ${VARIABLE} to"
+    if folder is None:
+        where = f"no folder is given: {advice} one that has {files}"
+    else:
         path, setting = folder
         lacking = " and ".join(_missing_files(record, path))
-        where = (
-            f"{setting} is {str(path)!r}, which lacks {lacking}: put it there, or set data_home or ${VARIABLE} to a "
-        )
-        where += f"folder that has {files}"
+        place = f"{setting} is {str(path)!r}, which lacks {lacking}"
+        where = f"{place}: put it there, or {advice} a folder that has {files}"
     if record.openml_id is None:
         online = f"the paper's table gives no OpenML id; the original is at {record.address}"
     else:
@@ -270,12 +317,12 @@ def _not_found(record: PaperDataset, folder: tuple[Path, str] | None, error: Exc
     return f"dataset {record.name!r} was not found. Folder: {where}. OpenML: {online}"
 
 
-def _numbers(text: Text) -> Array | None:
-    """Return the text as int64, or as float64 if that would change values; None if some are not numbers."""
+def _numbers(text: Text) -> NDArray[Any]:
+    """Return the text as int64, or as float64 if that would change values; as it is if some are not numbers."""
     try:
         numbers = text.astype(np.float64)
     except ValueError:
-        return None
+        return text
     exact = 2.0**53  # a float64 from here on may be a rounded integer
     whole = np.all((numbers == np.rint(numbers)) & (np.abs(numbers) < exact))
     return numbers.astype(np.int64) if whole else numbers

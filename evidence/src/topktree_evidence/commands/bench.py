@@ -18,8 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from topktree import __version__
+from topktree._cli.commands import FiniteRange, json_option
 from topktree._cli.messages import Mistake
-from topktree._cli.options import FiniteRange, json_option
 from topktree.datasets.paper import VARIABLE
 
 from .. import peers

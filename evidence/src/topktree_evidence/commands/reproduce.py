@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from topktree._cli.options import FiniteRange
+from topktree._cli.commands import FiniteRange
 
 from ..laboratory import NOT_IN_ALL, STUDIES, Report, known_datasets, reproduce
 from ..store import Busy
