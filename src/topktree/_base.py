@@ -31,12 +31,11 @@ from ._search.objective import ScoreFunction
 from ._search.spec import check_parameters
 from ._tree import pruning
 from ._tree.dot import export_dot
-from ._tree.model_file import write_model
+from ._tree.model_file import export_dict, write_model
 from ._tree.naming import Model, make_model
 from ._tree.sql import export_sql
 from ._tree.text import export_rules, export_text
 from ._tree.tree import Tree
-from ._tree.tree_dict import export_dict
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline

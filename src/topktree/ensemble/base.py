@@ -19,9 +19,8 @@ from .._data.arrays import FloatArray, IntArray
 from .._runtime import checks
 from .._runtime.files import PathLike
 from .._search.spec import check_parameters
-from .._tree.model_file import ENSEMBLE_FORMAT, write_model
+from .._tree.model_file import ENSEMBLE_FORMAT, export_dict, write_model
 from .._tree.naming import make_model
-from .._tree.tree_dict import export_dict
 
 
 class FittedEnsemble(FittedClassifier):

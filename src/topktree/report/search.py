@@ -13,8 +13,8 @@ import numpy as np
 from .._data.arrays import FloatArray
 from .._runtime import checks
 from .._tree import pruning
+from .._tree.model_file import read_test
 from .._tree.naming import Model, one_line
-from .._tree.tree_dict import read_test
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
