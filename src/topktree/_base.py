@@ -283,12 +283,12 @@ class FittedTree(FittedClassifier):
         --------
         >>> clf.report("report.html", X, y, title="Iris")
         """
-        from .report import Rows, write_report
+        from .report import write_report
 
         model = self._model(feature_names, class_names)
         classifier, cv = self._searched()
-        rows = Rows(X_test, y_test, sample_weight)
-        write_report(path, classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
+        test = (X_test, y_test, sample_weight)
+        write_report(path, classifier, model, test, title=title, max_rows=max_rows, cv=cv)
 
     def plot_search(self, ax: Any = None) -> Any:
         """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes.
@@ -351,10 +351,9 @@ class FittedTree(FittedClassifier):
         weights = read_weights(sample_weight, len(leaves))
         if weights is None:
             weights = np.ones(len(leaves))
-        if not weights.any():  # not every version of scikit-learn refuses them
-            raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
         classes = known_classes(read_labels(y), self.classes_, len(leaves))
-        tree, alpha = pruning.choose_subtree(self.tree_, pruning.ValidationRows(leaves, classes, weights), rule)
+        at_leaf = pruning.count_rows(self.tree_, leaves, classes, weights)
+        tree, alpha = pruning.choose_subtree(self.tree_, at_leaf, weights, rule)
         classifier, _ = self._searched()
         found = replace(found_tree_of(classifier), record=deepcopy(self.search_), pruned_alpha=alpha)
         if tree.node_count < self.tree_.node_count:

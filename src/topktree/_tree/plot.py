@@ -16,7 +16,7 @@ import numpy as np
 
 from .._data.arrays import FloatArray
 from .._data.columns import AT_MOST
-from .naming import COLOURS, Literal, Model, one_line
+from .naming import COLOURS, Literal, Model, colours_of_heaviest, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,15 +117,10 @@ def plot_tree(model: Model, ax: Axes | None = None) -> Axes:
 def class_colours(model: Model) -> list[str]:
     """Return the colour of each class; with many classes only those that leaves predict most have their own."""
     n_classes = len(model.class_names)
-    if n_classes <= len(FEW_COLOURS):
-        return list(FEW_COLOURS[:n_classes])
     at_leaves = model.tree.value[model.tree.is_leaf]
     predicted = np.bincount(np.argmax(at_leaves, axis=1), at_leaves.max(axis=1), minlength=n_classes)
-    most = np.sort(np.argsort(-predicted, kind="stable")[: len(MANY_COLOURS)])
-    colours = [OTHERS_COLOUR] * n_classes
-    for colour, c in zip(MANY_COLOURS, most, strict=True):
-        colours[c] = colour
-    return colours
+    own = colours_of_heaviest(predicted, FEW_COLOURS if n_classes <= len(FEW_COLOURS) else MANY_COLOURS)
+    return [own.get(c, OTHERS_COLOUR) for c in range(n_classes)]
 
 
 def shorten(text: str, fits: Callable[[str], bool]) -> str:

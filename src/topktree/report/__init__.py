@@ -15,16 +15,16 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
 from .._runtime.files import PathLike, write_whole
 from .._tree.naming import Model
 from .._tree.text import export_text
-from .summary import Rows, summarise
+from .summary import summarise
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
     from .._selection.classifier_cv import TopKTreeClassifierCV
-
-__all__ = ["Rows", "write_report"]
 
 # In this order they are one script: each uses functions of those before it when it is called, not when it is read.
 SCRIPTS = ("dom", "charts", "layout", "view", "details", "tree", "row", "rules", "data", "search", "model", "main")
@@ -34,14 +34,18 @@ def write_report(
     path: PathLike,
     classifier: TopKTreeClassifier,
     model: Model,
-    rows: Rows,
+    test: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
     *,
     title: str | None,
     max_rows: int,
-    cv: TopKTreeClassifierCV | None = None,
+    cv: TopKTreeClassifierCV | None,
 ) -> None:
-    """Write the page. `model` is the classifier's tree under the names to show, `cv` what chose it."""
-    summary = summarise(classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
+    """Write the page.
+
+    `model` is the classifier's tree under the names to show, `test` the X, y and weights of test rows as the user gave
+    them, `cv` what chose the tree.
+    """
+    summary = summarise(classifier, model, *test, title=title, max_rows=max_rows, cv=cv)
     write_whole(path, _make_page(summary, export_text(model)))
 
 
