@@ -145,10 +145,10 @@ def _passed_on(tests: Sequence[NodeTest], features: Sequence[Feature], pass_nan:
     """Return the features whose numbers the trees can compare themselves."""
     at_most = [test for test in tests if test.kind == columns.AT_MOST]
     is_edge = is_float32_edge(np.array([test.value for test in at_most], dtype=np.float64))
-    decided_before = {test.feature for test, alike in zip(at_most, is_edge, strict=True) if not alike}
+    in_encoder = {test.feature for test, alike in zip(at_most, is_edge, strict=True) if not alike}
     numbers = {f for f, feature in enumerate(features) if feature.kind == NUMBER and not feature.has_extreme}
     missing = {f for f, feature in enumerate(features) if feature.has_missing and not pass_nan}
-    return numbers - decided_before - missing
+    return numbers - in_encoder - missing
 
 
 def _output(test: NodeTest, passed_on: set[int]) -> Output:
