@@ -234,12 +234,12 @@ class FittedTree(FittedClassifier):
         --------
         >>> clf.report("report.html", X, y, title="Iris")
         """
-        from .report import write_report
+        from .report import summarise, write_report
 
         model = self._model(feature_names, class_names)
         classifier, cv = self._searched()
-        test = (X_test, y_test, sample_weight)
-        write_report(path, classifier, model, test, title=title, max_rows=max_rows, cv=cv)
+        summary = summarise(classifier, model, X_test, y_test, sample_weight, title=title, max_rows=max_rows, cv=cv)
+        write_report(path, summary, export_text(model))
 
     def plot_search(self, ax: Any = None) -> Any:
         """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes.

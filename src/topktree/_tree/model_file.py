@@ -181,7 +181,7 @@ def require(condition: bool, problem: str) -> None:
 
 
 def get(entry: dict[str, Any], key: str, kind: type) -> Any:
-    """Return a value of the type that it must have."""
+    """Return the value of a key, which must have this type."""
     require(isinstance(entry.get(key), kind), f'"{key}" must be there, as a {kind.__name__}')
     return entry[key]
 

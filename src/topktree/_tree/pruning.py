@@ -172,10 +172,10 @@ def validation_errors(tree: Tree, at_leaf: FloatArray) -> FloatArray:
 
 
 def choose_step(errors: FloatArray, weights: FloatArray, rule: str) -> int:
-    """Return the last step, so the smallest tree, with the fewest errors (n_steps,), or with "1se" close to that.
+    """Return the step of the smallest tree with the fewest `errors` (n_steps,) or, for "1se", with almost as few.
 
-    Close is one standard error of the lowest error rate p of n rows, sqrt(p (1 - p) / n). Rows of different weights
-    count as (sum w)^2 / sum w^2 rows of equal weight (Kish).
+    Almost means within one standard error of the lowest error rate p of n rows, sqrt(p (1 - p) / n). Rows of different
+    weights count as (sum w)^2 / sum w^2 rows of equal weight (Kish).
     """
     total = float(weights.sum())
     limit = float(errors.min()) + _slack(weights, total)
@@ -199,9 +199,9 @@ def pruned_cost(tree: Tree, pruned: Tree, cost: int | float) -> int | float:
 
 
 def pruned_train_errors(tree: Tree, pruned: Tree, train_errors: int | None) -> int | None:
-    """Return the training rows that the pruned tree misclassifies; None if its weights do not tell.
+    """Return how many training rows the pruned tree misclassifies; None unless every row weighs 1.
 
-    They do if every row weighs 1, which is assumed if weights and rows of the tree agree, and its errors too.
+    That is assumed if weights and numbers of rows agree at all nodes, and so do the errors of the tree.
     """
     rows_weigh_one = _slack(tree.value, _total(tree)) == 0 and np.array_equal(
         tree.weighted_n_node_samples, tree.n_node_samples
