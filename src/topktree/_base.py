@@ -88,14 +88,7 @@ class FittedTree(FittedClassifier):
         return np.asarray(self.classes_[self.tree_.predict(encoded)])
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the share of each class in the training weight of each row's leaf.
-
-        Examples
-        --------
-        >>> clf.predict_proba(X[60:62]).round(2)
-        array([[0.  , 0.91, 0.09],
-               [0.  , 0.91, 0.09]])
-        """
+        """Return the share of each class in the training weight of each row's leaf."""
         leaves = self.apply(X)
         return np.asarray(self.tree_.shares()[leaves])
 
@@ -227,8 +220,8 @@ class FittedTree(FittedClassifier):
         It shows the tree, its rules, its accuracy on the training data and on the rows of `X_test` and `y_test`
         (weighted by `sample_weight`, if that is given), what the search did, and the candidates of a choice by
         cross-validation. A reader can type the values of a row and follow it to its leaf. The file contains the first
-        `max_rows` rows of `X_test`, restricted to the features that the tree uses, so that they can be followed too.
-        The same fitted classifier and rows always give the same file.
+        `max_rows` rows of `X_test`, restricted to the features that the tree uses, so that they can be followed too; 0
+        keeps them out. The same fitted classifier and rows always give the same file.
 
         Examples
         --------
@@ -288,7 +281,6 @@ class FittedTree(FittedClassifier):
         Examples
         --------
         >>> from sklearn.model_selection import train_test_split
-        >>> from topktree import TopKTreeClassifier, datasets
         >>> game = datasets.load_tic_tac_toe()
         >>> X_fit, X_prune, y_fit, y_prune = train_test_split(game.data, game.target, random_state=0)
         >>> large = TopKTreeClassifier(max_depth=6).fit(X_fit, y_fit)
@@ -316,10 +308,6 @@ class FittedTree(FittedClassifier):
         """Write the fitted tree to a JSON file, which `topktree.load` reads as a `TopKTreeClassifier`.
 
         A criterion of your own is not saved: set it again before you fit again.
-
-        Examples
-        --------
-        >>> clf.save("model.json")
         """
         check_is_fitted(self)
         classifier, _ = self._searched()

@@ -133,8 +133,11 @@ class TopKTreeClassifier(FittedTree):
     |   |   |--- class: versicolor (90.7% of 54 rows; versicolor 49, virginica 5)
     |   |--- x3 > 1.75
     |   |   |--- class: virginica (97.8% of 46 rows; versicolor 1, virginica 45)
-    >>> clf.predict(X[[0, 60, 120]]), clf.apply(X[[0, 60, 120]]), clf.feature_importances_.round(2)
-    (array([0, 1, 2]), array([1, 3, 4]), array([0.  , 0.  , 0.67, 0.33]))
+    >>> clf.predict(X[[0, 60, 120]]), clf.apply(X[[0, 60, 120]]), clf.predict_proba(X[[60]]).round(2)
+    (array([0, 1, 2]), array([1, 3, 4]), array([[0.  , 0.91, 0.09]]))
+    >>> clf.feature_importances_.round(2)
+    array([0.  , 0.  , 0.67, 0.33])
+    >>> clf.save("model.json")
     """
 
     def __init__(
