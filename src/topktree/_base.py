@@ -31,12 +31,11 @@ from ._search.objective import ScoreFunction
 from ._search.spec import check_parameters
 from ._tree import pruning
 from ._tree.dot import export_dot
-from ._tree.model_file import write_model
+from ._tree.model_file import export_dict, write_model
 from ._tree.naming import Model, make_model
 from ._tree.sql import export_sql
 from ._tree.text import export_rules, export_text
 from ._tree.tree import Tree
-from ._tree.tree_dict import export_dict
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -54,13 +53,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy. It takes all labels that `fit` takes, some of which scikit-learn's function refuses.
-
-        Examples
-        --------
-        >>> clf.score(X, y)
-        0.96
-        """
+        """Return the accuracy. It takes all labels that `fit` takes, some of which scikit-learn's function refuses."""
         return self._accuracy(self.predict(X), y, sample_weight)
 
     def _accuracy(self, predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
@@ -90,37 +83,17 @@ class FittedTree(FittedClassifier):
     criterion: str | ScoreFunction
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the heaviest class of each row's leaf; ties go to the first class.
-
-        Examples
-        --------
-        >>> clf.predict(X[:2])
-        array([0, 0])
-        """
-        check_is_fitted(self)
-        leaf_class = self.classes_[np.argmax(self.tree_.value, axis=1)]
-        return np.asarray(leaf_class[self.apply(X)])
+        """Return the heaviest class of each row's leaf; ties go to the first class."""
+        encoded = self._encode(X)
+        return np.asarray(self.classes_[self.tree_.predict(encoded)])
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the share of each class in the training weight of each row's leaf.
-
-        Examples
-        --------
-        >>> clf.predict_proba(X[60:62]).round(2)
-        array([[0.  , 0.91, 0.09],
-               [0.  , 0.91, 0.09]])
-        """
-        check_is_fitted(self)
-        return np.asarray(self.tree_.shares()[self.apply(X)])
+        """Return the share of each class in the training weight of each row's leaf."""
+        leaves = self.apply(X)
+        return np.asarray(self.tree_.shares()[leaves])
 
     def apply(self, X: ArrayLike) -> IntArray:
-        """Return the index of the leaf that each row ends up in.
-
-        Examples
-        --------
-        >>> clf.apply(X[[0, 60, 120]])
-        array([1, 3, 4])
-        """
+        """Return the index of the leaf that each row ends up in."""
         encoded = self._encode(X)
         return self.tree_.apply(encoded)
 
@@ -134,40 +107,22 @@ class FittedTree(FittedClassifier):
                [1, 0, 1, 1, 0],
                [1, 0, 1, 0, 1]])
         """
-        check_is_fitted(self)
-        return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64))[self.apply(X)]
+        leaves = self.apply(X)
+        return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64))[leaves]
 
     def get_depth(self) -> int:
-        """Return the number of splits on the longest path.
-
-        Examples
-        --------
-        >>> clf.get_depth()
-        2
-        """
+        """Return the number of splits on the longest path."""
         check_is_fitted(self)
         return self.tree_.max_depth
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves.
-
-        Examples
-        --------
-        >>> clf.get_n_leaves()
-        3
-        """
+        """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """The share of each feature in the total decrease of weighted impurity.
-
-        Examples
-        --------
-        >>> clf.feature_importances_.round(2)
-        array([0.  , 0.  , 0.67, 0.33])
-        """
+        """The share of each feature in the total decrease of weighted impurity."""
         check_is_fitted(self)
         return self.tree_.feature_importances(self.n_features_in_)
 
@@ -192,19 +147,7 @@ class FittedTree(FittedClassifier):
         return to_sklearn(self.tree_, self.features_, self.classes_, str(self.criterion), names)
 
     def export_text(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """Return the tree as indented text, with confidence and counts in the leaves.
-
-        Examples
-        --------
-        >>> print(clf.export_text(class_names=["setosa", "versicolor", "virginica"]))
-        |--- x2 <= 2.45
-        |   |--- class: setosa (100.0% of 50 rows; setosa 50)
-        |--- x2 > 2.45
-        |   |--- x3 <= 1.75
-        |   |   |--- class: versicolor (90.7% of 54 rows; versicolor 49, virginica 5)
-        |   |--- x3 > 1.75
-        |   |   |--- class: virginica (97.8% of 46 rows; versicolor 1, virginica 45)
-        """
+        """Return the tree as indented text, with confidence and counts in the leaves."""
         return export_text(self._model(feature_names, class_names))
 
     def export_rules(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
@@ -272,24 +215,24 @@ class FittedTree(FittedClassifier):
         feature_names: ArrayLike | None = None,
         class_names: ArrayLike | None = None,
     ) -> None:
-        """Write a page about the tree: one HTML file to click through, which needs no network.
+        """Write an interactive page about the tree: one HTML file that needs no network.
 
         It shows the tree, its rules, its accuracy on the training data and on the rows of `X_test` and `y_test`
         (weighted by `sample_weight`, if that is given), what the search did, and the candidates of a choice by
         cross-validation. A reader can type the values of a row and follow it to its leaf. The file contains the first
-        `max_rows` rows of `X_test`, restricted to the features that the tree uses, so that they can be followed as
-        well; 0 keeps them out. The same fitted classifier and rows always give the same file.
+        `max_rows` rows of `X_test`, restricted to the features that the tree uses, so that they can be followed too; 0
+        keeps them out. The same fitted classifier and rows always give the same file.
 
         Examples
         --------
         >>> clf.report("report.html", X, y, title="Iris")
         """
-        from .report import Rows, write_report
+        from .report import summarise, write_report
 
         model = self._model(feature_names, class_names)
         classifier, cv = self._searched()
-        rows = Rows(X_test, y_test, sample_weight)
-        write_report(path, classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
+        summary = summarise(classifier, model, X_test, y_test, sample_weight, title=title, max_rows=max_rows, cv=cv)
+        write_report(path, summary, export_text(model))
 
     def plot_search(self, ax: Any = None) -> Any:
         """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes.
@@ -331,15 +274,13 @@ class FittedTree(FittedClassifier):
         errors, the smallest one in case of a tie; "1se" takes the smallest one whose error rate is within one standard
         error of that. Rows of a class that training did not have are errors of every subtree.
 
-        The result has a `cost_` and `train_errors_` of its own, a `pruned_alpha_`, and the `status_` and `search_` of
-        the tree that was pruned. Where splits were removed, `train_errors_` counts the rows that had weight in `fit`;
-        it is None if the tree does not tell: a tree holds the weights of the classes at its nodes, and the numbers of
-        rows follow from these only if every row weighs 1.
+        The result has its own `cost_`, `train_errors_` and `pruned_alpha_`, and the `status_` and `search_` of the tree
+        that was pruned. If splits were removed, `train_errors_` counts the rows that had weight in `fit`, and is None
+        unless every row weighed 1: a tree only keeps the weights of the classes.
 
         Examples
         --------
         >>> from sklearn.model_selection import train_test_split
-        >>> from topktree import TopKTreeClassifier, datasets
         >>> game = datasets.load_tic_tac_toe()
         >>> X_fit, X_prune, y_fit, y_prune = train_test_split(game.data, game.target, random_state=0)
         >>> large = TopKTreeClassifier(max_depth=6).fit(X_fit, y_fit)
@@ -352,10 +293,9 @@ class FittedTree(FittedClassifier):
         weights = read_weights(sample_weight, len(leaves))
         if weights is None:
             weights = np.ones(len(leaves))
-        if not weights.any():  # not every version of scikit-learn refuses them
-            raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
         classes = known_classes(read_labels(y), self.classes_, len(leaves))
-        tree, alpha = pruning.choose_subtree(self.tree_, pruning.ValidationRows(leaves, classes, weights), rule)
+        at_leaf = pruning.count_rows(self.tree_, leaves, classes, weights)
+        tree, alpha = pruning.choose_subtree(self.tree_, at_leaf, weights, rule)
         classifier, _ = self._searched()
         found = replace(found_tree_of(classifier), record=deepcopy(self.search_), pruned_alpha=alpha)
         if tree.node_count < self.tree_.node_count:
@@ -368,10 +308,6 @@ class FittedTree(FittedClassifier):
         """Write the fitted tree to a JSON file, which `topktree.load` reads as a `TopKTreeClassifier`.
 
         A criterion of your own is not saved: set it again before you fit again.
-
-        Examples
-        --------
-        >>> clf.save("model.json")
         """
         check_is_fitted(self)
         classifier, _ = self._searched()
@@ -398,7 +334,7 @@ Estimator = TypeVar("Estimator", bound=FittedTree)
 
 
 def set_fitted(estimator: Any, found: FoundTree) -> None:
-    """Give the estimator all that a fit gives, but for what reading the table has set."""
+    """Set every attribute that a fit sets, except those that reading the table has set."""
     estimator.classes_ = found.classes
     estimator.features_ = found.features
     estimator.tree_ = found.tree
@@ -434,7 +370,7 @@ def found_tree_of(estimator: Any) -> FoundTree:
 
 
 def copy_names(source: Any, target: Any) -> None:
-    """Give the target what reading the table has set on the source."""
+    """Copy the number and the names of the features, which reading the table has set."""
     target.n_features_in_ = source.n_features_in_
     if hasattr(source, "feature_names_in_"):
         target.feature_names_in_ = source.feature_names_in_
@@ -442,7 +378,7 @@ def copy_names(source: Any, target: Any) -> None:
 
 @contextmanager
 def restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Whatever goes wrong inside, the estimator's attributes are those from before."""
+    """Restore the estimator's attributes if anything goes wrong inside."""
     before = vars(estimator).copy()
     try:
         yield

@@ -123,8 +123,21 @@ class TopKTreeClassifier(FittedTree):
     all 12 10 optimal
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = TopKTreeClassifier(max_depth=2).fit(X, y)
-    >>> clf.train_errors_
-    6
+    >>> clf.train_errors_, clf.score(X, y), clf.get_depth()
+    (6, 0.96, 2)
+    >>> print(clf.export_text(class_names=["setosa", "versicolor", "virginica"]))
+    |--- x2 <= 2.45
+    |   |--- class: setosa (100.0% of 50 rows; setosa 50)
+    |--- x2 > 2.45
+    |   |--- x3 <= 1.75
+    |   |   |--- class: versicolor (90.7% of 54 rows; versicolor 49, virginica 5)
+    |   |--- x3 > 1.75
+    |   |   |--- class: virginica (97.8% of 46 rows; versicolor 1, virginica 45)
+    >>> clf.predict(X[[0, 60, 120]]), clf.apply(X[[0, 60, 120]]), clf.predict_proba(X[[60]]).round(2)
+    (array([0, 1, 2]), array([1, 3, 4]), array([[0.  , 0.91, 0.09]]))
+    >>> clf.feature_importances_.round(2)
+    array([0.  , 0.  , 0.67, 0.33])
+    >>> clf.save("model.json")
     """
 
     def __init__(

@@ -1,33 +1,56 @@
 """`load`: the estimator of a model file, whichever kind it is.
 
-In: a file. Out: a fitted estimator, its parameters validated as if a user had given them.
+In: a file, of which nothing is trusted. Out: a fitted estimator, its parameters validated as if a user had given them.
+Loading never runs code: everything in a file is a number, a string, a list or an object of these.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
 
 from ._base import FittedClassifier, set_fitted
 from ._classifier import TopKTreeClassifier
+from ._data.features import Feature
 from ._runtime import checks
 from ._runtime.files import PathLike
+from ._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, TIME_LIMIT
 from ._search.fitter import FoundTree
 from ._search.spec import check_parameters
-from ._tree.model_file import FOREST, SavedEnsemble, SavedModel, SavedTree, read_model
+from ._tree.model_file import (
+    BOOSTING,
+    CLASS_TYPES,
+    ENSEMBLE_FORMAT,
+    FOREST,
+    FORMAT,
+    VERSION,
+    get,
+    is_int,
+    is_number,
+    read_features,
+    read_test,
+    read_tree,
+    require,
+)
 
 if TYPE_CHECKING:
     from .ensemble import TopKBoostingClassifier, TopKForestClassifier
     from .ensemble.base import FittedEnsemble
 
+STATUSES = (OPTIMAL, COMPLETE, TIME_LIMIT, PARTIAL)
 # Parameters that ensembles once had; files that hold them still load.
 DROPPED = {"warm_start", "max_features_per_tree", "n_iter_no_change", "validation_fraction", "tol", "random_state"}
+# Why boosting ended; "early_stopping" is only in files that were written before the first release.
+STOPPED = ("n_estimators", "perfect_tree", "useless_tree", "early_stopping", "time_limit")
 
-Restored = TypeVar("Restored", bound=BaseEstimator)
+Restored = TypeVar("Restored", bound=FittedClassifier)
 
 
 def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier:
@@ -41,41 +64,72 @@ def load(path: PathLike) -> TopKTreeClassifier | TopKForestClassifier | TopKBoos
     >>> topktree.load("model.json").get_n_leaves()
     7
     """
-    saved = read_model(path)
+    raw = Path(path).read_bytes()
     try:
-        if isinstance(saved, SavedModel):
-            classifier = _with_parameters(TopKTreeClassifier, saved.parameters, check_parameters)
-            _set_names(classifier, saved)
-            set_fitted(classifier, _found(saved, saved.tree))
-            return classifier
-        return _load_forest(saved) if saved.kind == FOREST else _load_boosting(saved)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{os.fspath(path)} is not a model that this version can read: {error}") from None
+        payload = _parse(raw)
+        if payload["format"] == FORMAT:
+            return _load_tree(payload)
+        kind = payload.get("kind")
+        require(kind in (FOREST, BOOSTING), f'"kind" must be "{FOREST}" or "{BOOSTING}"')
+        return _load_forest(payload) if kind == FOREST else _load_boosting(payload)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ValueError(f"{os.fspath(path)} is not a model that this version can read: {problem}") from None
 
 
-def _load_forest(saved: SavedEnsemble) -> TopKForestClassifier:
+def _parse(raw: bytes) -> dict[str, Any]:
+    """Return the content of a file that has a format and a version that can be read."""
+    try:
+        payload = json.loads(raw.decode("utf-8"), parse_constant=_finite_float, parse_float=_finite_float)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not whole and valid JSON ({error})") from None
+    known = isinstance(payload, dict) and payload.get("format") in (FORMAT, ENSEMBLE_FORMAT)
+    require(known, f'its "format" is not "{FORMAT}" or "{ENSEMBLE_FORMAT}"')
+    version = payload.get("version")
+    require(is_int(version) and version >= 1, '"version" must be a whole number from 1 on')
+    require(version <= VERSION, f"it has format version {version}, this version of topktree reads up to {VERSION}")
+    return dict(payload)
+
+
+def _finite_float(text: str) -> float:
+    number = float(text)
+    require(math.isfinite(number), f"{text} is not a number of JSON")
+    return number
+
+
+def _load_tree(payload: dict[str, Any]) -> TopKTreeClassifier:
+    classifier = _unfitted(TopKTreeClassifier, payload, check_parameters)
+    set_fitted(classifier, _found_tree(payload, classifier.features_, classifier.classes_))
+    return classifier
+
+
+def _load_forest(payload: dict[str, Any]) -> TopKForestClassifier:
     from .ensemble.forest import TopKForestClassifier, check_forest  # a single tree does without
 
-    forest = _with_parameters(TopKForestClassifier, saved.parameters, check_forest)
-    _set_trees(forest, saved)
-    if saved.oob_score is not None:
-        forest.oob_score_ = saved.oob_score
+    forest = _unfitted(TopKForestClassifier, payload, check_forest)
+    _set_trees(forest, payload)
+    score = payload.get("oob_score")
+    require(score is None or is_number(score), '"oob_score" must be a number')
+    if score is not None:
+        forest.oob_score_ = score
     return forest
 
 
-def _load_boosting(saved: SavedEnsemble) -> TopKBoostingClassifier:
+def _load_boosting(payload: dict[str, Any]) -> TopKBoostingClassifier:
     from .ensemble.boosting import TopKBoostingClassifier, check_boosting
 
-    boosting = _with_parameters(TopKBoostingClassifier, saved.parameters, check_boosting)
-    _set_trees(boosting, saved)
-    boosting.estimator_weights_ = np.array(saved.votes)
-    boosting.estimator_errors_ = np.array(saved.errors)
-    boosting.stopped_ = saved.stopped
+    boosting = _unfitted(TopKBoostingClassifier, payload, check_boosting)
+    _set_trees(boosting, payload)
+    votes, errors = ([entry.get(key) for entry in payload["trees"]] for key in ("vote", "error"))
+    require(all(is_number(vote) and vote > 0 for vote in votes), 'every tree must have a "vote", a number above 0')
+    require(all(is_number(e) and 0 <= e <= 1 for e in errors), 'every tree must have an "error", a number in [0, 1]')
+    boosting.estimator_weights_, boosting.estimator_errors_ = np.array(votes), np.array(errors)
+    boosting.stopped_ = _one_of(STOPPED, payload, "stopped")
     return boosting
 
 
-def _with_parameters(kind: type[Restored], from_file: dict[str, Any], check: Callable[..., None]) -> Restored:
-    """Return an estimator with the parameters of a file, validated."""
+def _unfitted(kind: type[Restored], payload: dict[str, Any], check: Callable[..., None]) -> Restored:
+    """Return an estimator with the parameters, the features and the classes of a file, validated."""
+    from_file = get(payload, "parameters", dict)
     known = kind().get_params().keys()
     ignored = DROPPED - known
     parameters = {name: value for name, value in checks.from_json(from_file).items() if name not in ignored}
@@ -84,32 +138,77 @@ def _with_parameters(kind: type[Restored], from_file: dict[str, Any], check: Cal
         raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")
     estimator: Restored = kind(**parameters)
     check(estimator, criterion_is_lost=from_file.get("criterion", "") is None)
+    estimator.features_ = read_features(get(payload, "features", list))
+    estimator.n_features_in_ = len(estimator.features_)
+    if get(payload, "has_feature_names", bool):
+        estimator.feature_names_in_ = np.array([feature.name for feature in estimator.features_], dtype=object)
+    estimator.classes_ = _read_classes(get(payload, "classes", list), get(payload, "class_type", str))
     return estimator
 
 
-def _set_names(estimator: FittedClassifier, saved: SavedModel | SavedEnsemble) -> None:
-    """Set what reading the training table had set."""
-    estimator.n_features_in_ = len(saved.features)
-    if saved.feature_names is not None:
-        estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
-
-
-def _set_trees(ensemble: FittedEnsemble, saved: SavedEnsemble) -> None:
+def _set_trees(ensemble: FittedEnsemble, payload: dict[str, Any]) -> None:
     from .ensemble.base import set_trees
 
-    _set_names(ensemble, saved)
-    set_trees(ensemble, [_found(saved, tree) for tree in saved.trees])
-    ensemble.status_ = saved.status
+    entries = get(payload, "trees", list)
+    require(len(entries) > 0 and all(isinstance(entry, dict) for entry in entries), '"trees" must be objects')
+    set_trees(ensemble, [_found_tree(entry, ensemble.features_, ensemble.classes_) for entry in entries])
+    ensemble.status_ = _one_of(STATUSES, payload, "status")
 
 
-def _found(saved: SavedModel | SavedEnsemble, tree: SavedTree) -> FoundTree:
-    return FoundTree(
-        tree.tree,
-        saved.features,
-        saved.classes,
-        tree.cost,
-        tree.train_errors,
-        tree.status,
-        tree.search,
-        pruned_alpha=tree.pruned_alpha,
-    )
+def _found_tree(entry: dict[str, Any], features: tuple[Feature, ...], classes: NDArray[Any]) -> FoundTree:
+    values: list[Any] = [entry.get(key) for key in ("train_errors", "cost", "pruned_alpha")]
+    errors, cost, alpha = values
+    good_alpha = "pruned_alpha" not in entry or (is_number(alpha) and alpha >= 0)
+    require(good_alpha, '"pruned_alpha" must be a number from 0 on')
+    unknown = alpha is not None and errors is None  # a pruned tree may not know its own
+    require(unknown or (is_int(errors) and errors >= 0), '"train_errors" must be a whole number')
+    require(is_number(cost), '"cost" must be a number')
+    tree = read_tree(get(entry, "nodes", list), features, classes.tolist())
+    status = _one_of(STATUSES, entry, "status")
+    record = _read_record(get(entry, "search", dict), features)
+    return FoundTree(tree, features, classes, cost, errors, status, record, pruned_alpha=alpha)
+
+
+def _one_of(words: Sequence[str], entry: dict[str, Any], key: str) -> str:
+    require(entry.get(key) in words, f'"{key}" must be one of {", ".join(words)}')
+    return str(entry[key])
+
+
+def _read_classes(labels: list[Any], type_name: str) -> NDArray[Any]:
+    require(len(labels) >= 1, '"classes" must not be empty')
+    good = all(isinstance(label, (str, int, float)) for label in labels)
+    require(good, '"classes" has labels that are neither strings, numbers nor booleans')
+    require(type_name in CLASS_TYPES, f'"class_type" must be one of {", ".join(CLASS_TYPES)}')
+    try:
+        classes = np.array(labels, dtype=np.dtype(type_name))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f'"classes" and "class_type" do not fit ({error})') from None
+    require(classes.tolist() == labels, '"classes" and "class_type" do not fit')
+    require(len(set(labels)) == len(labels), '"classes" has a label twice')
+    return classes
+
+
+def _read_record(search: dict[str, Any], features: Sequence[Feature]) -> dict[str, Any]:
+    """Return the record of the search without the parts that pictures and reports could not read.
+
+    It is for people: no prediction depends on it, so a file is not refused because of it.
+    """
+
+    def check_step(step: Any) -> None:
+        require(all(is_number(step.get(key)) for key in ("seconds", "k", "cost")), "a step must have numbers")
+
+    def check_choice(choice: Any) -> None:
+        require(is_int(choice.get("rank")) and is_number(choice.get("cost")), "a choice must have a rank and a cost")
+        require(choice.get("score", "") is None or is_number(choice.get("score")), "a choice must have a score or null")
+        require(all(isinstance(choice.get(key), bool) for key in ("exact", "chosen")), "a choice must have its flags")
+        read_test(choice.get("feature"), choice.get("test"), choice.get("value"), features)
+
+    result = {key: value for key, value in search.items() if key != "n_root" or is_int(value)}
+    for key, check in {"trace": check_step, "root": check_choice}.items():
+        try:
+            for entry in get({key: [], **search}, key, list):
+                require(isinstance(entry, dict), "an entry must be an object")
+                check(entry)
+        except ValueError:
+            del result[key]
+    return result

@@ -353,6 +353,10 @@ def test_shorten():
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    clf = TopKTreeClassifier(max_depth=1).fit([[0], [1]], [0, 1])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install topktree\[plot\]"):
-        plot_tree(build(None))
+    for module in ("plot", "charts"):  # as if nothing had been drawn before
+        monkeypatch.delitem(sys.modules, f"topktree._tree.{module}", raising=False)
+    for draw in (clf.plot, clf.plot_search):
+        with pytest.raises(ImportError, match=r"pip install topktree\[plot\]"):
+            draw()

@@ -21,9 +21,9 @@ from support.trees import path, random_tree
 from topktree import TopKTreeClassifier, load
 from topktree._base import fitted_copy, found_tree_of
 from topktree._tree.pruning import (
-    ValidationRows,
     choose_step,
     choose_subtree,
+    count_rows,
     pruning_sequence,
     subtree,
     validation_errors,
@@ -213,14 +213,14 @@ def test_errors_of_all_subtrees_are_those_of_their_predictions(seed, depth, unit
     tree, rng = drawn_tree(seed, depth), np.random.default_rng(seed + 2)
     X, classes = rng.integers(-6, 7, (40, 4)) / 2, rng.integers(0, 4, 40)  # 3 is a class that the tree has not
     weights = np.ones(40) if unit is None else rng.integers(0, 4, 40) * unit + unit
-    rows = ValidationRows(tree.apply(X), classes, weights)
+    at_leaf = count_rows(tree, tree.apply(X), classes, weights)
     sequence = pruning_sequence(tree)
-    errors = sequence.leaf_sums(validation_errors(tree, rows))
+    errors = sequence.leaf_sums(validation_errors(tree, at_leaf))
     for step in range(len(sequence.alphas)):
         small = subtree(tree, sequence.splits(step))
         wrong = np.argmax(small.value, axis=1)[small.apply(X)] != classes
         assert errors[step] == pytest.approx(weights[wrong].sum(), abs=1e-12)
-    chosen, alpha = choose_subtree(tree, rows, "best")
+    chosen, alpha = choose_subtree(tree, at_leaf, weights, "best")
     expected = max(step for step in range(len(errors)) if errors[step] <= errors.min() + 1e-9)
     assert (chosen.n_leaves, alpha) == (len(steps_of(sequence)[expected]) + 1, sequence.alphas[expected])
 

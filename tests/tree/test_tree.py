@@ -12,8 +12,8 @@ from support.trees import path, random_tree
 from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING, is_true
 from topktree._data.features import Feature
 from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
+from topktree._tree.model_file import describe_test, read_test
 from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, NodeTest, Tree, code_tests, node_impurity
-from topktree._tree.tree_dict import describe_test, read_test
 
 some = examples(2)
 

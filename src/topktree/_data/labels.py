@@ -85,7 +85,7 @@ def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 
 
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
-    """Return the weights of the rows as float64, or None if there are none."""
+    """Return the weights of the rows as float64, some of them positive, or None if there are none."""
     if sample_weight is None:
         return None
     weights = np.asarray(_check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64))
@@ -94,4 +94,6 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | N
     with np.errstate(over="ignore"):
         if not np.isfinite(weights.sum()):
             raise ValueError(f"sample_weight must have a finite sum, got weights up to {weights.max()}")
+    if not weights.any():  # not every version of scikit-learn refuses them
+        raise ValueError(f"sample_weight must be > 0 in some row, got {n_rows} rows of weight 0")
     return weights

@@ -15,8 +15,8 @@ import numpy as np
 from .._data.arrays import FloatArray
 from .._data.columns import Columns
 from .._data.features import Feature
+from .._tree.model_file import describe_test
 from .._tree.tree import NodeTest, node_impurity
-from .._tree.tree_dict import describe_test
 from . import engine
 from .objective import Objective
 

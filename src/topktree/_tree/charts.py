@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray, IntArray
-from .plot import require_matplotlib
+from .plot import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,9 +135,4 @@ def _label(ax: Axes, text: str, x: float, y: float) -> None:
 
 def _axes(ax: Axes | None, height: float = 4.2) -> Axes:
     """Return the given Axes, or new ones in a figure of their own."""
-    require_matplotlib()
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.figure(figsize=(6.4, height), layout="constrained").add_subplot()
+    return new_axes(6.4, height, "constrained") if ax is None else ax

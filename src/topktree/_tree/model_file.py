@@ -1,224 +1,196 @@
-"""Model files: versioned JSON, checked on reading.
+"""A tree as plain objects, and back; and the file that they are written to.
 
-In: a dict of plain objects. Out: a file; and from a file, a `SavedModel` or `SavedEnsemble` whose parts have been
-checked one by one. Reading never runs code: everything in a file is a number, a string, a list or an object of these. A
-file of version 1 can always be read: new keys may be added, existing ones stay, and parameters that a file lacks get
-their defaults. The key "checksum", which early files have, is ignored.
+In: a `Model`; or what JSON gave, of which nothing is trusted. Out: a dict of numbers, strings and lists, and a file of
+them; or features and a `Tree`, checked entry by entry, where a ValueError says what is wrong. `_loading` makes an
+estimator of them. A file of version 1 can always be read: new keys may be added, existing ones stay, and parameters
+that a file lacks get their defaults. The key "checksum", which early files have, is ignored.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.features import Feature
+from .._data.columns import AT_MOST, EQUALS, IS_MISSING
+from .._data.features import KINDS, Feature
+from .._data.table import BOOLEAN, CATEGORY, NUMBER
+from .._runtime import checks
 from .._runtime.files import PathLike, write_whole
-from .tree import Tree
-from .tree_dict import BadEntry, get, is_int, is_number, read_features, read_test, read_tree, require
+from .naming import SYMBOLS, Model, user_value
+from .tree import TREE_LEAF, TREE_UNDEFINED, NodeTest, Tree, code_tests
 
 FORMAT, ENSEMBLE_FORMAT = "topktree-classifier", "topktree-ensemble"
 FOREST, BOOSTING = "forest", "boosting"
 VERSION = 1
-# Why boosting ended; "early_stopping" is only in files that were written before the first release.
-STOPPED = ("n_estimators", "perfect_tree", "useless_tree", "early_stopping", "time_limit")
-STATUSES = ("optimal", "complete", "time_limit", "partial")
 
 # The types that the labels of a file can have; "str" is as wide as the longest label.
 CLASS_TYPES = ("str", "bool", "object", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 CLASS_TYPES += ("float16", "float32", "float64")
 
 
-@dataclass(frozen=True, eq=False)
-class SavedTree:
-    """A tree and the result of the search for it."""
-
-    tree: Tree
-    cost: int | float
-    train_errors: int | None
-    status: str
-    search: dict[str, Any]
-    pruned_alpha: float | None = None  # None: not pruned
+def export_dict(model: Model) -> dict[str, Any]:
+    """Return features, classes and nodes as plain objects."""
+    return {
+        "features": [{**asdict(feature), "categories": list(feature.categories)} for feature in model.features],
+        "classes": list(model.labels),
+        "nodes": [_node_dict(model, node) for node in range(model.tree.node_count)],
+    }
 
 
-@dataclass(frozen=True, eq=False)
-class SavedModel:
-    """The content of a file with one tree."""
+def _node_dict(model: Model, node: int) -> dict[str, Any]:
+    result = {
+        "rows": int(model.tree.n_node_samples[node]),
+        "counts": model.tree.value[node].tolist(),
+        "prediction": model.labels[model.predicted(node)],
+        "confidence": float(model.shares(node).max()),
+        "impurity": float(model.tree.impurity[node]),
+    }
+    if model.is_leaf(node):
+        return result
+    test = model.tree.test(node)
+    left, right = model.children(node)
+    question = {"feature": model.features[test.feature].name, "feature_index": test.feature}
+    return {**question, **describe_test(test, model.features), "left": left, "right": right, **result}
 
-    parameters: dict[str, Any]
-    features: tuple[Feature, ...]
-    feature_names: list[str] | None  # as the training data had them
-    classes: NDArray[Any]
-    tree: SavedTree
 
-
-@dataclass(frozen=True, eq=False)
-class SavedEnsemble:
-    """The content of a file with several trees."""
-
-    kind: str  # FOREST or BOOSTING
-    parameters: dict[str, Any]
-    features: tuple[Feature, ...]
-    feature_names: list[str] | None
-    classes: NDArray[Any]
-    trees: tuple[SavedTree, ...]
-    status: str
-    oob_score: float | None
-    votes: tuple[float, ...]  # of boosting, as are the errors
-    errors: tuple[float, ...]
-    stopped: str
+def describe_test(test: NodeTest, features: Sequence[Feature]) -> dict[str, Any]:
+    """Return the kind of a test and what it compares with."""
+    return {"test": SYMBOLS[test.kind], "value": user_value(test, features[test.feature])}
 
 
 def write_model(path: PathLike, content: dict[str, Any], classes: NDArray[Any], form: str = FORMAT) -> None:
     """Write the file whole or not at all."""
-    payload = {"format": form, "version": VERSION, **content, "class_type": class_type(classes)}
+    payload = {"format": form, "version": VERSION, **content, "class_type": _class_type(classes)}
     write_whole(path, json.dumps(payload, indent=1, allow_nan=False) + "\n")
 
 
-def read_model(path: PathLike) -> SavedModel | SavedEnsemble:
-    """Read and check a file; a ValueError says what is wrong with it."""
-    raw = Path(path).read_bytes()
-    try:
-        return _parse(raw)
-    except (BadEntry, RecursionError) as problem:
-        raise ValueError(f"{os.fspath(path)} is not a model that this version can read: {problem}") from None
-
-
-def class_type(classes: NDArray[Any]) -> str:
+def _class_type(classes: NDArray[Any]) -> str:
     """Return the name of the labels' NumPy type; raise a ValueError if a file cannot hold them."""
     name = "str" if classes.dtype.kind == "U" else classes.dtype.name
-    if name in CLASS_TYPES and name != "object":
-        return name
-    odd = [label for label in classes.tolist() if not isinstance(label, (str, int, float, np.integer, np.bool_))]
-    if odd or classes.dtype != object:
-        example = odd[0] if odd else classes[0]
-        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {example!r}")
-    return "object"
+    plain = (str, int, float, np.integer, np.bool_) if name == "object" else object
+    odd = [label for label in classes.tolist() if name not in CLASS_TYPES or not isinstance(label, plain)]
+    if odd:
+        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {odd[0]!r}")
+    return name
 
 
-def _parse(raw: bytes) -> SavedModel | SavedEnsemble:
-    try:
-        payload = json.loads(raw.decode("utf-8"), parse_constant=_reject_constant, parse_float=_finite_float)
-    except (ValueError, RecursionError) as error:
-        raise BadEntry(f"it is not whole and valid JSON ({error})") from None
-    known = isinstance(payload, dict) and payload.get("format") in (FORMAT, ENSEMBLE_FORMAT)
-    require(known, f'its "format" is not "{FORMAT}" or "{ENSEMBLE_FORMAT}"')
-    version = payload.get("version")
-    require(is_int(version) and version >= 1, '"version" must be a whole number from 1 on')
-    require(version <= VERSION, f"it has format version {version}, this version of topktree reads up to {VERSION}")
-    features = read_features(get(payload, "features", list))
-    names = [feature.name for feature in features] if get(payload, "has_feature_names", bool) else None
-    classes = _classes(get(payload, "classes", list), get(payload, "class_type", str))
-    parameters = get(payload, "parameters", dict)
-    if payload["format"] == FORMAT:
-        return SavedModel(parameters, features, names, classes, _saved_tree(payload, features, classes))
-    return _saved_ensemble(payload, parameters, features, names, classes)
+def read_features(entries: list[Any]) -> tuple[Feature, ...]:
+    """Return the features that `export_dict` described."""
+    require(len(entries) > 0, '"features" must not be empty')
+    features = []
+    for i, entry in enumerate(entries):
+        where = f"feature {i}"
+        require(isinstance(entry, dict), f"{where} must be an object")
+        kind, categories = entry.get("kind"), get(entry, "categories", list)
+        require(kind in KINDS, f"{where} must have a kind out of {', '.join(KINDS)}")
+        good = all(isinstance(c, (str, int, float)) and not isinstance(c, bool) for c in categories)
+        require(good, f"{where} has categories that are neither strings nor numbers")
+        require(len(set(categories)) == len(categories), f"{where} has a category twice")
+        require(kind == CATEGORY or not categories, f"{where} has categories but is a {kind}")
+        flags = get(entry, "has_missing", bool), get(entry, "has_extreme", bool)
+        features.append(Feature(get(entry, "name", str), kind, tuple(categories), *flags))
+    return tuple(features)
 
 
-def _saved_tree(entry: dict[str, Any], features: tuple[Feature, ...], classes: NDArray[Any]) -> SavedTree:
-    values: list[Any] = [entry.get(key) for key in ("train_errors", "cost", "pruned_alpha")]
-    errors, cost, alpha = values
-    good_alpha = "pruned_alpha" not in entry or (is_number(alpha) and alpha >= 0)
-    require(good_alpha, '"pruned_alpha" must be a number from 0 on')
-    unknown = alpha is not None and errors is None  # a pruned tree may not know its own
-    require(unknown or (is_int(errors) and errors >= 0), '"train_errors" must be a whole number')
-    require(is_number(cost), '"cost" must be a number')
-    tree = read_tree(get(entry, "nodes", list), features, classes.tolist())
-    return SavedTree(tree, cost, errors, _status(entry), _search(get(entry, "search", dict), features), alpha)
-
-
-def _saved_ensemble(
-    payload: dict[str, Any],
-    parameters: dict[str, Any],
-    features: tuple[Feature, ...],
-    names: list[str] | None,
-    classes: NDArray[Any],
-) -> SavedEnsemble:
-    entries = get(payload, "trees", list)
-    values: list[Any] = [payload.get(key) for key in ("kind", "oob_score")]
-    kind, score = values
-    stopped = payload.get("stopped", "")
-    require(len(entries) > 0 and all(isinstance(entry, dict) for entry in entries), '"trees" must be objects')
-    require(kind in (FOREST, BOOSTING), f'"kind" must be "{FOREST}" or "{BOOSTING}"')
-    require(score is None or is_number(score), '"oob_score" must be a number')
-    boosts = kind == BOOSTING
-    votes = tuple(entry.get("vote") for entry in entries) if boosts else ()
-    errors = tuple(entry.get("error") for entry in entries) if boosts else ()
-    require(all(is_number(vote) and vote > 0 for vote in votes), 'every tree must have a "vote", a number above 0')
-    require(all(is_number(e) and 0 <= e <= 1 for e in errors), 'every tree must have an "error", a number in [0, 1]')
-    require(not boosts or stopped in STOPPED, f'"stopped" must be one of {", ".join(STOPPED)}')
-    return SavedEnsemble(
-        kind=kind,
-        parameters=parameters,
-        features=features,
-        feature_names=names,
-        classes=classes,
-        trees=tuple(_saved_tree(entry, features, classes) for entry in entries),
-        status=_status(payload),
-        oob_score=score,
-        votes=votes,
-        errors=errors,
-        stopped=stopped,
+def read_tree(entries: list[Any], features: Sequence[Feature], labels: Sequence[Any]) -> Tree:
+    """Return the tree whose nodes `export_dict` described."""
+    _check_preorder(entries)
+    tests = []
+    for i, entry in enumerate(entries):
+        try:
+            _check_node(entry, labels)
+            tests.append(_node_test(entry, features))
+        except ValueError as problem:
+            raise ValueError(f"node {i} {problem}") from None
+    feature, kind, compared = np.array(tests, dtype=np.float64).T
+    left, right = ([entry[side] if "test" in entry else TREE_LEAF for entry in entries] for side in ("left", "right"))
+    value = np.array([entry["counts"] for entry in entries], dtype=np.float64)
+    return Tree(
+        children_left=np.array(left, dtype=np.int64),
+        children_right=np.array(right, dtype=np.int64),
+        value=value,
+        impurity=np.array([entry["impurity"] for entry in entries], dtype=np.float64),
+        n_node_samples=np.array([entry["rows"] for entry in entries], dtype=np.int64),
+        weighted_n_node_samples=value.sum(axis=1),
+        **code_tests(feature.astype(np.int64), kind.astype(np.uint8), compared, features),
     )
 
 
-def _status(entry: dict[str, Any]) -> str:
-    status: Any = entry.get("status")
-    require(status in STATUSES, f'"status" must be one of {", ".join(STATUSES)}')
-    return str(status)
+def _check_preorder(entries: list[Any]) -> None:
+    """Check that a walk that goes left before right meets every node once, in the order of their numbers."""
+    require(len(entries) > 0, '"nodes" must not be empty')
+    todo: list[Any] = [0]
+    for i, entry in enumerate(entries):
+        require(isinstance(entry, dict), f"node {i} must be an object")
+        child = todo.pop() if todo else None
+        require(is_int(child) and child == i, f"node {i} is not where its parent says")
+        if "test" in entry:
+            todo += [entry.get("right"), entry.get("left")]
+    require(not todo, "a node has a child that is not there")
 
 
-def _classes(labels: list[Any], type_name: str) -> NDArray[Any]:
-    require(len(labels) >= 1, '"classes" must not be empty')
-    good = all(isinstance(label, (str, int, float)) for label in labels)
-    require(good, '"classes" has labels that are neither strings, numbers nor booleans')
-    require(type_name in CLASS_TYPES, f'"class_type" must be one of {", ".join(CLASS_TYPES)}')
-    try:
-        classes = np.array(labels, dtype=np.dtype(type_name))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise BadEntry(f'"classes" and "class_type" do not fit ({error})') from None
-    require(classes.tolist() == labels, '"classes" and "class_type" do not fit')
-    require(len(set(labels)) == len(labels), '"classes" has a label twice')
-    return classes
+def _check_node(entry: dict[str, Any], labels: Sequence[Any]) -> None:
+    """Check what every node has; what is repeated for readers must follow from the rest."""
+    counts: Any = entry.get("counts")
+    good = isinstance(counts, list) and len(counts) == len(labels) and all(is_number(n) and n >= 0 for n in counts)
+    positive = good and 0 < sum(counts) < math.inf
+    require(positive, "must have a count per class, none of them negative and not all zero")
+    require(is_int(entry.get("rows")) and entry["rows"] >= 1, "must have rows")
+    require(is_number(entry.get("impurity")) and entry["impurity"] >= 0, "must have an impurity")
+    best = max(range(len(counts)), key=counts.__getitem__)
+    require(entry.get("prediction") == labels[best], 'has a "prediction" that its counts do not give')
+    confidence: Any = entry.get("confidence")
+    close = is_number(confidence) and math.isclose(confidence, counts[best] / sum(counts), rel_tol=1e-9)
+    require(close, 'has a "confidence" that its counts do not give')
 
 
-def _search(search: dict[str, Any], features: Sequence[Feature]) -> dict[str, Any]:
-    """Return the record of the search without the parts that pictures and reports could not read.
-
-    It is for people: no prediction depends on it, so a file is not refused because of it.
-    """
-
-    def check_step(step: Any) -> None:
-        require(all(is_number(step.get(key)) for key in ("seconds", "k", "cost")), "a step must have numbers")
-
-    def check_choice(choice: Any) -> None:
-        require(is_int(choice.get("rank")) and is_number(choice.get("cost")), "a choice must have a rank and a cost")
-        require(choice.get("score", "") is None or is_number(choice.get("score")), "a choice must have a score or null")
-        require(all(isinstance(choice.get(key), bool) for key in ("exact", "chosen")), "a choice must have its flags")
-        read_test(choice.get("feature"), choice.get("test"), choice.get("value"), features)
-
-    result = {key: value for key, value in search.items() if key != "n_root" or is_int(value)}
-    for key, check in {"trace": check_step, "root": check_choice}.items():
-        try:
-            for entry in get({key: [], **search}, key, list):
-                require(isinstance(entry, dict), "an entry must be an object")
-                check(entry)
-        except BadEntry:
-            del result[key]
-    return result
+def _node_test(entry: dict[str, Any], features: Sequence[Feature]) -> NodeTest:
+    if "test" not in entry:
+        return NodeTest(TREE_UNDEFINED, AT_MOST, 0.0)  # a leaf: only the feature counts
+    test = read_test(entry.get("feature_index"), entry["test"], entry.get("value"), features)
+    require(entry.get("feature") == features[test.feature].name, 'has another "feature" than its index says')
+    return test
 
 
-def _finite_float(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _reject_constant(text)
+def read_test(f: Any, symbol: Any, value: Any, features: Sequence[Feature]) -> NodeTest:
+    """Return the test that `describe_test` described; `f` is the index of its feature."""
+    require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
+    feature = features[f]
+    if symbol == SYMBOLS[IS_MISSING]:
+        return NodeTest(f, IS_MISSING, 0.0)
+    if symbol == SYMBOLS[AT_MOST]:
+        require(feature.kind == NUMBER and is_number(value), f"compares a {feature.kind} with {value!r}")
+        return NodeTest(f, AT_MOST, float(value))
+    require(symbol == SYMBOLS[EQUALS], f"has an unknown test: {symbol!r}")
+    if feature.kind == BOOLEAN and value is True:
+        return NodeTest(f, EQUALS, 1.0)
+    require(feature.kind == CATEGORY and value in feature.categories, f"has an unknown category: {value!r}")
+    return NodeTest(f, EQUALS, float(feature.categories.index(value)))
 
 
-def _reject_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number of JSON")
+def require(condition: bool, problem: str) -> None:
+    """Raise a ValueError unless the condition holds."""
+    if not condition:
+        raise ValueError(problem)
+
+
+def get(entry: dict[str, Any], key: str, kind: type) -> Any:
+    """Return the value of a key, which must have this type."""
+    require(isinstance(entry.get(key), kind), f'"{key}" must be there, as a {kind.__name__}')
+    return entry[key]
+
+
+def is_int(value: Any) -> bool:
+    """Return True for an integer of at most 64 bits that is not a bool."""
+    return checks.is_int(value) and abs(value) < 2**63
+
+
+def is_number(value: Any) -> bool:
+    """Return True for such an integer or a finite float."""
+    return is_int(value) or (isinstance(value, float) and math.isfinite(value))

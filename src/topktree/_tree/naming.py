@@ -164,6 +164,12 @@ def user_value(test: NodeTest, feature: Feature) -> Any:
     return True if feature.kind == BOOLEAN else feature.categories[int(test.value)]
 
 
+def colours_of_heaviest(weights: NDArray[Any], colours: Sequence[str]) -> dict[int, str]:
+    """Return a colour for each of the heaviest classes, as many as there are colours; `weights`: (n_classes,)."""
+    heaviest = np.sort(np.argsort(-weights, kind="stable")[: len(colours)]).tolist()
+    return dict(zip(heaviest, colours, strict=False))
+
+
 def one_line(text: str) -> str:
     """Return the text with line breaks and other control characters as Python writes them."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

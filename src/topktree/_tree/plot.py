@@ -7,6 +7,7 @@ not overlap at one size do not overlap at any.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,11 +17,23 @@ import numpy as np
 
 from .._data.arrays import FloatArray
 from .._data.columns import AT_MOST
-from .naming import COLOURS, Literal, Model, one_line
+from .naming import COLOURS, Literal, Model, colours_of_heaviest, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
+
+try:  # this file is imported when something is drawn
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgb
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
+    from matplotlib.path import Path
+    from matplotlib.textpath import text_to_path
+    from matplotlib.transforms import Affine2D
+except ImportError as error:
+    raise ImportError("plot needs matplotlib: pip install topktree[plot]") from error
 
 # The width of a text in em; True for bold.
 Ruler = Callable[[str, bool], float]
@@ -97,15 +110,12 @@ class _Layout:
 
 def plot_tree(model: Model, ax: Axes | None = None) -> Axes:
     """Draw the tree into `ax`, or into a new figure that fits it."""
-    require_matplotlib()
-    from matplotlib import rcParams
-
     ruler, colours, largest = _make_ruler(), class_colours(model), float(rcParams["font.size"])
     layouts = [_lay_out(model, *style, colours, ruler) for style in (ROOMY, NARROW)]
     if ax is None:
         layout, font = _choose(layouts, largest, *LARGEST_FIGURE)
         font = max(font, min(SMALLEST_FONT, largest))
-        ax = _new_axes(layout, font)
+        ax = _fitting_axes(layout, font)
         ax.set_axis_off()
     else:
         ax.set_axis_off()
@@ -117,15 +127,10 @@ def plot_tree(model: Model, ax: Axes | None = None) -> Axes:
 def class_colours(model: Model) -> list[str]:
     """Return the colour of each class; with many classes only those that leaves predict most have their own."""
     n_classes = len(model.class_names)
-    if n_classes <= len(FEW_COLOURS):
-        return list(FEW_COLOURS[:n_classes])
     at_leaves = model.tree.value[model.tree.is_leaf]
     predicted = np.bincount(np.argmax(at_leaves, axis=1), at_leaves.max(axis=1), minlength=n_classes)
-    most = np.sort(np.argsort(-predicted, kind="stable")[: len(MANY_COLOURS)])
-    colours = [OTHERS_COLOUR] * n_classes
-    for colour, c in zip(MANY_COLOURS, most, strict=True):
-        colours[c] = colour
-    return colours
+    own = colours_of_heaviest(predicted, FEW_COLOURS if n_classes <= len(FEW_COLOURS) else MANY_COLOURS)
+    return [own.get(c, OTHERS_COLOUR) for c in range(n_classes)]
 
 
 def shorten(text: str, fits: Callable[[str], bool]) -> str:
@@ -137,25 +142,17 @@ def shorten(text: str, fits: Callable[[str], bool]) -> str:
 
     if fits(text):
         return text
-    low, high = 0, len(text)  # characters to keep: `low` fit, `high` do not
-    while high - low > 1:
-        kept = (low + high) // 2
-        low, high = (kept, high) if fits(ends(kept)) else (low, kept)
-    return ends(low)
+    return ends(bisect_left(range(1, len(text)), True, key=lambda kept: not fits(ends(kept))))
 
 
-def require_matplotlib() -> None:
-    """Raise an ImportError that says how to install matplotlib, if it is not there."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError("plot needs matplotlib: pip install topktree[plot]") from error
+def new_axes(width: float, height: float, layout: Any) -> Axes:
+    """Return Axes that fill a new figure of this many inches."""
+    import matplotlib.pyplot as plt  # not needed by users who bring their own Axes
+
+    return plt.figure(figsize=(width, height), layout=layout).add_subplot()
 
 
 def _make_ruler() -> Ruler:
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
     fonts = {bold: FontProperties(size=100, weight="bold" if bold else None) for bold in (False, True)}
 
     @cache
@@ -166,15 +163,12 @@ def _make_ruler() -> Ruler:
     return measure
 
 
-def _new_axes(layout: _Layout, font: float) -> Axes:
+def _fitting_axes(layout: _Layout, font: float) -> Axes:
     """Return Axes that fill a new figure; a title that is set later gets its own room."""
-    import matplotlib.pyplot as plt
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
     gap = min(max(ROW_GAP, 0.05 * layout.tree_width), 6.0)  # wide trees look better with steeper edges
     width, height = layout.width * font + 2 * FIGURE_PAD, layout.height(gap) * font + 2 * FIGURE_PAD
     engine = ConstrainedLayoutEngine(w_pad=FIGURE_PAD / 72, h_pad=FIGURE_PAD / 72)
-    return plt.figure(figsize=(width / 72, height / 72), layout=engine).add_subplot()
+    return new_axes(width / 72, height / 72, engine)
 
 
 def _size(ax: Axes) -> tuple[float, float]:
@@ -283,9 +277,6 @@ class _Picture:
     """A layout on Axes; coordinates are em from the lower left corner."""
 
     def __init__(self, model: Model, layout: _Layout, colours: Sequence[str], ax: Axes, font: float):
-        from matplotlib import rcParams
-        from matplotlib.transforms import Affine2D
-
         self.model, self.layout, self.colours, self.ax, self.font = model, layout, colours, ax, font
         self.plain_ink: Any = rcParams["text.color"]  # readable on the figure's own background
         width, height = _size(ax)
@@ -318,9 +309,6 @@ class _Picture:
         self._draw_legend()
 
     def _draw_edges(self, node: int) -> None:
-        from matplotlib.patches import PathPatch
-        from matplotlib.path import Path
-
         depth = self.layout.depths[node]
         start = self.row_tops[depth] - self.layout.boxes[node].height
         row_end, end = self.row_tops[depth] - self.layout.row_heights[depth], self.row_tops[depth + 1]
@@ -337,9 +325,6 @@ class _Picture:
             self._write(answer, beside, end + 0.35, align="left" if side > 0 else "right")
 
     def _draw_box(self, node: int) -> None:
-        from matplotlib.colors import to_rgb
-        from matplotlib.patches import FancyBboxPatch
-
         box = self.layout.boxes[node]
         left, top = self.x[node] - box.width / 2, self.row_tops[self.layout.depths[node]]
         fill, border = (1.0, 1.0, 1.0), EDGE_COLOUR
@@ -389,8 +374,6 @@ class _Picture:
                 x += width
 
     def _draw_rectangle(self, x: float, y: float, width: float, height: float, colour: str) -> None:
-        from matplotlib.patches import Rectangle
-
         self._add(Rectangle((x, y), width, height, facecolor=colour, edgecolor="none"))
 
     def _add(self, patch: Any) -> None:

@@ -51,15 +51,6 @@ class PruningSequence:
         return np.array([per_node[self.leaves(step)].sum() for step in range(len(self.alphas))])
 
 
-@dataclass(frozen=True, eq=False)
-class ValidationRows:
-    """The rows that decide how far to prune. Arrays have an entry per row; some row has a positive weight."""
-
-    leaves: IntArray  # of the whole tree
-    classes: IntArray  # n_classes for a class that the training data did not have
-    weights: FloatArray
-
-
 class _Branches:
     """The branch below every node while pruning goes on: its R, its leaves, and how much R one of its leaves saves.
 
@@ -128,10 +119,13 @@ def describe_sequence(tree: Tree) -> dict[str, NDArray[Any]]:
     }
 
 
-def choose_subtree(tree: Tree, rows: ValidationRows, rule: str) -> tuple[Tree, float]:
-    """Return the subtree that a rule of RULES chooses for these rows, and its alpha."""
+def choose_subtree(tree: Tree, at_leaf: FloatArray, weights: FloatArray, rule: str) -> tuple[Tree, float]:
+    """Return the subtree that a rule of RULES chooses for validation rows with these weights, and its alpha.
+
+    `at_leaf` is their `count_rows`.
+    """
     sequence = pruning_sequence(tree)
-    step = choose_step(sequence.leaf_sums(validation_errors(tree, rows)), rows.weights, rule)
+    step = choose_step(sequence.leaf_sums(validation_errors(tree, at_leaf)), weights, rule)
     return subtree(tree, sequence.splits(step)), float(sequence.alphas[step])
 
 
@@ -162,19 +156,26 @@ def training_errors(tree: Tree) -> float:
     return float(node_errors(tree)[tree.is_leaf].sum())
 
 
-def validation_errors(tree: Tree, rows: ValidationRows) -> FloatArray:
-    """Return the weight of the rows at each node that it would misclassify as a leaf, (node_count,)."""
-    n_columns = tree.value.shape[1] + 1
-    cells = np.bincount(rows.leaves * n_columns + rows.classes, rows.weights, minlength=tree.node_count * n_columns)
-    counts = tree.sums_below(cells.astype(np.float64).reshape(tree.node_count, n_columns))
-    return _weight_of_others(counts, np.argmax(tree.value, axis=1))
+def count_rows(tree: Tree, leaves: IntArray, classes: IntArray, weights: FloatArray | None) -> FloatArray:
+    """Return the weight of some rows of each class at the leaves that they reach, (node_count, n_classes + 1).
+
+    The last column is for rows of a class that the training data did not have; `classes` is n_classes there.
+    """
+    counts = np.zeros((tree.node_count, tree.value.shape[1] + 1))
+    np.add.at(counts, (leaves, classes), 1.0 if weights is None else weights)
+    return counts
+
+
+def validation_errors(tree: Tree, at_leaf: FloatArray) -> FloatArray:
+    """Return the weight of the counted rows at each node that it would misclassify as a leaf, (node_count,)."""
+    return _weight_of_others(tree.sums_below(at_leaf), np.argmax(tree.value, axis=1))
 
 
 def choose_step(errors: FloatArray, weights: FloatArray, rule: str) -> int:
-    """Return the last step, so the smallest tree, with the fewest errors (n_steps,), or with "1se" close to that.
+    """Return the step of the smallest tree with the fewest `errors` (n_steps,) or, for "1se", with almost as few.
 
-    Close is one standard error of the lowest error rate p of n rows, sqrt(p (1 - p) / n). Rows of different weights
-    count as (sum w)^2 / sum w^2 rows of equal weight (Kish).
+    Almost means within one standard error of the lowest error rate p of n rows, sqrt(p (1 - p) / n). Rows of different
+    weights count as (sum w)^2 / sum w^2 rows of equal weight (Kish).
     """
     total = float(weights.sum())
     limit = float(errors.min()) + _slack(weights, total)
@@ -198,9 +199,9 @@ def pruned_cost(tree: Tree, pruned: Tree, cost: int | float) -> int | float:
 
 
 def pruned_train_errors(tree: Tree, pruned: Tree, train_errors: int | None) -> int | None:
-    """Return the training rows that the pruned tree misclassifies; None if its weights do not tell.
+    """Return how many training rows the pruned tree misclassifies; None unless every row weighs 1.
 
-    They do if every row weighs 1, which is assumed if weights and rows of the tree agree, and its errors too.
+    That is assumed if weights and numbers of rows agree at all nodes, and so do the errors of the tree.
     """
     rows_weigh_one = _slack(tree.value, _total(tree)) == 0 and np.array_equal(
         tree.weighted_n_node_samples, tree.n_node_samples

@@ -70,11 +70,8 @@ def _threshold(threshold: float) -> str:
     if abs(threshold) < LARGEST_EXACT_INT or not -(2.0**63) <= threshold < 2.0**63:
         return repr(threshold)
     # Databases compare integers exactly, we compare float64: take the largest integer that rounds to the threshold.
-    low, high = int(threshold), int(np.nextafter(threshold, np.inf))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if float(middle) <= threshold else (low, middle)
-    return str(low)
+    middle = (int(threshold) + int(np.nextafter(threshold, np.inf))) // 2
+    return str(middle if float(middle) <= threshold else middle - 1)
 
 
 def _value(value: Any, names: Sequence[str]) -> str:

@@ -102,7 +102,11 @@ def to_sklearn(
 ) -> DecisionTreeClassifier | Pipeline:
     """Return a scikit-learn tree over the features themselves, or behind a `TreeEncoder` where it needs one."""
     encoder, (classifier,) = to_sklearn_trees([tree], features, classes, criterion, feature_names)
-    return classifier if encoder is None else Pipeline([("encode", encoder), ("tree", classifier)])
+    if encoder is not None:
+        return Pipeline([("encode", encoder), ("tree", classifier)])
+    if feature_names is not None:
+        classifier.feature_names_in_ = feature_names
+    return classifier
 
 
 def to_sklearn_trees(
@@ -119,18 +123,15 @@ def to_sklearn_trees(
     Without `pass_nan` the encoder gives them no missing values.
     """
     if _needs_no_encoder(trees, features):
-        plain = [_classifier(tree, tree.feature, tree.threshold, len(features), classes, criterion) for tree in trees]
-        for classifier in plain if feature_names is not None else ():
-            classifier.feature_names_in_ = feature_names
-        return None, plain
-    tests = _tests_by_feature(trees, len(features))
-    passed_on = {f for f, feature in enumerate(features) if _is_passed_on(feature, tests[f], pass_nan)}
+        return None, [_classifier(t, t.feature, t.threshold, len(features), classes, criterion) for t in trees]
+    tests = sorted({tree.test(node) for tree in trees for node in tree.inner_nodes()})
+    passed_on = _passed_on(tests, features, pass_nan)
     outputs = _outputs(tests, features, passed_on)
-    names = None if feature_names is None else tuple(feature_names)
     behind = [
         _classifier(tree, *_tests_of_outputs(tree, outputs, passed_on), len(outputs), classes, criterion)
         for tree in trees
     ]
+    names = None if feature_names is None else tuple(feature_names)
     return TreeEncoder(tuple(features), tuple(outputs), names), behind
 
 
@@ -140,20 +141,14 @@ def _needs_no_encoder(trees: Sequence[Tree], features: Sequence[Feature]) -> boo
     return all(is_float32_edge(tree.threshold[~tree.is_leaf]).all() for tree in trees)
 
 
-def _tests_by_feature(trees: Sequence[Tree], n_features: int) -> list[list[NodeTest]]:
-    """Return the different tests of each feature, in order."""
-    result: list[list[NodeTest]] = [[] for _ in range(n_features)]
-    for test in sorted({tree.test(node) for tree in trees for node in tree.inner_nodes()}):
-        result[test.feature].append(test)
-    return result
-
-
-def _is_passed_on(feature: Feature, tests: Sequence[NodeTest], pass_nan: bool) -> bool:
-    """Return True for a number that the trees can compare themselves."""
-    if feature.kind != NUMBER or feature.has_extreme or (feature.has_missing and not pass_nan):
-        return False
-    thresholds = [test.value for test in tests if test.kind == columns.AT_MOST]
-    return bool(is_float32_edge(np.array(thresholds)).all())
+def _passed_on(tests: Sequence[NodeTest], features: Sequence[Feature], pass_nan: bool) -> set[int]:
+    """Return the features whose numbers the trees can compare themselves."""
+    at_most = [test for test in tests if test.kind == columns.AT_MOST]
+    is_edge = is_float32_edge(np.array([test.value for test in at_most], dtype=np.float64))
+    in_encoder = {test.feature for test, alike in zip(at_most, is_edge, strict=True) if not alike}
+    numbers = {f for f, feature in enumerate(features) if feature.kind == NUMBER and not feature.has_extreme}
+    missing = {f for f, feature in enumerate(features) if feature.has_missing and not pass_nan}
+    return numbers - in_encoder - missing
 
 
 def _output(test: NodeTest, passed_on: set[int]) -> Output:
@@ -165,16 +160,13 @@ def _output(test: NodeTest, passed_on: set[int]) -> Output:
     return (test.feature, VALUE, 0.0) if test.feature in passed_on else (test.feature, ABOVE, test.value)
 
 
-def _outputs(tests: Sequence[Sequence[NodeTest]], features: Sequence[Feature], passed_on: set[int]) -> list[Output]:
+def _outputs(tests: Sequence[NodeTest], features: Sequence[Feature], passed_on: set[int]) -> list[Output]:
     """Return the columns that the encoder has to provide, feature by feature."""
-    outputs: dict[Output, None] = {}  # in order, each once
-    for f, feature in enumerate(features):
-        if feature.kind == BOOLEAN:
-            outputs[f, EQUALS, 1.0] = None
-        elif f in passed_on:
-            outputs[f, VALUE, 0.0] = None
-        outputs.update(dict.fromkeys(_output(test, passed_on) for test in tests[f]))
-    return list(outputs) or [(0, IS_MISSING, 0.0)]  # scikit-learn wants a column even if nothing is tested
+    outputs: list[Output] = [(f, VALUE, 0.0) for f in passed_on]
+    outputs += [(f, EQUALS, 1.0) for f, feature in enumerate(features) if feature.kind == BOOLEAN]
+    outputs += [_output(test, passed_on) for test in tests]
+    distinct = dict.fromkeys(outputs) or [(0, IS_MISSING, 0.0)]  # scikit-learn wants a column even for a single leaf
+    return sorted(distinct, key=lambda output: output[0])
 
 
 def _tests_of_outputs(tree: Tree, outputs: Sequence[Output], passed_on: set[int]) -> tuple[IntArray, FloatArray]:

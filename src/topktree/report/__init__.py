@@ -1,8 +1,8 @@
 """The report: a fitted tree as one interactive HTML file that needs nothing else.
 
-In: a fitted classifier and test rows. Out: a file. The one idea: data never becomes markup. It travels as JSON in a
-block that browsers do not run, the page's script inserts it as text, and the page's own policy lets no other script
-run. README.md beside this file is for its maintainers.
+In: the summary that `summarise` makes of a fitted classifier and test rows. Out: a file. The one idea: data never
+becomes markup. It travels as JSON in a block that browsers do not run, the page's script inserts it as text, and the
+page's own policy lets no other script run. README.md beside this file is for its maintainers.
 """
 
 from __future__ import annotations
@@ -13,40 +13,19 @@ import html
 import json
 from importlib.metadata import version
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._runtime.files import PathLike, write_whole
-from .._tree.naming import Model
-from .._tree.text import export_text
-from .summary import Rows, summarise
+from .summary import summarise
 
-if TYPE_CHECKING:
-    from .._classifier import TopKTreeClassifier
-    from .._selection.classifier_cv import TopKTreeClassifierCV
-
-__all__ = ["Rows", "write_report"]
+__all__ = ["summarise", "write_report"]
 
 # In this order they are one script: each uses functions of those before it when it is called, not when it is read.
 SCRIPTS = ("dom", "charts", "layout", "view", "details", "tree", "row", "rules", "data", "search", "model", "main")
 
 
-def write_report(
-    path: PathLike,
-    classifier: TopKTreeClassifier,
-    model: Model,
-    rows: Rows,
-    *,
-    title: str | None,
-    max_rows: int,
-    cv: TopKTreeClassifierCV | None = None,
-) -> None:
-    """Write the page. `model` is the classifier's tree under the names to show, `cv` what chose it."""
-    summary = summarise(classifier, model, rows, title=title, max_rows=max_rows, cv=cv)
-    write_whole(path, _make_page(summary, export_text(model)))
-
-
-def _make_page(summary: dict[str, Any], text: str) -> str:
-    """Return the page. `text` is the tree for readers without scripts."""
+def write_report(path: PathLike, summary: dict[str, Any], text: str) -> None:
+    """Write the page. `text` is the tree for readers without scripts."""
     folder = files(__package__) / "page"
     script = "\n" + "\n".join((folder / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
     style = "\n" + (folder / "page.css").read_text("utf-8")
@@ -61,7 +40,7 @@ def _make_page(summary: dict[str, Any], text: str) -> str:
         "script": script,
     }
     page = (folder / "page.html").read_text("utf-8")
-    return "".join(parts.get(piece, piece) for piece in page.replace("}", "{").split("{"))
+    write_whole(path, "".join(parts.get(piece, piece) for piece in page.replace("}", "{").split("{")))
 
 
 def _json(content: dict[str, Any]) -> str:

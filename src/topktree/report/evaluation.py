@@ -14,6 +14,7 @@ import numpy as np
 
 from .._data.arrays import FloatArray, IntArray
 from .._tree.naming import Model, one_line
+from .._tree.pruning import count_rows
 
 N_BINS = 10
 Z = 1.959963984540054  # of a 95% interval
@@ -29,17 +30,17 @@ class Counts:
     weighted: bool  # True if these are weights rather than rows
 
 
-def training_counts(model: Model) -> Counts:
+def count_training_rows(model: Model) -> Counts:
     """Return the counts of the training rows."""
     counts = np.where(model.tree.is_leaf[:, None], model.tree.value, 0.0)
     return Counts("training data", "training rows", counts, not model.counts_are_rows())
 
 
-def count_rows(model: Model, leaves: IntArray, classes: IntArray, weights: FloatArray | None) -> Counts:
+def count_test_rows(model: Model, leaves: IntArray, classes: IntArray, weights: FloatArray | None) -> Counts:
     """Return the counts of test rows from the leaf and the class of each; n_classes is a class unknown to the tree."""
-    n_classes = len(model.labels)
-    counts = np.zeros((model.tree.node_count, n_classes + bool(np.any(classes == n_classes))))
-    np.add.at(counts, (leaves, classes), 1.0 if weights is None else weights)
+    counts = count_rows(model.tree, leaves, classes, weights)
+    if np.all(classes < len(model.labels)):
+        counts = counts[:, :-1]
     return Counts("test data", "test rows" if weights is None else "test weight", counts, weights is not None)
 
 
@@ -47,9 +48,7 @@ def evaluate(model: Model, counts: Counts) -> dict[str, Any]:
     """Return everything that the page says about these rows except calibration."""
     n_classes, at_leaf = len(model.labels), counts.at_leaf
     predicted = np.argmax(model.tree.value, axis=1)
-    confusion = np.zeros((at_leaf.shape[1], n_classes))
-    for c in range(n_classes):
-        confusion[:, c] = at_leaf[predicted == c].sum(axis=0)
+    confusion = np.stack([at_leaf[predicted == c].sum(axis=0) for c in range(n_classes)], axis=1)
     total, correct = float(at_leaf.sum()), np.zeros(len(confusion))
     correct[:n_classes] = np.diag(confusion)
     n_actual, n_predicted = confusion.sum(axis=1), confusion.sum(axis=0)

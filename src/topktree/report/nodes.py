@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray
 from .._data.columns import AT_MOST, EQUALS, IS_MISSING, value_text
-from .._data.features import Feature
 from .._data.table import CATEGORY
 from .._data.thresholds import format_number
-from .._tree.naming import COLOURS, SYMBOLS, Model, one_line
+from .._tree.naming import COLOURS, SYMBOLS, Model, colours_of_heaviest, one_line
 from .._tree.text import rule_text, rules
 
 MANY_CATEGORIES = 50  # a form offers all categories of a feature that has at most this many
@@ -67,13 +66,8 @@ def _question(model: Model, node: int) -> dict[str, Any]:
 
 def class_colours(model: Model) -> list[str | None]:
     """Return a colour for the classes of the most training weight, None for those that share the grey."""
-    own = COLOURS[:-1]  # the last is the grey
-    n_classes = len(model.labels)
-    if n_classes <= len(own):
-        return list(own[:n_classes])
-    heaviest = np.sort(np.argsort(-model.tree.value[0], kind="stable")[: len(own)]).tolist()
-    by_class = dict(zip(heaviest, own, strict=True))
-    return [by_class.get(c) for c in range(n_classes)]
+    own = colours_of_heaviest(model.tree.value[0], COLOURS[:-1])  # the last is the grey
+    return [own.get(c) for c in range(len(model.labels))]
 
 
 def used_features(model: Model) -> list[int]:
@@ -83,8 +77,8 @@ def used_features(model: Model) -> list[int]:
 
 def describe_features(model: Model, importances: FloatArray, rows: NDArray[Any] | None) -> list[dict[str, Any]]:
     """Return the features that the tree tests, then the first of the others. The form offers categories of `rows`."""
-    used = used_features(model)
-    others = [f for f in range(len(model.features)) if f not in set(used)]
+    used = dict.fromkeys(used_features(model))
+    others = [f for f in range(len(model.features)) if f not in used]
     result: list[dict[str, Any]] = []
     for f in [*used, *others[:MANY_FEATURES]]:
         feature = model.features[f]
@@ -94,9 +88,9 @@ def describe_features(model: Model, importances: FloatArray, rows: NDArray[Any] 
             "kind": feature.kind,
             "missing": feature.has_missing,
             "importance": float(importances[f]),
-            "used": f in set(used),
+            "used": f in used,
         }
-        if entry["used"]:
+        if f in used:
             entry |= _form_field(model, f, None if rows is None else rows[:, f])
         result.append(entry)
     return result
@@ -107,30 +101,28 @@ def _form_field(model: Model, f: int, values: NDArray[Any] | None) -> dict[str, 
     feature = model.features[f]
     tests = [model.tree.test(node) for node in model.tree.inner_nodes() if model.tree.feature[node] == f]
     if feature.kind == CATEGORY:
-        codes = _codes(feature, {int(test.value) for test in tests if test.kind == EQUALS}, values)
+        codes = list(range(len(feature.categories)))
+        if len(codes) > MANY_CATEGORIES:  # only those that are tested or occur in the rows
+            tested = {int(test.value) for test in tests if test.kind == EQUALS}
+            present = [] if values is None else values[np.isfinite(values)].astype(np.int64).tolist()
+            codes = sorted(code for code in tested.union(present) if code >= 0)
         return {"options": [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]}
     thresholds = sorted(test.value for test in tests if test.kind == AT_MOST)
     texts = list(dict.fromkeys(format_number(threshold) for threshold in (*thresholds[:1], *thresholds[-1:])))
     return {"range": " to ".join(texts)} if texts else {}
 
 
-def _codes(feature: Feature, tested: set[int], values: NDArray[Any] | None) -> list[int]:
-    """Return the categories that a form offers: all, or those that are tested or occur in the rows."""
-    if len(feature.categories) <= MANY_CATEGORIES:
-        return list(range(len(feature.categories)))
-    present = [] if values is None else values[np.isfinite(values)].astype(np.int64).tolist()
-    return sorted(code for code in tested.union(present) if code >= 0)
-
-
-def describe_rows(model: Model, encoded: NDArray[Any], labels: list[str] | None, total: int) -> dict[str, Any]:
-    """Return the values of the features that the tree tests in some rows, the first of `total`."""
+def describe_rows(model: Model, encoded: NDArray[Any], labels: NDArray[Any] | None, max_rows: int) -> dict[str, Any]:
+    """Return the values of the features that the tree tests and the names of the classes in the first rows."""
     used = used_features(model)
-    values = np.asarray(encoded[:, used], dtype=np.float64).tolist()
+    values = np.asarray(encoded[:max_rows, used], dtype=np.float64).tolist()
+    shown = None if labels is None else labels[:max_rows].tolist()
+    names = dict(zip(model.labels, model.class_names, strict=True))
     return {
         "features": used,
         "values": [[_json_number(value) for value in row] for row in values],
-        "labels": None if labels is None else [one_line(label) for label in labels],
-        "total": total,
+        "labels": None if shown is None else [one_line(names.get(label, str(label))) for label in shown],
+        "total": len(encoded),
     }
 
 

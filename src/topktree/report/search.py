@@ -13,8 +13,8 @@ import numpy as np
 from .._data.arrays import FloatArray
 from .._runtime import checks
 from .._tree import pruning
+from .._tree.model_file import read_test
 from .._tree.naming import Model, one_line
-from .._tree.tree_dict import read_test
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
@@ -41,7 +41,7 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
     status = STATUS[classifier.status_].format(reached=search.get("k_reached", "?"))
     return {
         "words": [_method(classifier), *([PRUNED] if is_pruned(classifier) else []), status],
-        "figures": [[name, text] for name, text in _figures(classifier)],
+        "figures": _figures(classifier),
         "trace": [
             {"k": step["k"], "seconds": step["seconds"], "cost_text": number_text(step["cost"])}
             for step in search.get("trace", [])
@@ -88,10 +88,11 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
     choices = classifier.search_.get("root") or []
     if not choices or is_pruned(classifier):
         return None
+    tests = [read_test(choice["feature"], choice["test"], choice["value"], model.features) for choice in choices]
     shown = [
         {
             "rank": choice["rank"],
-            "literal": one_line(_literal(model, choice)),
+            "literal": one_line(model.name_test(test).yes),
             "score": choice["score"] or 0.0,
             "score_text": "" if choice["score"] is None else f"{choice['score']:.4g}",
             "cost": choice["cost"],
@@ -99,7 +100,7 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
             "exact": choice["exact"],
             "chosen": choice["chosen"],
         }
-        for choice in choices
+        for choice, test in zip(choices, tests, strict=True)
     ]
     n = classifier.search_.get("n_root", len(choices))
     return {
@@ -109,10 +110,6 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
         "score_name": classifier.criterion if isinstance(classifier.criterion, str) else "score",
         "more": f"{n - len(shown):,} more candidates with lower scores are not listed." if n > len(shown) else "",
     }
-
-
-def _literal(model: Model, choice: dict[str, Any]) -> str:
-    return model.name_test(read_test(choice["feature"], choice["test"], choice["value"], model.features)).yes
 
 
 def _root_words(choices: list[dict[str, Any]], n: int) -> str:
@@ -176,13 +173,12 @@ def describe_grid(cv: TopKTreeClassifierCV) -> dict[str, Any]:
 
 def _grid_words(cv: TopKTreeClassifierCV) -> str:
     results = cv.cv_results_
-    best = "the best was chosen"
-    rule = "the simplest tree within one standard error of the best was chosen" if cv.rule == "1se" else best
+    chosen = "simplest tree within one standard error of the best" if cv.rule == "1se" else "best"
     n, n_done = len(results["params"]), int(np.isfinite(results["mean_test_score"]).sum())
     n_folds = sum(not np.isnan(results[f"split{i}_test_score"]).all() for i in range(cv.n_splits_))
     folds = f"{n_folds} {'fold' if n_folds == 1 else 'folds'}"
     late = "" if n_done == n else f" {n_done} of {n} candidates have a score."
-    return f"The score is {cv.scorer_.name} over {folds}, with standard errors; {rule}.{late}"
+    return f"The score is {cv.scorer_.name} over {folds}, with standard errors; the {chosen} was chosen.{late}"
 
 
 def number_text(value: float) -> str:

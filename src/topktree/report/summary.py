@@ -5,10 +5,9 @@ In: a fitted classifier, test rows, the cross-validation that chose it. Out: a d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .._data.features import encode
 from .._data.labels import known_classes, read_labels, read_weights
@@ -16,7 +15,7 @@ from .._data.table import read_table
 from .._runtime import checks
 from .._tree.naming import COLOURS, Model, one_line
 from . import nodes
-from .evaluation import Counts, calibration, count_rows, evaluate, training_counts
+from .evaluation import calibration, count_test_rows, count_training_rows, evaluate
 from .search import describe_grid, describe_pruning, describe_search, is_pruned
 
 if TYPE_CHECKING:
@@ -26,41 +25,29 @@ if TYPE_CHECKING:
 NAMED_CLASSES = 6  # in the subtitle
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Test rows as the user gave them."""
-
-    X: ArrayLike | None
-    y: ArrayLike | None
-    weights: ArrayLike | None
-
-
-@dataclass(frozen=True, eq=False)
-class _TestRows:
-    """Test rows as the tree reads them: the counts of all, and the values of the first."""
-
-    counts: Counts | None = None
-    sample: NDArray[Any] | None = None
-    labels: list[str] | None = None  # of the sample
-    n_rows: int = 0
-
-
 def summarise(
     classifier: TopKTreeClassifier,
     model: Model,
-    rows: Rows,
+    X: ArrayLike | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
     *,
     title: str | None,
     max_rows: int,
-    cv: TopKTreeClassifierCV | None = None,
+    cv: TopKTreeClassifierCV | None,
 ) -> dict[str, Any]:
-    """Return the summary; the first `max_rows` test rows are in it."""
-    _check_arguments(rows, title, max_rows)
-    test = _read_rows(classifier, model, rows, max_rows)
-    training = evaluate(model, training_counts(model))
-    data = None if test.counts is None else evaluate(model, test.counts)
-    seen = None if test.counts is None else model.tree.sums_below(test.counts.at_leaf)
-    sample = test.sample
+    """Return the summary. Of the test rows in `X`, `y` and `sample_weight`, the first `max_rows` are in it."""
+    _check_arguments(X, y, sample_weight, title, max_rows)
+    encoded = None if X is None else encode(read_table(classifier, X, reset=False), classifier.features_)
+    labels, counts = None, None
+    if encoded is not None and y is not None:
+        labels = read_labels(y)
+        classes = known_classes(labels, classifier.classes_, len(encoded))
+        counts = count_test_rows(model, model.tree.apply(encoded), classes, read_weights(sample_weight, len(encoded)))
+    training = evaluate(model, count_training_rows(model))
+    data = None if counts is None else evaluate(model, counts)
+    seen = None if counts is None else model.tree.sums_below(counts.at_leaf)
+    sample = None if encoded is None else encoded[:max_rows]
     return {
         "title": one_line(title) if title is not None else "Decision tree",
         "subtitle": _subtitle(model),
@@ -72,10 +59,10 @@ def summarise(
         "nodes": nodes.describe_nodes(model, seen),
         "features": nodes.describe_features(model, classifier.feature_importances_, sample),
         "n_features": len(model.features),
-        "rows": None if sample is None else nodes.describe_rows(model, sample, test.labels, test.n_rows),
+        "rows": None if not max_rows or encoded is None else nodes.describe_rows(model, encoded, labels, max_rows),
         "training": training,
         "data": data,
-        "calibration": None if test.counts is None else calibration(model, test.counts),
+        "calibration": None if counts is None else calibration(model, counts),
         "search": describe_search(classifier, model),
         "choices": {"grid": None if cv is None else describe_grid(cv), "pruning": describe_pruning(model, seen)},
         "parameters": [
@@ -85,33 +72,14 @@ def summarise(
     }
 
 
-def _check_arguments(rows: Rows, title: Any, max_rows: Any) -> None:
-    if rows.X is None and rows.y is not None:
+def _check_arguments(X: Any, y: Any, sample_weight: Any, title: Any, max_rows: Any) -> None:
+    if X is None and y is not None:
         raise ValueError("X_test must be given with y_test, got None")
-    if rows.y is None and rows.weights is not None:
+    if y is None and sample_weight is not None:
         raise ValueError("y_test must be given with sample_weight, got None")
     if title is not None and not isinstance(title, str):
         raise ValueError(f"title must be a string or None, got {title!r}")
     checks.check_int("max_rows", max_rows, 0)
-
-
-def _read_rows(classifier: TopKTreeClassifier, model: Model, rows: Rows, max_rows: int) -> _TestRows:
-    if rows.X is None:
-        return _TestRows()
-    encoded = encode(read_table(classifier, rows.X, reset=False), classifier.features_)
-    sample = None if max_rows == 0 else encoded[:max_rows]
-    if rows.y is None:
-        return _TestRows(None, sample, None, len(encoded))
-    labels = read_labels(rows.y)
-    classes = known_classes(labels, classifier.classes_, len(encoded))
-    weights = read_weights(rows.weights, len(encoded))
-    if weights is not None and not weights.any():  # not every version of scikit-learn refuses them
-        raise ValueError(f"sample_weight must be > 0 in some row, got {len(weights)} rows of weight 0")
-    names = [
-        str(label) if c == len(model.labels) else model.class_names[c]
-        for label, c in zip(labels[:max_rows].tolist(), classes[:max_rows].tolist(), strict=True)
-    ]
-    return _TestRows(count_rows(model, model.tree.apply(encoded), classes, weights), sample, names, len(encoded))
 
 
 def _subtitle(model: Model) -> str:
@@ -127,14 +95,12 @@ def _figures(
 ) -> list[dict[str, str]]:
     """Return the figures at the top of the page."""
     shown = [training] if data is None else [data, training]
+    status = "pruned" if is_pruned(classifier) else classifier.status_.replace("_", " ")
     figures = [(f"{100 * part['accuracy']:.1f}%", f"accuracy on {part['name']}") for part in shown]
     figures += [
         (str(model.tree.n_leaves), "leaf" if model.tree.n_leaves == 1 else "leaves"),
         (str(model.tree.max_depth), "depth"),
         (str(len(nodes.used_features(model))), "features used"),
-        (
-            f"k = {checks.k_text(classifier.k)}",
-            "pruned" if is_pruned(classifier) else classifier.status_.replace("_", " "),
-        ),
+        (f"k = {checks.k_text(classifier.k)}", status),
     ]
     return [{"value": value, "label": label} for value, label in figures]
