@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray, IntArray
-from .._data.packing import hash_rows, packed
+from .._data.columns import hash_rows, packed
 from .._data.training import TrainingData
 from .._data.weights import integer_weights
 from .._runtime import checks
