@@ -45,14 +45,13 @@ class TrainingData:
     class_weight: FloatArray | str | None  # (n_classes,), "balanced" or None
     classes: NDArray[Any]
     features: tuple[Feature, ...]
-    table: Table | None  # the rows as the user gave them
     has_weight: BoolArray | None  # which of all rows these are; None: all of them
     left_out: EncodedRows | None  # rows without weight; None: there are none, or a tree cannot read them
     work: Interruptible
 
-    def without_table(self) -> TrainingData:
-        """Return the data with packed rows, which belong to nobody else, and no table: it can be sent and shared."""
-        return replace(self, rows=packed(self.rows), table=None)
+    def packed(self) -> TrainingData:
+        """Return the data with packed rows, which belong to nobody else: it can be sent and shared."""
+        return replace(self, rows=packed(self.rows))
 
     def for_all_rows(self, values: FloatArray) -> FloatArray:
         """Return values of these rows among those of all rows, with NaN for rows without weight."""
@@ -155,7 +154,7 @@ def _make_ready(
     if bits is None:
         cuts = estimator.max_thresholds, threshold_weights(y, by_class, weights), Target(y, len(classes))
         bits = _cut_and_pack(by_feature(encoded, features), features, *cuts, work.check)
-    return TrainingData(*bits, y, weights, by_class, classes, features, table, has_weight, left_out, work)
+    return TrainingData(*bits, y, weights, by_class, classes, features, has_weight, left_out, work)
 
 
 def _with_weight(

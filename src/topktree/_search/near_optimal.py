@@ -68,14 +68,8 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
     def __getitem__(self, index: int | slice) -> TopKTreeClassifier | NearOptimalTrees:
         if not isinstance(index, slice):
             return self.estimators[index]
-        return replace(
-            self,
-            estimators=self.estimators[index],
-            costs=self.costs[index],
-            train_errors=self.train_errors[index],
-            n_leaves=self.n_leaves[index],
-            depths=self.depths[index],
-        )
+        per_tree = ("estimators", "costs", "train_errors", "n_leaves", "depths")
+        return replace(self, **{name: getattr(self, name)[index] for name in per_tree})
 
     def importances(self) -> FloatArray:
         """Return the `feature_importances_` of every tree, (n_trees, n_features).
@@ -150,19 +144,18 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         return plot_importances(self._names(), self.importances(), ax)
 
     def __str__(self) -> str:
-        formats = {"cost": "{}" if self.costs.dtype.kind == "i" else "{:.6g}"}
         note = "" if self.complete else "not complete: there may be other trees between these"
-        return text_table(self.table(), formats, note)
+        return text_table(self.table(), {"cost": "{:.6g}"}, note)
 
     def _names(self) -> list[str]:
         return [feature.name for feature in self.estimators[0].features_] if self.estimators else []
 
     def _uses(self) -> NDArray[np.bool_]:
         """Tell which tree splits on which feature, (n_trees, n_features), also where the split changes nothing."""
-        features = np.arange(len(self._names()))
-        return np.array([np.isin(features, tree.tree_.feature) for tree in self], bool).reshape(
-            len(self), len(features)
-        )
+        uses = np.zeros((len(self), len(self._names())), dtype=bool)
+        for used, tree in zip(uses, self, strict=True):
+            used[tree.tree_.feature[~tree.tree_.is_leaf]] = True
+        return uses
 
 
 def find_trees(

@@ -6,7 +6,7 @@ problem that it means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from .._data.training import TrainingData
@@ -16,7 +16,7 @@ from .objective import CRITERIA, Objective, ScoreFunction, make_objective
 
 @dataclass(frozen=True)
 class TreeSpec:
-    """The tree that is asked for: the parameters that decide it, validated."""
+    """The tree that is asked for: the parameters that decide it, validated, by their names in the estimators."""
 
     k: Any  # an int, "all", or a sequence of these with an entry per level
     max_depth: int
@@ -64,15 +64,7 @@ class TreeSpec:
 def read_spec(estimator: Any) -> TreeSpec:
     """Return the specification of an estimator's parameters, all of which are validated."""
     check_parameters(estimator)
-    return TreeSpec(
-        k=estimator.k,
-        max_depth=estimator.max_depth,
-        criterion=estimator.criterion,
-        min_samples_leaf=estimator.min_samples_leaf,
-        min_weight_fraction_leaf=estimator.min_weight_fraction_leaf,
-        leaf_penalty=estimator.leaf_penalty,
-        distinct_splits=estimator.distinct_splits,
-    )
+    return TreeSpec(**{field.name: getattr(estimator, field.name) for field in fields(TreeSpec)})
 
 
 def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:

@@ -318,7 +318,7 @@ memory_limit, min_weight_fraction_leaf
 
     def _rounds(self, data: TrainingData, validation: Validation | None, limits: Limits) -> Iterator[Round]:
         """Yield the rounds whose trees stay, as far as training decides; `stopped_` says why they end."""
-        spec, shared = read_spec(self), data.work.call(data.without_table)
+        spec, shared = read_spec(self), data.work.call(data.packed)
         initial = initial_weights(data)
         weights, n_classes = RowWeights(initial), len(data.classes)
         self.stopped_ = ALL_TREES

@@ -180,7 +180,7 @@ memory_limit, min_weight_fraction_leaf
         check_forest(self)
         with restored_on_error(self):
             data = prepare(self, X, y, sample_weight)
-            shared = data.work.call(data.without_table)
+            shared = data.work.call(data.packed)
             sampler = data.work.call(self._sampler, shared)
             votes = _OutOfBagVotes(len(data.y), len(data.classes)) if self.oob_score else None
             members = self._search_all(shared, sampler, limits)
