@@ -12,6 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
@@ -146,16 +147,15 @@ class Interruptible:
         """Return the function's result. NumPy handles signals only between its calls; a waiting main thread at once."""
         if not self._in_thread:
             return function(*args, **keywords)
-        results: list[T] = []
-        errors: list[BaseException] = []
+        result: Future[T] = Future()
         config = get_config()  # scikit-learn keeps its configuration per thread
 
         def work() -> None:
             try:
                 with config_context(**config), self._stop.working():
-                    results.append(function(*args, **keywords))
+                    result.set_result(function(*args, **keywords))
             except BaseException as error:
-                errors.append(error)
+                result.set_exception(error)
 
         thread = threading.Thread(target=work, name="topktree", daemon=True)
         thread.start()
@@ -164,9 +164,7 @@ class Interruptible:
         except BaseException:
             self._stop.cancel()
             raise
-        if errors:
-            raise errors[0]
-        return results[0]
+        return result.result()
 
 
 @atexit.register
