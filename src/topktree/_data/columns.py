@@ -82,7 +82,7 @@ def binary_columns(features: Sequence[Feature]) -> Columns:
 def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray:
     """Return the encoded table (n_rows, n_features) as contiguous float64 (n_features, n_rows), without infinities."""
     result = np.ascontiguousarray(encoded.T, dtype=np.float64)
-    if any(feature.has_extreme for feature in features):  # keeps thresholds finite; no test separates the two
+    if any(feature.has_extreme for feature in features):  # thresholds stay finite: none is above the largest float64
         largest = np.finfo(np.float64).max
         result = np.clip(result, -largest, largest)
     return result

@@ -94,9 +94,7 @@ def check_categorical_features(
     """Return for each feature whether the user wants it to be a category; None where its type decides."""
     allowed = '"from_dtype", None, or a list of names, of indices or of one bool per feature'
     message = f"categorical_features must be {allowed}, got {categorical_features!r}"
-    if isinstance(categorical_features, str):
-        if categorical_features != "from_dtype":
-            raise ValueError(message)
+    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return [None] * n_features
     if categorical_features is None:
         return [False] * n_features

@@ -1,4 +1,4 @@
-"""Limits: how long work ends before it is done, by Ctrl-C, a time limit, or an error elsewhere.
+"""Limits: how long work is ended early, by Ctrl-C, a time limit, or an error elsewhere.
 
 In: a time limit, or functions that take long. Out: callbacks and checks that end the work, and the words for how it
 ended. The one idea: work that Python's main thread cannot interrupt runs in other threads, which look at a shared flag;
@@ -88,7 +88,7 @@ class Limits(Stop):
 
     @classmethod
     def starting(cls, time_limit: Any) -> Self:
-        """Return the limits of work that starts now. The limit need not be validated yet: what is no number is none."""
+        """Return the limits of work that starts now. A limit that is no number counts as none."""
         return cls(deadline=time.monotonic() + time_limit if is_number(time_limit) else math.inf)
 
     def __getstate__(self) -> dict[str, float]:

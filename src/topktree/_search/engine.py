@@ -59,12 +59,12 @@ class SearchOptions:
     arrange: str = "if_it_pays"  # merge equal rows and put similar ones together: "never", "if_it_pays" or "always"
     max_keyed_rows: int = 2**16  # with more rows, subsets are identified by the splits that lead to them
     large_node_bytes: int = 2**20  # larger nodes have their children counted over blocks of rows
-    many_columns: int = 300  # with at least so many columns, features are drawn before columns are counted
-    shallow_first_columns: int = 50  # with at least so many, k="all" first solves every node with one level less
+    many_columns: int = 300  # from this many columns on, features are drawn before columns are counted
+    shallow_first_columns: int = 50  # from this many on, k="all" first solves every node with one level less
     threads_after: float = 0.002  # seconds: starting threads takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
-    known_cost: int | None = None  # the cost of a tree that is in the search space: no more expensive one is of use
+    known_cost: int | None = None  # the cost of a tree that is in the search space: more expensive ones are skipped
     exact_root: bool = False  # find the cost of the best tree below every candidate of the root
     progress: Progress | None = None  # called every 20 ms
     on_tree: Callable[[Solution], None] | None = None  # gets every tree that is better than those before it
@@ -74,7 +74,7 @@ class SearchOptions:
 class NearOptimalOptions:
     """The trees that are asked for beside the best one."""
 
-    n: int = 10  # at most so many
+    n: int = 10  # at most this many
     epsilon: float = 0.05  # they cost at most 1 + epsilon times as much as the best one
     different: str = "predictions"  # or "splits": what tells two trees apart
 

@@ -35,7 +35,7 @@ from .text_table import text_table
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
 
-# So many digits tell all float64 apart.
+# This many digits tell all float64 numbers apart.
 MAX_DIGITS = 17
 
 

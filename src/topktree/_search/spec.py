@@ -1,4 +1,4 @@
-"""`TreeSpec`: which tree is asked for.
+"""`TreeSpec`: the tree that is asked for.
 
 In: an estimator with the parameters of a tree. Out: a `TreeSpec` of validated parameters; for given rows, the integer
 problem that it means.
@@ -27,7 +27,7 @@ class TreeSpec:
     distinct_splits: bool
 
     def objective_options(self, n_rows: int, n_columns: int) -> dict[str, Any]:
-        """Return what an objective for so many rows and columns takes from the specification."""
+        """Return what `make_objective` takes from the specification, for this number of rows and columns."""
         # A path has at most one split per column, and one row fewer at every split.
         depth = min(self.max_depth, n_columns, n_rows - 1)
         return {
@@ -68,7 +68,7 @@ def read_spec(estimator: Any) -> TreeSpec:
 
 
 def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
-    """Validate the parameters that every estimator of trees has. A file does not keep a criterion of the user's own."""
+    """Validate the parameters that every estimator of trees has. A file loses a criterion of the user's own."""
     checks.check_max_depth(estimator.max_depth)
     checks.check_k(estimator.k, estimator.max_depth)
     if not criterion_is_lost and not callable(estimator.criterion):
