@@ -81,8 +81,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
                [0.19, 0.26, 0.  , 0.  , 0.55, 0.  ],
                [0.26, 0.19, 0.  , 0.  , 0.55, 0.  ]])
         """
-        n_features = self.estimators[0].n_features_in_ if self.estimators else 0
-        return np.array([tree.feature_importances_ for tree in self]).reshape(len(self), n_features)
+        return np.array([tree.feature_importances_ for tree in self]).reshape(len(self), len(self._names()))
 
     def importance_table(self) -> dict[str, NDArray[Any]]:
         """Return the smallest, mean and largest importance of each feature, and the share of trees that use it.
