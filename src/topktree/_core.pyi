@@ -1,4 +1,4 @@
-"""The compiled module's contract: arrays in, arrays out. Only `_search/engine.py` and `_data/packing.py` import it."""
+"""The compiled module's contract: arrays in, arrays out. Only `_data`, `_search/engine` and `dask` import it."""
 
 from collections.abc import Callable, Sequence
 from typing import TypedDict, Unpack

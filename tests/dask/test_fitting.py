@@ -14,7 +14,7 @@ pytest.importorskip("distributed")
 from support.dask_parts import assert_same_fit, fit_parts
 
 from topktree import TopKTreeClassifier
-from topktree._data.packing import hash_rows
+from topktree._data.columns import hash_rows
 from topktree._data.thresholds import Target, quantile_thresholds
 from topktree._data.weights import integer_weights, threshold_weights
 from topktree.dask.shards import DistinctRows, merge_rows

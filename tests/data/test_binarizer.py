@@ -185,8 +185,11 @@ def test_names_must_be_those_of_fit():
     assert binarizer.get_feature_names_out(PEOPLE.columns).tolist() == expected
     with pytest.raises(ValueError, match="input_features is not equal to feature_names_in_"):
         binarizer.get_feature_names_out(["age", "color", "smoker", "children"])
-    with pytest.raises(ValueError, match=r"input_features should have length equal to number of features \(4\), got 3"):
+    with pytest.raises(ValueError, match="input_features is not equal to feature_names_in_"):
         binarizer.get_feature_names_out(["age", "colour", "smoker"])
+    unnamed = Binarizer().fit(PEOPLE.to_numpy())
+    with pytest.raises(ValueError, match=r"input_features should have length equal to number of features \(4\), got 3"):
+        unnamed.get_feature_names_out(["age", "colour", "smoker"])
 
 
 def test_numbers_and_strings_that_read_alike_have_different_names():

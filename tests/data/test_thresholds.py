@@ -8,7 +8,8 @@ from hypothesis.extra import numpy as hnp
 from support.profiles import examples
 
 from topktree import Binarizer
-from topktree._data.packing import class_cells, split_order
+from topktree._core import class_cells, split_order
+from topktree._data.binarizer import paper_thresholds
 from topktree._data.thresholds import (
     FINE_BOUNDARIES,
     Target,
@@ -17,7 +18,6 @@ from topktree._data.thresholds import (
     float32_edge,
     format_number,
     is_float32_edge,
-    paper_thresholds,
     quantile_thresholds,
     separators,
     threshold_texts,

@@ -96,7 +96,7 @@ def test_every_tree_is_that_of_its_repeated_rows(parameters, n_classes):
 
 
 def prepared(forest, X, y, sample_weight=None):
-    return prepare(clone(forest), X, y, sample_weight).without_table()
+    return prepare(clone(forest), X, y, sample_weight).packed()
 
 
 def sample_of(rows: RowSampler, forest, i):
@@ -415,7 +415,7 @@ def test_threads_have_a_limit():
 def test_what_is_sent_to_other_processes_has_no_table():
     X, y = noisy(2000)
     data = prepare(TopKForestClassifier(), X, y, None)
-    assert len(pickle.dumps(data.without_table())) < X.nbytes
+    assert len(pickle.dumps(data.packed())) < X.nbytes
     forest = TopKForestClassifier(n_estimators=4, max_depth=2, random_state=0)
     with joblib.parallel_config(backend="loky", n_jobs=2):
         forest.fit(X, y)

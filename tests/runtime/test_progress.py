@@ -22,7 +22,7 @@ def test_says_when_there_is_no_tree_yet():
 
 def test_shows_a_few_states_a_second_only():
     stream = io.StringIO()
-    line = ProgressLine(float, stream, seconds_between=0.2)
+    line = ProgressLine(float, stream)
     for step in range(100):  # one second
         line(step / 100, 1, step, -1)
     assert 4 <= stream.getvalue().count("\r") <= 5

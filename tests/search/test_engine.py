@@ -36,7 +36,7 @@ from support.problems import (
 )
 from support.profiles import examples, seed_range
 
-from topktree._data.packing import pack_booleans
+from topktree._core import pack_booleans
 from topktree._search import engine
 
 many = examples(20)

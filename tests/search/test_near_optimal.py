@@ -27,8 +27,8 @@ from support.profiles import examples, seed_range
 
 import topktree
 from topktree import TopKTreeClassifier, datasets
+from topktree._core import pack_booleans
 from topktree._data import training
-from topktree._data.packing import pack_booleans
 from topktree._search import engine
 from topktree._search.near_optimal import NearOptimalTrees
 from topktree._search.spec import read_spec

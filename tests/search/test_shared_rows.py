@@ -22,7 +22,7 @@ from support.problems import (
 )
 from support.profiles import examples
 
-from topktree._data.packing import pack_booleans
+from topktree._core import pack_booleans
 from topktree._search import engine
 from topktree._search.objective import FeatureDraw
 

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from support import oracle
 
-from topktree._data.packing import pack_booleans
+from topktree._core import pack_booleans
 from topktree._search import engine
 from topktree._search.objective import Objective, make_objective
 

@@ -13,15 +13,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._runtime import checks
 from .arrays import BoolArray, FloatArray
-from .columns import Columns, by_feature, find_redundant, is_true, literal, make_columns, paper_columns
+from .columns import (
+    AT_LEAST,
+    AT_MOST,
+    EQUALS,
+    IS_MISSING,
+    Columns,
+    by_feature,
+    find_redundant,
+    is_true,
+    join_columns,
+    make_columns,
+    value_text,
+)
 from .features import Feature, encode, learn_features, warn_about_identifiers
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
-from .table import read_table, unique_names
+from .table import BOOLEAN, CATEGORY, read_table, unique_names
 from .thresholds import Target, quantile_thresholds, threshold_texts
 from .weights import threshold_weights
 
@@ -102,7 +114,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         labels = None if y is None or self._ignores(y) else read_labels(y)
         table = read_table(self, X, reset=True)
         classes = None if labels is None else number_labels(labels, table.n_rows)
-        target = None if classes is None else Target(classes[1].astype(np.int32), len(classes[0]))
+        target = None if classes is None else Target(classes[1], len(classes[0]))
         weights = read_weights(sample_weight, table.n_rows)
         if weights is not None:
             has_weight = weights > 0
@@ -144,13 +156,13 @@ class Binarizer(TransformerMixin, BaseEstimator):
         ['x0 <= 26.5', 'x0 <= 43.5', 'x0 is missing', 'x1 = blue']
         """
         check_is_fitted(self)
-        columns, names = self.columns_, self._check_names(input_features)
+        names = _check_feature_names_in(self, input_features)
+        ends = np.searchsorted(self.columns_.feature, np.arange(len(names) + 1))
         literals: list[str] = []
-        ends = np.searchsorted(columns.feature, np.arange(len(names) + 1))
         for f, name in enumerate(names):
-            own = columns.take(slice(ends[f], ends[f + 1]))
+            own = self.columns_.take(slice(ends[f], ends[f + 1]))
             tests = zip(own.test, own.value, threshold_texts(own.value), strict=True)
-            literals += [literal(self.features_[f], name, *test) for test in tests]
+            literals += [_literal(self.features_[f], name, *test) for test in tests]
         return np.array(unique_names(literals), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -168,20 +180,6 @@ class Binarizer(TransformerMixin, BaseEstimator):
             raise ValueError(f'max_columns must be None with strategy="{self.strategy}", got {self.max_columns}')
         checks.check_bool("drop_redundant", self.drop_redundant)
 
-    def _check_names(self, input_features: ArrayLike | None) -> list[str]:
-        """Return the names of the features: those given, which must agree with those of the training data."""
-        if input_features is None:
-            return [feature.name for feature in self.features_]
-        given = np.asarray(input_features, dtype=object)
-        n_features = len(self.features_)
-        if len(given) != n_features:
-            raise ValueError(
-                f"input_features should have length equal to number of features ({n_features}), got {len(given)}"
-            )
-        if not np.array_equal(given, getattr(self, "feature_names_in_", given)):
-            raise ValueError("input_features is not equal to feature_names_in_")
-        return [str(name) for name in given]
-
     def _ignores(self, y: Any) -> bool:
         """Return whether `y` is the target of a regression: it has no classes, and only "guess" insists on them."""
         target = np.asarray(y)
@@ -193,7 +191,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         self, encoded: FloatArray, features: Sequence[Feature], weights: FloatArray | None, target: Target | None
     ) -> Columns:
         if self.strategy == "paper":
-            return paper_columns(encoded, features, self.max_columns)
+            return _paper_columns(encoded, features, self.max_columns)
         if self.strategy == "guess":
             assert target is not None
             found = guess_thresholds(encoded, features, weights, target, self.max_thresholds, self.max_columns)
@@ -201,3 +199,38 @@ class Binarizer(TransformerMixin, BaseEstimator):
         n = None if self.strategy == "exact" else self.max_thresholds
         whole = threshold_weights(None, None, weights)
         return make_columns(features, lambda f: quantile_thresholds(encoded[f], n, whole, target))
+
+
+def _paper_columns(encoded: FloatArray, features: Sequence[Feature], max_columns: int | None) -> Columns:
+    """Return the columns of the paper's authors: categories in the order of their text, `value >= threshold`."""
+    n_buckets = None if max_columns is None else max_columns // len(features) + 1
+
+    def tests(f: int) -> tuple[int, FloatArray]:
+        categories = features[f].categories
+        if features[f].kind == CATEGORY:
+            codes = sorted(range(len(categories)), key=lambda code: str(categories[code]))
+            return EQUALS, np.array(codes, dtype=np.float64)
+        has_two_values = n_buckets is not None and len(paper_thresholds(encoded[f], None)) <= 2
+        if features[f].kind == BOOLEAN or has_two_values:
+            return EQUALS, np.ones(1)
+        return AT_LEAST, paper_thresholds(encoded[f], n_buckets)
+
+    return join_columns(features, tests)
+
+
+def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
+    """Return quantiles of the distinct values, or with None all of these, for tests `value >= threshold`."""
+    distinct = np.unique(values[~np.isnan(values)])
+    if n_buckets is None or len(distinct) == 0:
+        return distinct
+    n_buckets = min(n_buckets, len(distinct))
+    return np.unique(np.quantile(distinct, np.arange(1, n_buckets) / n_buckets))
+
+
+def _literal(feature: Feature, name: str, test: int, value: float, text: str) -> str:
+    """Return the text of a column's test; `text` is that of its value if it is a threshold."""
+    if test == IS_MISSING:
+        return f"{name} is missing"
+    if test == EQUALS:
+        return f"{name} = {value_text(feature, value)}"
+    return f"{name} {'<=' if test == AT_MOST else '>='} {text}"

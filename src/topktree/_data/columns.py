@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import packing
+from .._core import hash_columns as core_hash_columns
+from .._core import pack_booleans, pack_features, pack_flags
 from .arrays import BoolArray, FloatArray, IntArray, PackedRows, Rows
 from .features import Feature
 from .table import BOOLEAN, CATEGORY
-from .thresholds import binary_threshold, format_number, paper_thresholds
+from .thresholds import binary_threshold, format_number
 
 # The test that a column applies to its feature.
 AT_MOST = 0
@@ -54,24 +55,22 @@ def make_columns(features: Sequence[Feature], thresholds: Callable[[int], FloatA
             return EQUALS, np.arange(len(features[f].categories), dtype=np.float64)
         return (EQUALS, np.ones(1)) if features[f].kind == BOOLEAN else (AT_MOST, thresholds(f))
 
-    return _join(features, tests)
+    return join_columns(features, tests)
 
 
-def paper_columns(encoded: FloatArray, features: Sequence[Feature], max_columns: int | None) -> Columns:
-    """Return the columns of the paper's authors: categories in the order of their text, `value >= threshold`."""
-    n_buckets = None if max_columns is None else max_columns // len(features) + 1
-
-    def tests(f: int) -> tuple[int, FloatArray]:
-        categories = features[f].categories
-        if features[f].kind == CATEGORY:
-            codes = sorted(range(len(categories)), key=lambda code: str(categories[code]))
-            return EQUALS, np.array(codes, dtype=np.float64)
-        has_two_values = n_buckets is not None and len(np.unique(encoded[f][~np.isnan(encoded[f])])) <= 2
-        if features[f].kind == BOOLEAN or has_two_values:
-            return EQUALS, np.ones(1)
-        return AT_LEAST, paper_thresholds(encoded[f], n_buckets)
-
-    return _join(features, tests)
+def join_columns(features: Sequence[Feature], tests: Callable[[int], tuple[int, FloatArray]]) -> Columns:
+    """Return the columns of all features; `tests` gives the test of each and its values."""
+    parts: list[tuple[int, int, FloatArray]] = []
+    for f, feature in enumerate(features):
+        parts.append((f, *tests(f)))
+        if feature.has_missing:
+            parts.append((f, IS_MISSING, np.full(1, np.nan)))
+    sizes = [len(values) for _, _, values in parts]
+    return Columns(
+        np.repeat(np.array([f for f, _, _ in parts], dtype=np.int64), sizes),
+        np.repeat(np.array([test for _, test, _ in parts], dtype=np.uint8), sizes),
+        np.concatenate([values for _, _, values in parts]),
+    )
 
 
 def binary_columns(features: Sequence[Feature]) -> Columns:
@@ -83,7 +82,7 @@ def binary_columns(features: Sequence[Feature]) -> Columns:
 def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray:
     """Return the encoded table (n_rows, n_features) as contiguous float64 (n_features, n_rows), without infinities."""
     result = np.ascontiguousarray(encoded.T, dtype=np.float64)
-    if any(feature.has_extreme for feature in features):  # keeps thresholds finite; no test separates the two
+    if any(feature.has_extreme for feature in features):  # thresholds stay finite: none is above the largest float64
         largest = np.finfo(np.float64).max
         result = np.clip(result, -largest, largest)
     return result
@@ -91,7 +90,12 @@ def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray
 
 def pack(encoded: FloatArray, columns: Columns) -> PackedRows:
     """Return packed rows; for AT_MOST a bit is set where the test is false, so that a set bit sends a row right."""
-    return packing.pack_features(features=encoded, **_core_arguments(columns, len(encoded)))
+    return pack_features(features=encoded, **_core_arguments(columns, len(encoded)))
+
+
+def packed(rows: Rows) -> PackedRows:
+    """Return the rows packed; bytes must be 0 or 1."""
+    return rows.view(np.uint64) if rows.dtype == np.uint64 else pack_flags(rows.view(np.uint8))
 
 
 def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[Rows, Columns] | None:
@@ -112,7 +116,7 @@ def hash_columns(encoded: FloatArray, columns: Columns, first_row: int = 0) -> P
 
     The hashes of all rows are the XOR of those of their parts, each with the index of its first row.
     """
-    return packing.hash_columns(features=encoded, first_row=first_row, **_core_arguments(columns, len(encoded)))
+    return core_hash_columns(features=encoded, first_row=first_row, **_core_arguments(columns, len(encoded)))
 
 
 def redundant_hashes(hashes: PackedRows) -> BoolArray:
@@ -127,6 +131,21 @@ def redundant_hashes(hashes: PackedRows) -> BoolArray:
     return redundant[1:]
 
 
+def hash_rows(rows: PackedRows, classes: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return a hash per row that depends on the row's columns and class only."""
+    hashes = _splitmix64(classes.astype(np.uint64))
+    for words in rows.T:
+        hashes = _splitmix64(hashes ^ words)
+    return hashes
+
+
+def _splitmix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
 def is_true(values: NDArray[Any], test: int, value: float) -> BoolArray:
     """Return for which encoded values a column's literal is true."""
     if test == AT_MOST:
@@ -134,15 +153,6 @@ def is_true(values: NDArray[Any], test: int, value: float) -> BoolArray:
     if test == AT_LEAST:
         return np.asarray(values >= value)
     return np.asarray(values == value if test == EQUALS else np.isnan(values))
-
-
-def literal(feature: Feature, name: str, test: int, value: float, text: str) -> str:
-    """Return the text of a column's test; `text` is that of its value if it is a threshold."""
-    if test == IS_MISSING:
-        return f"{name} is missing"
-    if test == EQUALS:
-        return f"{name} = {value_text(feature, value)}"
-    return f"{name} {'<=' if test == AT_MOST else '>='} {text}"
 
 
 def value_text(feature: Feature, value: float) -> str:
@@ -155,21 +165,6 @@ def value_text(feature: Feature, value: float) -> str:
     if isinstance(category, str) and any(str(c) == category for c in feature.categories if not isinstance(c, str)):
         return repr(category)
     return str(category)
-
-
-def _join(features: Sequence[Feature], tests: Callable[[int], tuple[int, FloatArray]]) -> Columns:
-    """Return the columns of all features; `tests` gives the test of each and its values."""
-    parts: list[tuple[int, int, FloatArray]] = []
-    for f, feature in enumerate(features):
-        parts.append((f, *tests(f)))
-        if feature.has_missing:
-            parts.append((f, IS_MISSING, np.full(1, np.nan)))
-    sizes = [len(values) for _, _, values in parts]
-    return Columns(
-        np.repeat(np.array([f for f, _, _ in parts], dtype=np.int64), sizes),
-        np.repeat(np.array([test for _, test, _ in parts], dtype=np.uint8), sizes),
-        np.concatenate([values for _, _, values in parts]) if parts else np.empty(0),
-    )
 
 
 def _core_arguments(columns: Columns, n_features: int) -> dict[str, Any]:
@@ -200,5 +195,5 @@ def _zeros_and_ones(X: NDArray[Any]) -> Rows | None:
         part = X[start : start + step]
         if not np.all((part == 0) | (part == 1)):
             return None
-        packed[start : start + step] = packing.pack_booleans(np.ascontiguousarray(part, dtype=np.uint8))
+        packed[start : start + step] = pack_booleans(np.ascontiguousarray(part, dtype=np.uint8))
     return packed

@@ -35,7 +35,7 @@ def is_missing(value: Any) -> bool:
 
 
 def canonical(value: Any) -> Category:
-    """Return the category of a value: one for equal numbers, the text of anything but numbers and strings."""
+    """Return the category of a value: the same for equal numbers, and the text of anything but numbers and strings."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bytes):

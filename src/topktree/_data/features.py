@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import BoolArray, FloatArray
+from .arrays import FloatArray
 from .encoding import Category, categories_of, category_codes, is_missing, kind_of_types, numbers_of, object_types
 from .table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table
 
@@ -53,7 +53,10 @@ def learn_features(table: Table, categorical_features: Any, feature_names: Seque
     """Return the features of training data."""
     is_category = check_categorical_features(categorical_features, len(table.names), feature_names)
     if table.array is not None and True not in is_category:
-        return _array_features(table.names, table.array)
+        if table.array.dtype.itemsize == 1:
+            return _plain_features(table.names, BOOLEAN if table.array.dtype.kind == "b" else NUMBER)
+        numbers = zip(table.names, *missing_and_extreme(table.array), strict=True)
+        return tuple(Feature(name, NUMBER, (), *flags) for name, *flags in numbers)
     columns = zip(table.names, table.split(), is_category, strict=True)
     return tuple(_learn_feature(*column) for column in columns)
 
@@ -91,9 +94,7 @@ def check_categorical_features(
     """Return for each feature whether the user wants it to be a category; None where its type decides."""
     allowed = '"from_dtype", None, or a list of names, of indices or of one bool per feature'
     message = f"categorical_features must be {allowed}, got {categorical_features!r}"
-    if isinstance(categorical_features, str):
-        if categorical_features != "from_dtype":
-            raise ValueError(message)
+    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return [None] * n_features
     if categorical_features is None:
         return [False] * n_features
@@ -134,27 +135,14 @@ def sorted_categories(categories: Iterable[Category]) -> tuple[Category, ...]:
     return tuple(sorted(categories, key=lambda c: (isinstance(c, str), c)))
 
 
-def missing_and_extreme(values: FloatArray) -> tuple[bool, bool]:
-    """Return whether one of the numbers (n_rows,) is missing, and whether one is extreme."""
-    missing, extreme = _missing_and_extreme(values)
-    return bool(missing), bool(extreme)
-
-
-def _missing_and_extreme(values: NDArray[Any]) -> tuple[BoolArray, BoolArray]:
-    """Return the same for every column of numbers (n_rows, ...)."""
+def missing_and_extreme(values: NDArray[Any]) -> tuple[Any, Any]:
+    """Return whether a number is missing, and whether one is extreme: a bool, or for (n_rows, n_features) a list."""
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = (reduce(values, axis=0).astype(np.float64) for reduce in (np.fmin.reduce, np.fmax.reduce))
         missing = np.isnan(values.sum(axis=0, dtype=np.float64)) if values.dtype.kind == "f" else low != low
     if np.any(missing):  # the sum is NaN for infinities of both signs, too
         missing = np.isnan(values).any(axis=0)
-    return missing, (low < -LARGEST_EXACT_INT) | (high > LARGEST_EXACT_INT)
-
-
-def _array_features(names: tuple[str, ...], array: NDArray[Any]) -> tuple[Feature, ...]:
-    if array.dtype.itemsize == 1:
-        return _plain_features(names, BOOLEAN if array.dtype.kind == "b" else NUMBER)
-    columns = zip(names, *_missing_and_extreme(array), strict=True)
-    return tuple(Feature(name, NUMBER, (), bool(missing), bool(extreme)) for name, missing, extreme in columns)
+    return missing.tolist(), ((low < -LARGEST_EXACT_INT) | (high > LARGEST_EXACT_INT)).tolist()
 
 
 @lru_cache(maxsize=4)

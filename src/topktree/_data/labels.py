@@ -66,7 +66,7 @@ def known_classes(labels: NDArray[Any], classes: NDArray[Any], n_rows: int) -> I
 
 
 def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]] | None:
-    """Do the same by counting instead of sorting. Return None for other labels, and for integers too far apart."""
+    """Return what `number_labels` does, without sorting; None for integers too far apart and for other labels."""
     if labels.dtype.kind not in "biu" or labels.dtype == np.uint64:
         return None
     lowest, highest = int(labels.min()), int(labels.max())

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._core import class_cells, split_order
 from .arrays import BoolArray, FloatArray, IntArray
-from .packing import class_cells, split_order
 
 # Gaps that are tried as boundaries between classes: a resolution of 0.1% of the rows.
 FINE_BOUNDARIES = 1023
@@ -153,15 +153,6 @@ def _fill_up(is_chosen: BoolArray, spare: IntArray, n: int) -> IntArray:
         spare = spare[~is_chosen[spare]]
         is_chosen[spare[np.linspace(0, len(spare) - 1, min(n_more, len(spare))).round().astype(np.int64)]] = True
     return np.flatnonzero(is_chosen)
-
-
-def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
-    """Return quantiles of the distinct values, or with None all of these, for tests `value >= threshold`."""
-    distinct = np.unique(values[~np.isnan(values)])
-    if n_buckets is None or len(distinct) == 0:
-        return distinct
-    n_buckets = min(n_buckets, len(distinct))
-    return np.unique(np.quantile(distinct, np.arange(1, n_buckets) / n_buckets))
 
 
 def separators(low: FloatArray, high: FloatArray) -> FloatArray:

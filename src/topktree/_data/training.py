@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,11 +19,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
 from .._runtime.limits import Interruptible, Stop
-from .arrays import FloatArray, Rows
-from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary
+from .arrays import BoolArray, FloatArray, Rows
+from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
 from .features import Feature, encode, learn_features, warn_about_identifiers
 from .labels import number_labels, read_labels, read_weights
-from .packing import packed
 from .table import Table, read_table
 from .thresholds import Target, quantile_thresholds
 from .weights import threshold_weights
@@ -45,14 +45,13 @@ class TrainingData:
     class_weight: FloatArray | str | None  # (n_classes,), "balanced" or None
     classes: NDArray[Any]
     features: tuple[Feature, ...]
-    table: Table | None  # the rows as the user gave them
-    has_weight: NDArray[np.bool_] | None  # which of all rows these are; None: all of them
+    has_weight: BoolArray | None  # which of all rows these are; None: all of them
     left_out: EncodedRows | None  # rows without weight; None: there are none, or a tree cannot read them
     work: Interruptible
 
-    def without_table(self) -> TrainingData:
-        """Return the data with packed rows, which belong to nobody else, and no table: it can be sent and shared."""
-        return replace(self, rows=packed(self.rows), table=None)
+    def packed(self) -> TrainingData:
+        """Return the data with packed rows, which belong to nobody else: it can be sent and shared."""
+        return replace(self, rows=packed(self.rows))
 
     def for_all_rows(self, values: FloatArray) -> FloatArray:
         """Return values of these rows among those of all rows, with NaN for rows without weight."""
@@ -79,8 +78,7 @@ def prepare(
     work = Interruptible(_n_values(X, estimator.max_thresholds), stop)
     labels = work.call(read_labels, y)
     table = _read(estimator, X, work)
-    target = work.call(_weigh, labels, sample_weight, estimator.class_weight, table.n_rows, classes)
-    return work.call(_make_ready, estimator, table, target, classes is None, work)
+    return work.call(_make_ready, estimator, table, labels, sample_weight, classes, work)
 
 
 def class_weights(class_weight: str | dict[Any, float] | None, classes: NDArray[Any]) -> FloatArray | str | None:
@@ -120,108 +118,73 @@ def _read(estimator: BaseEstimator, X: ArrayLike, work: Interruptible) -> Table:
     return table
 
 
-@dataclass(frozen=True, eq=False)
-class _Target:
-    """The classes and weights of all rows of a table."""
-
-    y: NDArray[np.int32]
-    classes: NDArray[Any]
-    sample_weight: FloatArray | None
-    class_weight: FloatArray | str | None
-    has_weight: NDArray[np.bool_] | None  # None: every row has weight
-
-
-def _weigh(
+def _make_ready(
+    estimator: BaseEstimator,
+    table: Table,
     labels: NDArray[Any],
     sample_weight: ArrayLike | None,
-    class_weight: str | dict[Any, float] | None,
-    n_rows: int,
     known: NDArray[Any] | None,
-) -> _Target:
-    """Assign class indices and find out which rows have weight."""
-    classes, y = number_labels(labels, n_rows)
+    work: Interruptible,
+) -> TrainingData:
+    """Assign class indices, set rows without weight apart, learn the features, and binarize."""
+    classes, y = number_labels(labels, table.n_rows)
     if known is not None:
         classes, y = known, np.searchsorted(known, classes).astype(np.int32)[y]
-    weights = read_weights(sample_weight, n_rows)
-    by_class = class_weights(class_weight, classes)
-    has_weight = None if weights is None else weights > 0
+    weights = read_weights(sample_weight, table.n_rows)
+    by_class = class_weights(estimator.class_weight, classes)
+    has_weight = _with_weight(y, weights, by_class)
     if isinstance(by_class, np.ndarray):
-        _check_product(float(by_class.max()), n_rows if weights is None else float(weights.sum()))
-        has_weight = (by_class[y] > 0) & (True if has_weight is None else has_weight)
         by_class = np.where(by_class > 0, by_class, 1.0)  # classes without rows
-    present = np.arange(len(classes))
-    if known is not None or has_weight is not None:
-        present = np.flatnonzero(np.bincount(y if has_weight is None else y[has_weight]))
-    check_classes(classes[present])
-    if has_weight is not None and has_weight.all():
-        has_weight = None
-    return _Target(y, classes, weights, by_class, has_weight)
-
-
-def _make_ready(
-    estimator: BaseEstimator, table: Table, target: _Target, is_whole: bool, work: Interruptible
-) -> TrainingData:
-    """Set rows without weight apart, learn the features, and binarize. `is_whole`: these are all rows there are."""
-    y, weights, has_weight, without_weight = target.y, target.sample_weight, target.has_weight, None
+    without_weight = None
     if has_weight is not None:
         without_weight = table.take(~has_weight), y[~has_weight]
         table, y = table.take(has_weight), y[has_weight]
         weights = None if weights is None else weights[has_weight]
+    is_part = known is not None or has_weight is not None
+    check_classes(classes[np.bincount(y, minlength=len(classes)) > 0] if is_part else classes)
     features = learn_features(table, estimator.categorical_features, getattr(estimator, "feature_names_in_", None))
-    if is_whole:
+    if known is None:
         warn_about_identifiers(features, table.n_rows)
-    kept = replace(target, y=y, sample_weight=weights)
-    rows, columns = _binarize(table, features, kept, estimator.max_thresholds, work.check)
-    left_out = None if without_weight is None else _encode_if_possible(*without_weight, features)
-    return TrainingData(
-        rows=rows,
-        columns=columns,
-        y=y,
-        sample_weight=weights,
-        class_weight=target.class_weight,
-        classes=target.classes,
-        features=features,
-        table=table,
-        has_weight=has_weight,
-        left_out=left_out,
-        work=work,
-    )
+    left_out = None
+    if without_weight is not None:
+        with suppress(TypeError, ValueError):  # rows without weight may hold what a tree cannot read
+            left_out = encode(without_weight[0], features), without_weight[1]
+    encoded = encode(table, features)
+    bits = pack_binary(encoded, features)  # a table of nothing but 0 and 1 stays as it is
+    if bits is None:
+        cuts = estimator.max_thresholds, threshold_weights(y, by_class, weights), Target(y, len(classes))
+        bits = _cut_and_pack(by_feature(encoded, features), features, *cuts, work.check)
+    return TrainingData(*bits, y, weights, by_class, classes, features, has_weight, left_out, work)
 
 
-def _encode_if_possible(table: Table, y: NDArray[np.int32], features: tuple[Feature, ...]) -> EncodedRows | None:
-    """Encode rows without weight, which may hold anything. None: they hold what a tree cannot read."""
-    try:
-        return encode(table, features), y
-    except (TypeError, ValueError):
-        return None
+def _with_weight(
+    y: NDArray[np.int32], weights: FloatArray | None, by_class: FloatArray | str | None
+) -> BoolArray | None:
+    """Return which rows have weight; None: all of them. A float must hold the products of the weights."""
+    has_weight = None if weights is None else weights > 0
+    if isinstance(by_class, np.ndarray):
+        largest, total = float(by_class.max()), len(y) if weights is None else float(weights.sum())
+        if largest > 0 and not 0 < largest * total < math.inf:
+            allowed = "sample_weight times class_weight must be finite and > 0"
+            raise ValueError(f"{allowed}, got up to {largest} and a sum of {total}")
+        has_weight = (by_class[y] > 0) & (True if has_weight is None else has_weight)
+    return None if has_weight is None or has_weight.all() else has_weight
 
 
-def _binarize(
-    table: Table,
+def _cut_and_pack(
+    encoded: FloatArray,
     features: tuple[Feature, ...],
-    target: _Target,
     max_thresholds: int | None,
+    weights: FloatArray | None,
+    target: Target,
     check: Callable[[], None],
 ) -> tuple[Rows, Columns]:
-    """Return the bits and their columns. A table of nothing but 0 and 1 stays as it is. `check` may end it early."""
-    encoded = encode(table, features)
-    if (binary := pack_binary(encoded, features)) is not None:
-        return binary
-    encoded = by_feature(encoded, features)
-    classes = Target(target.y, len(target.classes))
-    weights = threshold_weights(target.y, target.class_weight, target.sample_weight)
+    """Cut the numbers at thresholds; return the bits and their columns. `check` may end it early."""
 
     def thresholds(f: int) -> FloatArray:
         check()
-        return quantile_thresholds(encoded[f], max_thresholds, weights, classes)
+        return quantile_thresholds(encoded[f], max_thresholds, weights, target)
 
     columns = make_columns(features, thresholds)
     columns = columns.take(~find_redundant(encoded, columns))
     return pack(encoded, columns), columns
-
-
-def _check_product(class_weight: float, total: float) -> None:
-    """Raise unless a float can hold the largest class weight times the sum of the rows' weights."""
-    if class_weight > 0 and not 0 < class_weight * total < math.inf:
-        allowed = "sample_weight times class_weight must be finite and > 0"
-        raise ValueError(f"{allowed}, got up to {class_weight} and a sum of {total}")

@@ -121,12 +121,12 @@ def threshold_weights(
     classes: NDArray[np.int32] | None, class_weight: FloatArray | str | None, sample_weight: FloatArray | None
 ) -> FloatArray | None:
     """Return the row weights for placing thresholds, as whole numbers so that no sum is rounded; None: all equal."""
-    weights = np.ones(0) if sample_weight is None else sample_weight
+    weights = sample_weight
     if classes is not None and class_weight is not None:
         if isinstance(class_weight, str):
             class_weight = inverse_totals(np.bincount(classes, weights=sample_weight).astype(np.float64))
         weights = class_weight[classes] * (1.0 if sample_weight is None else sample_weight)
-    elif sample_weight is None:
+    if weights is None:
         return None
     integers, _ = integer_weights(weights, exact_bits=exact_weight_bits(len(weights)))
     return None if np.all(integers == integers[0]) else integers.astype(np.float64)

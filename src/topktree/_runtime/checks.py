@@ -74,15 +74,15 @@ def check_max_depth(max_depth: Any) -> None:
 def check_k(k: Any, max_depth: int) -> None:
     """Require an int >= 1, "all", or a sequence of these with an entry for each of the `max_depth` levels."""
     allowed = 'an int >= 1, "all", or a sequence of these with one entry per level'
-    if isinstance(k, str) or is_int(k):
-        if k != "all" and (isinstance(k, str) or k < 1):
-            raise ValueError(f"k must be {allowed}, got {k!r}")
+
+    def is_good(entry: Any) -> bool:
+        return entry == "all" if isinstance(entry, str) else is_int(entry) and entry >= 1
+
+    if is_good(k):
         return
-    if not isinstance(k, (Sequence, np.ndarray)) or np.ndim(np.asarray(k, dtype=object)) != 1:
+    is_list = isinstance(k, (Sequence, np.ndarray)) and np.ndim(np.asarray(k, dtype=object)) == 1
+    if not is_list or not all(map(is_good, k)):
         raise ValueError(f"k must be {allowed}, got {k!r}")
-    for entry in k:
-        if not (entry == "all" if isinstance(entry, str) else is_int(entry) and entry >= 1):
-            raise ValueError(f"k must be {allowed}, got {k!r}")
     if len(k) < max_depth:
         raise ValueError(f"k must have one entry per level, at least max_depth={max_depth} of them, got {k!r}")
 

@@ -12,7 +12,7 @@ PathLike = str | os.PathLike[str]
 
 @contextmanager
 def whole_file(path: PathLike) -> Iterator[Path]:
-    """Give a temporary path to write to, which replaces the file at the end unless an error is raised.
+    """Yield a temporary path to write to, which replaces the file at the end unless an error is raised.
 
     A path that is not a regular file, such as a pipe or a device, is written to directly. Errors name the path given.
     """

@@ -1,4 +1,4 @@
-"""Limits: how long work ends before it is done, by Ctrl-C, a time limit, or an error elsewhere.
+"""Limits: how long work is ended early, by Ctrl-C, a time limit, or an error elsewhere.
 
 In: a time limit, or functions that take long. Out: callbacks and checks that end the work, and the words for how it
 ended. The one idea: work that Python's main thread cannot interrupt runs in other threads, which look at a shared flag;
@@ -12,6 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
@@ -87,7 +88,7 @@ class Limits(Stop):
 
     @classmethod
     def starting(cls, time_limit: Any) -> Self:
-        """Return the limits of work that starts now. The limit need not be validated yet: what is no number is none."""
+        """Return the limits of work that starts now. A limit that is no number counts as none."""
         return cls(deadline=time.monotonic() + time_limit if is_number(time_limit) else math.inf)
 
     def __getstate__(self) -> dict[str, float]:
@@ -146,16 +147,15 @@ class Interruptible:
         """Return the function's result. NumPy handles signals only between its calls; a waiting main thread at once."""
         if not self._in_thread:
             return function(*args, **keywords)
-        results: list[T] = []
-        errors: list[BaseException] = []
+        result: Future[T] = Future()
         config = get_config()  # scikit-learn keeps its configuration per thread
 
         def work() -> None:
             try:
                 with config_context(**config), self._stop.working():
-                    results.append(function(*args, **keywords))
+                    result.set_result(function(*args, **keywords))
             except BaseException as error:
-                errors.append(error)
+                result.set_exception(error)
 
         thread = threading.Thread(target=work, name="topktree", daemon=True)
         thread.start()
@@ -164,9 +164,7 @@ class Interruptible:
         except BaseException:
             self._stop.cancel()
             raise
-        if errors:
-            raise errors[0]
-        return results[0]
+        return result.result()
 
 
 @atexit.register

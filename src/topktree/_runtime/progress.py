@@ -8,19 +8,20 @@ import time
 from collections.abc import Callable
 from typing import Self, TextIO
 
+SECONDS_BETWEEN = 0.2
+
 
 class _Line:
     """A line of `stream` that is rewritten a few times a second."""
 
-    def __init__(self, stream: TextIO | None = None, seconds_between: float = 0.2) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._seconds_between = seconds_between
         self._last = 0.0
         self._width = 0
 
     def show(self, seconds: float, text: str, always: bool = False) -> None:
-        """Write the line, unless it was written less than `seconds_between` ago."""
-        if not always and seconds - self._last < self._seconds_between:
+        """Write the line, unless it was written a moment ago."""
+        if not always and seconds - self._last < SECONDS_BETWEEN:
             return
         self._last = seconds
         line = f"topktree: {seconds:.1f} s, {text}"
@@ -62,10 +63,8 @@ class CountLine(_Line):
 class ProgressLine(_Line):
     """The line of one search, as a progress callback of the engine."""
 
-    def __init__(
-        self, user_cost: Callable[[int], float], stream: TextIO | None = None, seconds_between: float = 0.2
-    ) -> None:
-        super().__init__(stream, seconds_between)
+    def __init__(self, user_cost: Callable[[int], float], stream: TextIO | None = None) -> None:
+        super().__init__(stream)
         self._user_cost = user_cost
 
     def __call__(self, seconds: float, k: int, nodes: int, cost: int) -> None:

@@ -8,36 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import count_shard, kernels, make_shard, rank_columns, walk
+from .._core import count_shard as count_shard
+from .._core import kernels as kernels
+from .._core import make_shard as make_shard
 from .._core import near_optimal as core_near_optimal
+from .._core import rank_columns as rank_columns
 from .._core import solve as core_solve
+from .._core import walk as walk
 from .._data.arrays import FloatArray, IntArray, Rows
 from .._runtime.limits import Progress
 from .objective import Objective, ScoreFunction
 
 if TYPE_CHECKING:
-    from .._core import SearchArguments, Statistics
+    from .._core import Statistics
 
 DEFAULT_CACHE_BYTES = 2**30
-
-__all__ = [
-    "NearOptimalOptions",
-    "SearchOptions",
-    "Solution",
-    "checked_criterion",
-    "count_shard",
-    "kernels",
-    "make_shard",
-    "near_optimal",
-    "rank_columns",
-    "solve",
-    "walk",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +47,10 @@ class Solution:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How to search. Nothing here changes the tree, except a time limit that is reached."""
+    """How to search. Nothing here changes the tree, except a time limit that is reached.
+
+    Every field is an argument of the compiled core by the same name.
+    """
 
     threads: int = 1
     use_cache: bool = True
@@ -66,12 +59,12 @@ class SearchOptions:
     arrange: str = "if_it_pays"  # merge equal rows and put similar ones together: "never", "if_it_pays" or "always"
     max_keyed_rows: int = 2**16  # with more rows, subsets are identified by the splits that lead to them
     large_node_bytes: int = 2**20  # larger nodes have their children counted over blocks of rows
-    many_columns: int = 300  # with at least so many columns, features are drawn before columns are counted
-    shallow_first_columns: int = 50  # with at least so many, k="all" first solves every node with one level less
+    many_columns: int = 300  # from this many columns on, features are drawn before columns are counted
+    shallow_first_columns: int = 50  # from this many on, k="all" first solves every node with one level less
     threads_after: float = 0.002  # seconds: starting threads takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
-    known_cost: int | None = None  # the cost of a tree that is in the search space: no more expensive one is of use
+    known_cost: int | None = None  # the cost of a tree that is in the search space: more expensive ones are skipped
     exact_root: bool = False  # find the cost of the best tree below every candidate of the root
     progress: Progress | None = None  # called every 20 ms
     on_tree: Callable[[Solution], None] | None = None  # gets every tree that is better than those before it
@@ -81,7 +74,7 @@ class SearchOptions:
 class NearOptimalOptions:
     """The trees that are asked for beside the best one."""
 
-    n: int = 10  # at most so many
+    n: int = 10  # at most this many
     epsilon: float = 0.05  # they cost at most 1 + epsilon times as much as the best one
     different: str = "predictions"  # or "splits": what tells two trees apart
 
@@ -99,8 +92,7 @@ def solve(
     `columns` lists the columns that take part, ascending, if not all do; the solution numbers them from 0 on.
     """
     arguments = _arguments(rows, n_columns, classes, objective, options or SearchOptions())
-    arguments["columns"] = columns
-    return Solution(**core_solve(**arguments))
+    return Solution(**core_solve(columns=columns, **arguments))
 
 
 def near_optimal(
@@ -113,6 +105,7 @@ def near_optimal(
 ) -> list[Solution]:
     """Return the best trees of the rows that differ, by rising cost; each says whether the list is complete."""
     results = core_near_optimal(
+        columns=None,
         n=asked.n,
         epsilon=asked.epsilon,
         errors_only=objective.leaves_break_ties,
@@ -124,45 +117,33 @@ def near_optimal(
 
 def _arguments(
     rows: Rows, n_columns: int, classes: NDArray[np.int32], objective: Objective, options: SearchOptions
-) -> SearchArguments:
-    criterion, on_tree, draw = objective.criterion, options.on_tree, objective.draw
-    return dict(
-        rows=rows,
-        n_columns=n_columns,
-        classes=np.ascontiguousarray(classes, dtype=np.int32),
-        columns=None,
-        row_weight=objective.row_weight,
-        class_weight=objective.class_weight,
-        k=objective.k,
-        criterion="user" if callable(criterion) else criterion,
-        user_score=checked_criterion(criterion) if callable(criterion) else None,
-        weight_unit=objective.weight_unit,
-        feature_of_column=draw.of_column if draw else None,
-        n_features=int(draw.of_column.max(initial=-1)) + 1 if draw else 0,
-        features_per_node=draw.n_features if draw else 0,
-        draw_seed=draw.seed if draw else 0,
-        min_rows=objective.min_samples_leaf,
-        min_weight=objective.min_weight_leaf,
-        distinct_splits=objective.distinct_splits,
-        cost_scale=objective.cost_scale,
-        leaf_penalty=objective.leaf_penalty,
-        threads=options.threads,
-        use_cache=options.use_cache,
-        use_bounds=options.use_bounds,
-        cache_bytes=options.cache_bytes,
-        arrange=options.arrange,
-        max_keyed_rows=options.max_keyed_rows,
-        large_node_bytes=options.large_node_bytes,
-        many_columns=options.many_columns,
-        shallow_first_columns=options.shallow_first_columns,
-        threads_after=options.threads_after,
-        kernel=options.kernel,
-        time_limit=options.time_limit or 0.0,
-        known_cost=-1 if options.known_cost is None else options.known_cost,
-        exact_root=options.exact_root,
-        progress=options.progress,
-        on_tree=(lambda result: on_tree(Solution(**result))) if on_tree else None,
-    )
+) -> dict[str, Any]:
+    """Return what every search of the core takes: `SearchArguments`, without `columns`."""
+    criterion, draw, on_tree = objective.criterion, objective.draw, options.on_tree
+    return {
+        **vars(options),
+        "time_limit": options.time_limit or 0.0,
+        "known_cost": -1 if options.known_cost is None else options.known_cost,
+        "on_tree": (lambda result: on_tree(Solution(**result))) if on_tree else None,
+        "rows": rows,
+        "n_columns": n_columns,
+        "classes": np.ascontiguousarray(classes, dtype=np.int32),
+        "row_weight": objective.row_weight,
+        "class_weight": objective.class_weight,
+        "k": objective.k,
+        "criterion": "user" if callable(criterion) else criterion,
+        "user_score": checked_criterion(criterion) if callable(criterion) else None,
+        "weight_unit": objective.weight_unit,
+        "feature_of_column": draw.of_column if draw else None,
+        "n_features": int(draw.of_column.max(initial=-1)) + 1 if draw else 0,
+        "features_per_node": draw.n_features if draw else 0,
+        "draw_seed": draw.seed if draw else 0,
+        "min_rows": objective.min_samples_leaf,
+        "min_weight": objective.min_weight_leaf,
+        "distinct_splits": objective.distinct_splits,
+        "cost_scale": objective.cost_scale,
+        "leaf_penalty": objective.leaf_penalty,
+    }
 
 
 def checked_criterion(criterion: ScoreFunction) -> Callable[[FloatArray, FloatArray, NDArray[np.uint8]], FloatArray]:

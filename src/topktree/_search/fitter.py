@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,14 +68,11 @@ def search_tree(
     objective = spec.objective(data)
     line = ProgressLine(objective.user_cost) if verbose else None
 
-    def show(solution: engine.Solution) -> None:
-        if on_tree is not None:
-            on_tree(replace(found_tree(data, spec, objective, solution), status=PARTIAL))
-
-    options = replace(options, progress=line or options.progress, on_tree=show if on_tree else None)
+    describe = partial(found_tree, data, spec, objective)
+    show = None if on_tree is None else lambda solution: on_tree(replace(describe(solution), status=PARTIAL))
+    options = replace(options, progress=line or options.progress, on_tree=show)
     with line or nullcontext():
-        solution = engine.solve(data.rows, len(data.columns), data.y, objective, options)
-    return found_tree(data, spec, objective, solution)
+        return describe(engine.solve(data.rows, len(data.columns), data.y, objective, options))
 
 
 def found_tree(data: TrainingData, spec: TreeSpec, objective: Objective, solution: engine.Solution) -> FoundTree:
@@ -121,12 +119,11 @@ def make_tree(
     solution: engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
 ) -> Tree:
     """Turn a tree over columns into a tree over features."""
-    is_inner, column = solution.column >= 0, np.maximum(solution.column, 0)
-    feature = np.full(len(column), TREE_UNDEFINED, dtype=np.int64)
-    kind, threshold = np.zeros(len(column), dtype=np.uint8), np.zeros(len(column))
-    if len(columns):  # a single leaf may come from a table without any column
-        feature = np.where(is_inner, columns.feature[column], TREE_UNDEFINED)
-        kind, threshold = columns.test[column], columns.value[column]
+    is_inner = solution.column >= 0
+    inner = columns.take(solution.column[is_inner])
+    feature = np.full(len(is_inner), TREE_UNDEFINED, dtype=np.int64)
+    kind, threshold = np.zeros(len(is_inner), dtype=np.uint8), np.zeros(len(is_inner))
+    feature[is_inner], kind[is_inner], threshold[is_inner] = inner.feature, inner.test, inner.value
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
         children_left=solution.false_child.astype(np.int64),

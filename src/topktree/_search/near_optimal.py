@@ -68,14 +68,8 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
     def __getitem__(self, index: int | slice) -> TopKTreeClassifier | NearOptimalTrees:
         if not isinstance(index, slice):
             return self.estimators[index]
-        return replace(
-            self,
-            estimators=self.estimators[index],
-            costs=self.costs[index],
-            train_errors=self.train_errors[index],
-            n_leaves=self.n_leaves[index],
-            depths=self.depths[index],
-        )
+        per_tree = ("estimators", "costs", "train_errors", "n_leaves", "depths")
+        return replace(self, **{name: getattr(self, name)[index] for name in per_tree})
 
     def importances(self) -> FloatArray:
         """Return the `feature_importances_` of every tree, (n_trees, n_features).
@@ -87,8 +81,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
                [0.19, 0.26, 0.  , 0.  , 0.55, 0.  ],
                [0.26, 0.19, 0.  , 0.  , 0.55, 0.  ]])
         """
-        n_features = self.estimators[0].n_features_in_ if self.estimators else 0
-        return np.array([tree.feature_importances_ for tree in self]).reshape(len(self), n_features)
+        return np.array([tree.feature_importances_ for tree in self]).reshape(len(self), len(self._names()))
 
     def importance_table(self) -> dict[str, NDArray[Any]]:
         """Return the smallest, mean and largest importance of each feature, and the share of trees that use it.
@@ -150,19 +143,18 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         return plot_importances(self._names(), self.importances(), ax)
 
     def __str__(self) -> str:
-        formats = {"cost": "{}" if self.costs.dtype.kind == "i" else "{:.6g}"}
         note = "" if self.complete else "not complete: there may be other trees between these"
-        return text_table(self.table(), formats, note)
+        return text_table(self.table(), {"cost": "{:.6g}"}, note)
 
     def _names(self) -> list[str]:
         return [feature.name for feature in self.estimators[0].features_] if self.estimators else []
 
     def _uses(self) -> NDArray[np.bool_]:
         """Tell which tree splits on which feature, (n_trees, n_features), also where the split changes nothing."""
-        features = np.arange(len(self._names()))
-        return np.array([np.isin(features, tree.tree_.feature) for tree in self], bool).reshape(
-            len(self), len(features)
-        )
+        uses = np.zeros((len(self), len(self._names())), dtype=bool)
+        for used, tree in zip(uses, self, strict=True):
+            used[tree.tree_.feature[~tree.tree_.is_leaf]] = True
+        return uses
 
 
 def find_trees(

@@ -85,7 +85,11 @@ def make_objective(
         row_weight, unit = integer_weights(sample_weight, exact_bits=exact_weight_bits(len(sample_weight)))
         if np.all(row_weight == 1):
             row_weight = None
-    totals = _class_totals(classes, row_weight, n_classes)
+    totals = np.zeros(n_classes, dtype=np.int64)
+    for start in range(0, len(classes), PART):
+        part = slice(start, start + PART)
+        weights = None if row_weight is None else row_weight[part]
+        totals += np.bincount(classes[part], weights=weights, minlength=n_classes).astype(np.int64)
     rows_weigh = row_weight is not None
     return objective_of_totals(totals, len(classes), row_weight=row_weight, rows_weigh=rows_weigh, unit=unit, **options)
 
@@ -137,15 +141,6 @@ def objective_of_totals(
         leaves_break_ties=leaf_penalty == "tie",
         weighted=rows_weigh or weight_unit != 1 or bool(np.any(class_weight_ != 1)),
     )
-
-
-def _class_totals(classes: NDArray[np.int32], row_weight: IntArray | None, n_classes: int) -> IntArray:
-    totals = np.zeros(n_classes, dtype=np.int64)
-    for start in range(0, len(classes), PART):
-        part = slice(start, start + PART)
-        weights = None if row_weight is None else row_weight[part]
-        totals += np.bincount(classes[part], weights=weights, minlength=n_classes).astype(np.int64)
-    return totals
 
 
 def _penalty(leaf_penalty: float | str, total: int, max_leaves: int) -> tuple[int, int]:

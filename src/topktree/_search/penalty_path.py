@@ -15,7 +15,6 @@ same holds for the two parts of T, and so on down the tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -36,7 +35,7 @@ from .text_table import text_table
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier
 
-# So many digits tell all float64 apart.
+# This many digits tell all float64 numbers apart.
 MAX_DIGITS = 17
 
 
@@ -99,8 +98,6 @@ class LeafPenaltyPath:
     def __str__(self) -> str:
         # Penalties have all their digits: a copy of what is printed gives the same tree.
         formats = {"leaf_penalty": "{!r}", "errors": "{:.6g}", "train_accuracy": "{:.4f}"}
-        if self.errors.dtype.kind == "i":
-            formats["errors"] = "{}"
         note = "" if self.complete else "not complete: there may be more trees between these"
         return text_table(self.table(), formats, note)
 
@@ -197,8 +194,7 @@ class _Search:
 
         All other searches of the path have smaller scales. The largest number of leaves is known without a search.
         """
-        max_leaves = min(1 << min(self.base.depth, 60), len(self.data.y))
-        scale = max_leaves + 1
+        scale = min(1 << min(self.base.depth, 60), len(self.data.y)) + 1
         if scale * total >= 2**COST_BITS:
             scale = _Tree(self._solve(self.base), Fraction(0), Fraction(0)).leaves
         if scale * total >= 2**COST_BITS:
@@ -223,11 +219,11 @@ class _Search:
 
         check_time()  # the engine asks only every 20 ms
         # Not the engine's own limit, under which it would begin with narrower searches.
-        return self._solve(objective, replace(self.options, known_cost=known_cost, progress=check_time))
+        return self._solve(objective, known_cost=known_cost, progress=check_time)
 
-    def _solve(self, objective: Objective, options: engine.SearchOptions | None = None) -> engine.Solution:
+    def _solve(self, objective: Objective, **options: Any) -> engine.Solution:
         data = self.data
-        return engine.solve(data.rows, len(data.columns), data.y, objective, options or self.options)
+        return engine.solve(data.rows, len(data.columns), data.y, objective, replace(self.options, **options))
 
 
 def _at(base: Objective, penalty: Fraction) -> Objective:
@@ -266,8 +262,6 @@ def _plain_numbers(low: Fraction, high: Fraction) -> Iterator[float]:
 
 def _recosted(tree: _Tree, objective: Objective) -> engine.Solution:
     """Return the solution as if it had been found under another objective."""
-    cost = tree.cost(objective)
-    statistics = copy(tree.solution.statistics)
-    statistics["trace"] = [(seconds, k, cost) for seconds, k, _ in statistics["trace"]]
-    # The costs of its choices are for another penalty.
-    return without_choices(replace(tree.solution, cost=cost, statistics=statistics))
+    cost, solution = tree.cost(objective), without_choices(tree.solution)  # their costs are for another penalty
+    trace = [(seconds, k, cost) for seconds, k, _ in solution.statistics["trace"]]
+    return replace(solution, cost=cost, statistics={**solution.statistics, "trace": trace})

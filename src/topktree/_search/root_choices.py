@@ -48,22 +48,25 @@ def list_choices(
     whether the cost is that of the best tree, or a lower bound of it. A criterion of the user's own is not asked again:
     the score is None.
     """
-    root = solution.statistics["root"]
-    chosen = int(solution.column[0])
+    root, chosen = solution.statistics["root"], int(solution.column[0])
     scores = _scores(solution, objective)
-    return [
-        {
-            "rank": i + 1,
-            "feature": int(columns.feature[column]),
-            **describe_test(_test(columns, column), features),
-            "score": scores.get(column),
-            "cost": objective.user_cost(int(root["cost"][i])),
-            "exact": bool(root["exact"][i]),
-            "chosen": column == chosen,
-        }
-        for i, column in enumerate(root["column"].tolist())
-        if i < len(root["true_weight"]) or column == chosen
-    ]
+    choices = []
+    for i, column in enumerate(root["column"].tolist()):
+        if i >= len(root["true_weight"]) and column != chosen:
+            continue
+        test = NodeTest(int(columns.feature[column]), int(columns.test[column]), float(columns.value[column]))
+        choices.append(
+            {
+                "rank": i + 1,
+                "feature": test.feature,
+                **describe_test(test, features),
+                "score": scores.get(column),
+                "cost": objective.user_cost(int(root["cost"][i])),
+                "exact": bool(root["exact"][i]),
+                "chosen": column == chosen,
+            }
+        )
+    return choices
 
 
 def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]:
@@ -89,7 +92,3 @@ def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> Fl
     below = shares[:, 0] * node_impurity(false_side, criterion) + shares[:, 1] * node_impurity(true_side, criterion)
     gain = np.maximum(node_impurity(whole[None], criterion)[0] - below, 0.0)
     return np.asarray(gain / node_impurity(shares, "entropy") if criterion == "gain_ratio" else gain)
-
-
-def _test(columns: Columns, column: int) -> NodeTest:
-    return NodeTest(int(columns.feature[column]), int(columns.test[column]), float(columns.value[column]))

@@ -1,4 +1,4 @@
-"""`TreeSpec`: which tree is asked for.
+"""`TreeSpec`: the tree that is asked for.
 
 In: an estimator with the parameters of a tree. Out: a `TreeSpec` of validated parameters; for given rows, the integer
 problem that it means.
@@ -6,7 +6,7 @@ problem that it means.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from .._data.training import TrainingData
@@ -16,7 +16,7 @@ from .objective import CRITERIA, Objective, ScoreFunction, make_objective
 
 @dataclass(frozen=True)
 class TreeSpec:
-    """The tree that is asked for: the parameters that decide it, validated."""
+    """The tree that is asked for: the parameters that decide it, validated, by their names in the estimators."""
 
     k: Any  # an int, "all", or a sequence of these with an entry per level
     max_depth: int
@@ -27,7 +27,7 @@ class TreeSpec:
     distinct_splits: bool
 
     def objective_options(self, n_rows: int, n_columns: int) -> dict[str, Any]:
-        """Return what an objective for so many rows and columns takes from the specification."""
+        """Return what `make_objective` takes from the specification, for this number of rows and columns."""
         # A path has at most one split per column, and one row fewer at every split.
         depth = min(self.max_depth, n_columns, n_rows - 1)
         return {
@@ -64,19 +64,11 @@ class TreeSpec:
 def read_spec(estimator: Any) -> TreeSpec:
     """Return the specification of an estimator's parameters, all of which are validated."""
     check_parameters(estimator)
-    return TreeSpec(
-        k=estimator.k,
-        max_depth=estimator.max_depth,
-        criterion=estimator.criterion,
-        min_samples_leaf=estimator.min_samples_leaf,
-        min_weight_fraction_leaf=estimator.min_weight_fraction_leaf,
-        leaf_penalty=estimator.leaf_penalty,
-        distinct_splits=estimator.distinct_splits,
-    )
+    return TreeSpec(**{field.name: getattr(estimator, field.name) for field in fields(TreeSpec)})
 
 
 def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
-    """Validate the parameters that every estimator of trees has. A file does not keep a criterion of the user's own."""
+    """Validate the parameters that every estimator of trees has. A file loses a criterion of the user's own."""
     checks.check_max_depth(estimator.max_depth)
     checks.check_k(estimator.k, estimator.max_depth)
     if not criterion_is_lost and not callable(estimator.criterion):

@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 
 
 def text_table(table: Mapping[str, NDArray[Any]], formats: Mapping[str, str], note: str = "") -> str:
-    """Return the columns side by side, numbers to the right, text to the left, and the note below."""
+    """Return the columns side by side, numbers to the right, text to the left, and the note below.
+
+    The formats are those of columns of floats, by name.
+    """
     columns = []
     for name, values in table.items():
-        cells = [name, *(formats.get(name, "{}").format(value) for value in values.tolist())]
+        form = formats[name] if values.dtype.kind == "f" else "{}"
+        cells = [name, *(form.format(value) for value in values.tolist())]
         width = max(map(len, cells))
         columns.append([cell.ljust(width) if values.dtype == object else cell.rjust(width) for cell in cells])
     lines = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

@@ -114,4 +114,4 @@ def make_fold(
                 X_test = encode(read_table(tree, X_test, reset=False), data.features)
     except ValueError as error:
         return Fold(tree, None, X_test, y[test], test_weights, scoring, error=str(error))
-    return Fold(tree, data.without_table(), X_test, y[test], test_weights, scoring)
+    return Fold(tree, data.packed(), X_test, y[test], test_weights, scoring)

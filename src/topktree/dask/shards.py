@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arrays import BoolArray, FloatArray, IntArray, PackedRows
-from .._data.columns import Columns, by_feature, hash_columns, pack
+from .._data.columns import Columns, by_feature, hash_columns, hash_rows, pack
 from .._data.features import Feature, encode
-from .._data.packing import hash_rows
 from .._search import engine
 from .._search.column_tree import ColumnTree
 from .cluster import sized

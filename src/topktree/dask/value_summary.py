@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import class_cells
 from .._data.arrays import FloatArray, IntArray
-from .._data.packing import class_cells
 from .._data.thresholds import Boundaries, choose_thresholds
 from .cluster import sized
 

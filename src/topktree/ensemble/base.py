@@ -46,7 +46,7 @@ class FittedEnsemble(FittedClassifier):
         self._check()
         with restored_on_error(self):
             data = prepare(self, X, y, sample_weight)
-            self._find_trees(data.work.call(data.without_table), limits)
+            self._find_trees(data.work.call(data.packed), limits)
         return self
 
     def apply(self, X: ArrayLike) -> IntArray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._data.arrays import IntArray
-from .._data.packing import hash_rows, packed
+from .._data.columns import hash_rows, packed
 from .._data.training import TrainingData
 from .._data.weights import integer_weights
 from .._runtime import checks
