@@ -60,9 +60,9 @@ class SearchArguments(TypedDict):
     use_bounds: bool
     cache_bytes: int
     arrange: str
-    max_keyed_rows: int
+    max_fingerprinted_rows: int
     large_node_bytes: int
-    many_columns: int
+    draw_first_columns: int
     shallow_first_columns: int
     threads_after: float
     kernel: str

@@ -339,7 +339,9 @@ def test_large_data_is_described(kind: str) -> None:
 @pytest.mark.parametrize("seed", [200, 201])
 def test_large_data_has_the_tree_of_the_reference(kind: str, seed: int) -> None:
     problem = with_k(large_problem(kind, seed), (3, 2, 2))
-    assert_same_tree(problem.engine(arrange="always", max_keyed_rows=0, large_node_bytes=0), problem.reference())
+    assert_same_tree(
+        problem.engine(arrange="always", max_fingerprinted_rows=0, large_node_bytes=0), problem.reference()
+    )
 
 
 @pytest.mark.parametrize("threads", [1, 2])

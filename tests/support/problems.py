@@ -359,9 +359,9 @@ switches = st.fixed_dictionaries(
         "cache_bytes": st.sampled_from([0, 10_000, 40_000, 2**30]),
         "time_limit": st.sampled_from([None, None, 3600.0]),
         "arrange": st.sampled_from(["never", "if_it_pays", "always"]),
-        "max_keyed_rows": st.sampled_from([0, 2**16]),
+        "max_fingerprinted_rows": st.sampled_from([0, 2**16]),
         "large_node_bytes": st.sampled_from([0, 2**20]),
-        "many_columns": st.sampled_from([0, 300]),
+        "draw_first_columns": st.sampled_from([0, 300]),
         "shallow_first_columns": st.sampled_from([0, 50]),
         "packed": st.booleans(),
     }

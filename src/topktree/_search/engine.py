@@ -57,9 +57,9 @@ class SearchOptions:
     use_bounds: bool = True
     cache_bytes: int = DEFAULT_CACHE_BYTES
     arrange: str = "if_it_pays"  # merge equal rows and put similar ones together: "never", "if_it_pays" or "always"
-    max_keyed_rows: int = 2**16  # with more rows, subsets are identified by the splits that lead to them
+    max_fingerprinted_rows: int = 2**16  # with more rows, subsets are identified by the splits that lead to them
     large_node_bytes: int = 2**20  # larger nodes have their children counted over blocks of rows
-    many_columns: int = 300  # from this many columns on, features are drawn before columns are counted
+    draw_first_columns: int = 300  # from this many columns on, features are drawn before columns are counted
     shallow_first_columns: int = 50  # from this many on, k="all" first solves every node with one level less
     threads_after: float = 0.002  # seconds: starting threads takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
