@@ -50,4 +50,4 @@ def gains(X: Array, of_class: Array) -> Array:
 def information(counts: Array) -> Array:
     """Return minus the entropy in bits of each row of (n, classes), times its sum."""
     whole = counts.sum(axis=1)
-    return (xlogy(counts, counts).sum(axis=1) - xlogy(whole, whole)) / np.log(2)
+    return np.asarray((xlogy(counts, counts).sum(axis=1) - xlogy(whole, whole)) / np.log(2))
