@@ -11,7 +11,7 @@ import numpy as np
 
 from topktree import datasets
 
-from .splits import FICO, MAX_COLUMNS, Array, paper_columns
+from .splits import Array, paper_columns
 
 ABSENT = "miniboone"  # too large to be measured often
 CATEGORICAL, NUMERICAL = (
@@ -24,8 +24,7 @@ ANSWERS = ("stab",)  # a feature of electrical-grid-stability whose sign is the 
 def boolean(name: str, data_home: str | None) -> tuple[Array, Array]:
     """Return the columns of the paper's authors."""
     bunch = datasets.load(name, data_home)
-    max_columns = None if name == FICO else MAX_COLUMNS
-    return paper_columns(bunch.data, bunch.kind == "categorical", max_columns), classes(bunch.target)
+    return paper_columns(name, bunch.data, bunch.kind), classes(bunch.target)
 
 
 def raw(name: str, data_home: str | None) -> tuple[Array, Array]:

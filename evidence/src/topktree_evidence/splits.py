@@ -90,7 +90,7 @@ def problem(name: str, columns: str, data_home: str | None) -> Problem:
     kept = len(X) - LOST_ROWS.get(name, 0)
     X, y = X[:kept], y[:kept]
     if columns == PAPER_COLUMNS:
-        X = paper_columns(X, bunch.kind == "categorical", None if name == FICO else MAX_COLUMNS)
+        X = paper_columns(name, X, bunch.kind)
     if n_train is None and name != FICO:
         order = np.arange(len(X))
         np.random.RandomState(4).shuffle(order)
@@ -98,10 +98,11 @@ def problem(name: str, columns: str, data_home: str | None) -> Problem:
     return Problem(X, np.unique(y, return_inverse=True)[1], n_train, bunch.kind == "categorical")
 
 
-def paper_columns(X: Array, is_categorical: bool, max_columns: int | None = MAX_COLUMNS) -> Array:
+def paper_columns(name: str, X: Array, kind: str) -> Array:
     """Return the Boolean columns of the paper's authors."""
-    X = X.astype(str).astype(object) if is_categorical else X
-    return np.ascontiguousarray(Binarizer(strategy="paper", max_columns=max_columns).fit(X).transform(X))
+    X = X.astype(str).astype(object) if kind == "categorical" else X
+    binarizer = Binarizer(strategy="paper", max_columns=None if name == FICO else MAX_COLUMNS)
+    return np.ascontiguousarray(binarizer.fit(X).transform(X))
 
 
 @lru_cache(maxsize=4)  # runs of the same split follow each other

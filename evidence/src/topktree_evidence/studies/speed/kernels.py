@@ -25,7 +25,7 @@ def measure(path: Path, samples: int) -> None:
     if path.is_file() and dict(read_table(path).iloc[0][list(origin)]) == origin:
         return
     done = subprocess.run([str(PROGRAM), str(samples)], capture_output=True, text=True, check=True)
-    pd.read_csv(StringIO(done.stdout)).assign(**origin).to_csv(path, index=False)
+    pd.read_csv(StringIO(done.stdout), dtype=str).assign(**origin).to_csv(path, index=False)
 
 
 def read(path: Path) -> pd.DataFrame:

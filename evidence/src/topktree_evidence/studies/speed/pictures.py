@@ -17,8 +17,8 @@ from ...peers import GREEDY, STREED, TOP_K
 from ...pictures import COLOURS, new_figure
 from ...text import geometric_mean, where
 from .kernels import best
-from .plans import GREEDY_KS, WIDE
-from .results import AT_LEAST, AT_MOST, EXACTLY, MIB, binary_size, duels, generated
+from .plans import GREEDY_KS
+from .results import AT_LEAST, AT_MOST, EXACTLY, MIB, binary_size, duels, tall
 
 BLUE, ORANGE, GREEN = COLOURS[:3]
 GREY = "#777777"
@@ -113,12 +113,11 @@ def peers(found: pd.DataFrame) -> Any:
 
 def scale(found: pd.DataFrame) -> Any:
     """Draw seconds and memory by rows."""
-    own = generated(found)
-    tall = own[own["finished"] & (own["dataset"] != WIDE)].sort_values("rows")
-    if len(tall) < 2:
+    own = tall(found)
+    if len(own) < 2:
         return None
-    rows, seconds = tall["rows"].to_numpy(float), tall["seconds"].to_numpy()
-    packed, added = tall["packed"].to_numpy() / MIB, tall["growth"].to_numpy() / MIB
+    rows, seconds = own["rows"].to_numpy(float), own["seconds"].to_numpy()
+    packed, added = own["packed"].to_numpy() / MIB, own["growth"].to_numpy() / MIB
     figure, ((left, right),) = new_figure(9, 4.6, columns=2)
     left.plot(rows, seconds[0] * rows / rows[0], "-", color=GREY, linewidth=1, label="linear in rows")
     left.plot(rows, seconds, "o-", color=BLUE, label="fit")

@@ -45,7 +45,7 @@ Search = tuple[str, str, int]  # dataset, k, depth
 
 @dataclass(frozen=True)
 class Profile:
-    """How much is measured."""
+    """The extent of the measurements: rounds, caps and searches."""
 
     name: str
     brief_rounds: int

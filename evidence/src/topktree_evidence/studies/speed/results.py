@@ -16,7 +16,7 @@ from ...store import as_key
 from ...study import FAILED, FINISHED, NO_MEMORY, SKIPPED, TIMEOUT
 from ...text import geometric_mean, is_missing, where
 from .measuring import RESULTS
-from .plans import KEYS
+from .plans import KEYS, WIDE
 
 EXACTLY, AT_LEAST, AT_MOST, ABOUT = "", ">", "<", "~"  # ABOUT: both kinds of bounds went into it
 CELL = [name for name in KEYS if name != "round"]
@@ -88,6 +88,12 @@ def generated(found: pd.DataFrame) -> pd.DataFrame:
     own = own.assign(rows=[rows for rows, _ in sizes], columns=[columns for _, columns in sizes])
     packed = own["rows"] * own["columns"] / 8
     return own.assign(packed=packed, by_packed=own["growth"] / packed)
+
+
+def tall(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the finished results of generated rows, without the wide ones, the fewest rows first."""
+    own = generated(found)
+    return own[own["finished"] & (own["dataset"] != WIDE)].sort_values("rows")
 
 
 def mean_ratio(pairs: pd.DataFrame) -> tuple[float, str]:

@@ -12,7 +12,7 @@ from ...peers import GREEDY, STREED, TOP_K
 from ...text import aligned, where
 from . import kernels
 from .plans import FULL, WIDE
-from .results import ABOUT, AT_LEAST, AT_MOST, duels, generated, mean_ratio, times
+from .results import ABOUT, AT_LEAST, AT_MOST, duels, mean_ratio, tall, times
 
 MET, MISSED, UNDECIDED = "met", "**missed**", "undecided"
 LONG = 1.0  # seconds from which two threads must be faster
@@ -27,7 +27,7 @@ def target_table(found: pd.DataFrame, throughputs: pd.DataFrame) -> str:
     two_threads = duels(found, "threads")
     is_long = two_threads["seconds_peer"] >= LONG
     fico = where(found, section="fico")
-    slower, adds, wide = scale(generated(found))
+    slower, adds, wide = scale(found)
     n = {section: len(searches) for section, searches in FULL.searches.items()}
     targets: list[tuple[str, str, Answer, int | None]] = [
         (
@@ -120,14 +120,13 @@ def in_seconds(own: pd.DataFrame, most: float = float("inf"), n_cells: int = 1) 
     return row["time"].split(" ±")[0], MET if is_met else MISSED, n_cells
 
 
-def scale(own: pd.DataFrame) -> tuple[Answer, Answer, Answer]:
+def scale(found: pd.DataFrame) -> tuple[Answer, Answer, Answer]:
     """Ask for time in proportion to the rows, memory in proportion to the packed bits, and a fit to many columns."""
-    wide = where(own, dataset=WIDE)
-    tall = own[own["finished"] & (own["dataset"] != WIDE)].sort_values("rows")
-    n_cells = len(tall) + len(wide)
-    if len(tall) < 2:
+    wide, own = where(found, section="scale", dataset=WIDE), tall(found)
+    n_cells = len(own) + len(wide)
+    if len(own) < 2:
         return None, None, in_seconds(wide, n_cells=n_cells)
-    first, last = tall.iloc[0], tall.iloc[-1]
+    first, last = own.iloc[0], own.iloc[-1]
     slower, added = (last["seconds"] / last["rows"]) / (first["seconds"] / first["rows"]), last["by_packed"]
     return (
         (f"{slower:.2f}x ({last['rows']:,} rows)", MET if slower <= 1.2 else MISSED, n_cells),
