@@ -1,15 +1,19 @@
-"""`topktree bench`: its errors against fits made here, and what it does of contestants that are slow or missing."""
+"""`topktree bench`: its errors against fits made here, slow or missing contestants; and the page of `make bench`."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from support.people import assert_mistake, run
 from topktree_evidence import peers
+from topktree_evidence.machine import REPOSITORY
 from topktree_evidence.stopwatch import Outcome
-from topktree_evidence.studies.speed import quick
-from topktree_evidence.study import FAILED, FINISHED, TIMEOUT
+from topktree_evidence.store import read_table
+from topktree_evidence.studies import speed
+from topktree_evidence.studies.speed import plans, quick
+from topktree_evidence.study import FAILED, FINISHED, TIMEOUT, Settings
 
 from topktree import TopKTreeClassifier
 
@@ -127,3 +131,48 @@ def test_mistakes(few, tmp_path):
     assert_mistake(run("bench", "--repeat", "0"), "--repeat")
     (tmp_path / "spambase.csv.gz").write_bytes(b"nothing")
     assert_mistake(run("bench", "--data", tmp_path), f"--data {tmp_path}")
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """The runs of the quick profile that are kept in docs, and a folder for a page that is made from them."""
+    docs = REPOSITORY / "docs"
+    (tmp_path / "benchmarks").mkdir()
+    shutil.copy(docs / "benchmarks" / "quick-kernels.csv", tmp_path / "benchmarks")
+    return tmp_path, {study.name: read_table(study.table(docs), study.table_columns) for study in speed.STUDIES}
+
+
+def test_the_page_in_docs_is_made_from_the_kept_runs(kept):
+    out, tables = kept
+    pages, wrong = speed.write_pages(out, tables)
+    assert (pages, wrong) == ([out / "benchmarks.md"], [])
+    assert pages[0].read_text() == (REPOSITORY / "docs" / "benchmarks.md").read_text()
+
+
+def test_wrong_errors_and_failures_are_found(kept):
+    out, tables = kept
+    runs = tables["speed"]
+    ours = (runs["solver"] == "topktree") & (runs["dataset"] == "kr-vs-kp")
+    runs.loc[ours & (runs["section"] == "optimal") & (runs["depth"] == 3), "errors"] += 1
+    runs.loc[ours & (runs["section"] == "topk") & (runs["k"] == 8), ["status", "message"]] = FAILED, "ValueError: no"
+    (page,), wrong = speed.write_pages(out, tables)
+    assert wrong == [
+        "kr-vs-kp, k = 8, depth 5: topktree failed: ValueError: no",
+        "kr-vs-kp, k = all, depth 3: topktree 199 training errors, pystreed 198 training errors",
+    ]
+    lines = page.read_text().splitlines()
+    assert [f"- {sentence}" in lines for sentence in wrong] == [True, True]
+    assert "9 of 10" in next(line for line in lines if line.startswith("| every optimum that both prove"))
+
+
+def test_a_profile_measures_what_was_asked_for():
+    everything = plans.tasks(plans.QUICK, Settings())
+    car = plans.tasks(plans.QUICK, Settings(datasets=("car",)))
+    assert car == [task for task in everything if task["dataset"] == "car"]
+    greedy = [(task["solver"], task["k"]) for task in car if (task["section"], task["round"]) == ("greedy", 0)]
+    assert greedy == [("topktree", "1"), ("topktree", "8"), ("topktree", "16"), ("scikit-learn", "")]
+    (study, _) = speed.STUDIES
+    stopped = {**everything[-1], "k": 8, "depth": 4, "section": "topk"}  # numbers come back from a file as numbers
+    harder = {**stopped, "k": "16", "round": 0}
+    assert study.is_hopeless(harder, {**stopped, "round": 0})
+    assert not study.is_hopeless({**harder, "depth": 3}, {**stopped, "round": 0})

@@ -9,9 +9,10 @@ import hashlib
 import os
 import platform
 from functools import cache
-from importlib import metadata
-from importlib.util import find_spec
+from importlib import import_module, metadata
 from pathlib import Path
+
+import topktree
 
 # The repository, where this package is installed from it: some studies need its programs and the tests' oracle.
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -20,13 +21,9 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 @cache
 def engine() -> str:
     """Return topktree's version and a hash that tells two states of its code apart."""
-    package, core = find_spec("topktree"), find_spec("topktree._core")
-    assert package is not None
-    assert package.origin is not None
-    assert core is not None
-    assert core.origin is not None
+    core = import_module("topktree._core").__file__
     digest = hashlib.sha256()
-    for path in [*sorted(Path(package.origin).parent.rglob("*.py")), Path(core.origin)]:
+    for path in [*sorted(Path(topktree.__file__).parent.rglob("*.py")), Path(str(core))]:
         digest.update(path.name.encode() + path.read_bytes())
     return f"{version('topktree')} ({digest.hexdigest()[:8]})"
 

@@ -7,14 +7,11 @@ The one idea: every solver gets exactly the same matrix, whatever it would make 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from topktree import Binarizer, datasets
+from topktree import datasets
 
-from .splits import FICO, MAX_COLUMNS
+from .splits import Array, paper_columns
 
 ABSENT = "miniboone"  # too large to be measured often
 CATEGORICAL, NUMERICAL = (
@@ -23,15 +20,11 @@ CATEGORICAL, NUMERICAL = (
 )
 ANSWERS = ("stab",)  # a feature of electrical-grid-stability whose sign is the class: left out of raw numbers
 
-Array = NDArray[Any]
-
 
 def boolean(name: str, data_home: str | None) -> tuple[Array, Array]:
     """Return the columns of the paper's authors."""
     bunch = datasets.load(name, data_home)
-    X = bunch.data.astype(str).astype(object) if bunch.kind == "categorical" else bunch.data
-    binarizer = Binarizer(strategy="paper", max_columns=None if name == FICO else MAX_COLUMNS)
-    return np.ascontiguousarray(binarizer.fit(X).transform(X)), classes(bunch.target)
+    return paper_columns(name, bunch.data, bunch.kind), classes(bunch.target)
 
 
 def raw(name: str, data_home: str | None) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ In: the name of a template and what it shows. Out: a Markdown file. The one idea
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,8 @@ ENVIRONMENT.filters |= {name: getattr(text, name) for name in ("listed", "commas
 
 def render(template: str, **shown: Any) -> str:
     """Return the text of a template; several empty lines become one."""
-    lines: list[str] = []
-    for line in ENVIRONMENT.get_template(f"{template}.md").render(shown).splitlines():
-        if line.strip() or (lines and lines[-1]):
-            lines.append(line if line.strip() else "")
-    return "\n".join(lines).rstrip() + "\n"
+    text = ENVIRONMENT.get_template(f"{template}.md").render(shown)
+    return re.sub(r"\n\s*\n", "\n\n", text).strip() + "\n"
 
 
 def write(path: Path, template: str, **shown: Any) -> None:

@@ -90,15 +90,19 @@ def problem(name: str, columns: str, data_home: str | None) -> Problem:
     kept = len(X) - LOST_ROWS.get(name, 0)
     X, y = X[:kept], y[:kept]
     if columns == PAPER_COLUMNS:
-        if bunch.kind == "categorical":
-            X = X.astype(str).astype(object)
-        binarizer = Binarizer(strategy="paper", max_columns=None if name == FICO else MAX_COLUMNS)
-        X = np.ascontiguousarray(binarizer.fit(X).transform(X))
+        X = paper_columns(name, X, bunch.kind)
     if n_train is None and name != FICO:
         order = np.arange(len(X))
         np.random.RandomState(4).shuffle(order)
         X, y = X[order], y[order]
     return Problem(X, np.unique(y, return_inverse=True)[1], n_train, bunch.kind == "categorical")
+
+
+def paper_columns(name: str, X: Array, kind: str) -> Array:
+    """Return the Boolean columns of the paper's authors."""
+    X = X.astype(str).astype(object) if kind == "categorical" else X
+    binarizer = Binarizer(strategy="paper", max_columns=None if name == FICO else MAX_COLUMNS)
+    return np.ascontiguousarray(binarizer.fit(X).transform(X))
 
 
 @lru_cache(maxsize=4)  # runs of the same split follow each other

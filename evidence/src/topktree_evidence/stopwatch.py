@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Self
+from unittest.mock import patch
 
 from .study import FAILED, FINISHED, NO_MEMORY, TIMEOUT
 
@@ -114,7 +115,10 @@ class Stopwatch:
             ours, theirs = context.Pipe()
             arguments = (theirs, str(self._output), self.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)  # type: ignore[attr-defined]
-            with ctrl_c_ignored(), _one_thread():  # by the fork server too, which is started with the first process
+            with (
+                ctrl_c_ignored(),
+                patch.dict(os.environ, ONE_THREAD),
+            ):  # by the fork server too, which is started with the first process
                 process.start()
             theirs.close()
             self._worker = process, ours
@@ -143,21 +147,6 @@ def ctrl_c_ignored() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let what is started here use one thread per library."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def resident_bytes(field: str, pid: int | None = None) -> int | None:

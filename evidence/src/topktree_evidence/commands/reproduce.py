@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from concurrent.futures import BrokenExecutor
-from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -109,8 +109,6 @@ def reproduce_command(
     """  # noqa: D301  click knows the paragraphs to leave as they are by this character
     if jobs == 0:
         raise click.BadParameter("0 is not allowed; -1 is one per core", param_hint="--jobs")
-    if find_spec("matplotlib") is None and set(what) != {PAGE}:
-        raise click.UsageError("pictures need matplotlib: pip install 'topktree[cli,plot]'")
     every = [name for name in STUDIES if name not in NOT_IN_ALL]
     names = every if ALL in what else [name for name in what if name != PAGE]
     settings = Settings(os.path.abspath(data) if data else None, datasets, splits, sizes, max_depth, time_limit)
@@ -118,19 +116,13 @@ def reproduce_command(
     try:
         report = reproduce(names, settings, out, screen, jobs=jobs, resume=resume)
     except KeyboardInterrupt:
-        screen.stop()
-        screen.say(f"Interrupted. What is done is in {out / 'runs'}; the same command (without --no-resume) goes on.")
-        sys.exit(1)
+        message = f"Interrupted. What is done is in {out / 'runs'}; the same command (without --no-resume) goes on."
+        screen.end(message, 1)
     except (OSError, Busy) as error:
-        screen.stop()
-        screen.say(f"Error: --out {out}: {error}")
-        sys.exit(2)
+        screen.end(f"Error: --out {out}: {error}", 2)
     except BrokenExecutor:
-        screen.stop()
-        screen.say(
-            f"Error: a worker died, perhaps for want of memory. The same command goes on; try less than --jobs {jobs}."
-        )
-        sys.exit(2)
+        message = "Error: a worker died, perhaps because it ran out of memory. The same command goes on;"
+        screen.end(f"{message} try less than --jobs {jobs}.", 2)
     sys.exit(_conclude(report, out, screen))
 
 
@@ -196,3 +188,9 @@ class Screen:
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
+
+    def end(self, text: str, code: int) -> NoReturn:
+        """Remove the bar, show a line and end the program."""
+        self.stop()
+        self.say(text)
+        sys.exit(code)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import json
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -183,31 +182,22 @@ def round_lines(rounds: pd.DataFrame) -> list[list[str]]:
     return found
 
 
-@dataclass(frozen=True)
-class Model:
-    """Seconds of a round: fixed + per_question * questions + per_row * questions * rows of a worker."""
-
-    fixed: float
-    per_question: float
-    per_row: float
-    stage_fixed: float
-    stage_per_row: float
-    error: float  # relative, of the median round
-
-
-def fit_model(fits: pd.DataFrame, rounds: pd.DataFrame) -> Model:
-    """Fit the cost model by least squares of relative errors."""
-    questions, seconds = rounds["questions"].to_numpy(float), rounds["seconds"].to_numpy(float)
-    terms = np.stack([np.ones(len(rounds)), questions, questions * (rounds["rows"] / rounds["workers"])], axis=1)
-    found, _ = nnls(terms / seconds[:, None], np.ones(len(seconds)))
-    error = float(np.median(np.abs(terms @ found / seconds - 1)))
+def fit_model(fits: pd.DataFrame, rounds: pd.DataFrame) -> dict[str, float]:
+    """Fit the cost model: a round takes fixed + per_question * questions + per_row * questions * rows of a worker."""
+    questions, own_rows = rounds["questions"], rounds["rows"] / rounds["workers"]
+    terms = np.stack([np.ones(len(rounds)), questions, questions * own_rows], axis=1)
+    found = least_squares(terms, rounds["seconds"])
     there = fits[fits["workers"] > 0]
-    stages = there[STAGES].sum(axis=1).to_numpy()
     stage_terms = np.stack([np.ones(len(there)), there["rows"] / there["workers"]], axis=1)
-    stage, _ = nnls(stage_terms / stages[:, None], np.ones(len(stages)))
-    fixed, per_question, per_row = found.tolist()
-    stage_fixed, stage_per_row = stage.tolist()
-    return Model(fixed, per_question, per_row, stage_fixed, stage_per_row, error)
+    names = ("fixed", "per_question", "per_row", "stage_fixed", "stage_per_row")
+    model = dict(zip(names, [*found, *least_squares(stage_terms, there[STAGES].sum(axis=1))], strict=True))
+    return model | {"error": float(np.median(np.abs(terms @ found / rounds["seconds"] - 1)))}
+
+
+def least_squares(terms: Array, seconds: pd.Series) -> Array:
+    """Return the factors of the terms with the least squares of relative errors; none is negative."""
+    found: Array = nnls(terms / seconds.to_numpy(float)[:, None], np.ones(len(seconds)))[0]
+    return found
 
 
 def _fan_in() -> int:
@@ -216,7 +206,7 @@ def _fan_in() -> int:
     return int(FAN_IN)
 
 
-def extrapolate(model: Model, rounds: pd.DataFrame) -> dict[str, float]:
+def extrapolate(model: dict[str, float], rounds: pd.DataFrame) -> dict[str, float]:
     """Return seconds of the same rounds on a cluster that was not measured."""
     rows, fan_in = MANY_ROWS / MANY_WORKERS, _fan_in()
     levels = [-(-MANY_WORKERS // fan_in)]  # tasks that add up answers, level by level
@@ -225,8 +215,8 @@ def extrapolate(model: Model, rounds: pd.DataFrame) -> dict[str, float]:
     answer_bytes = 2 * rounds["bytes"].sum()  # counts beyond 2^31 take twice the bytes
     n_tasks = len(rounds) * (MANY_WORKERS + sum(levels)) + PARTITIONS * TASKS_OF_A_PARTITION
     return {
-        "stages": model.stage_fixed + model.stage_per_row * rows,
-        "counting": sum(model.fixed + rounds["questions"] * (model.per_question + model.per_row * rows)),
+        "stages": model["stage_fixed"] + model["stage_per_row"] * rows,
+        "counting": sum(model["fixed"] + rounds["questions"] * (model["per_question"] + model["per_row"] * rows)),
         "scheduling": n_tasks * TASK_SECONDS,
         "network": answer_bytes * len(levels) * fan_in / NETWORK_BYTES,
     }

@@ -9,15 +9,17 @@ measured beside other work.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
@@ -26,39 +28,25 @@ from topktree import Binarizer, TopKBoostingClassifier, TopKForestClassifier, To
 from topktree._search import engine
 from topktree.ensemble import samme
 
+from .. import pages
 from ..machine import REPOSITORY, processor
 from ..splits import RAW, split
+from ..stopwatch import resident_bytes
 from ..text import aligned as table
 
 N_TREES = 100
 TIMED = ("telescope", "spambase", "dry-bean")
 SIZES = ((1, 4), (8, 4))  # k and depth
-DRAWN: tuple[str, ...] = (
-    "taiwanese-bankruptcy",
-    "spambase",
-    "sensorless-drive-diagnosis",
-    "credit-card",
-    "dry-bean",
-    "telescope",
+DRAWN = (  # by their columns, falling
+    *("taiwanese-bankruptcy", "spambase", "sensorless-drive-diagnosis", "credit-card", "dry-bean", "telescope"),
+    *("letter-recognition", "artificial-characters", "connect-4"),
 )
-DRAWN += ("letter-recognition", "artificial-characters", "connect-4")  # by their columns, falling
-ROUNDED: tuple[str, ...] = ("nursery", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice", "tic-tac-toe")
-ROUNDED += ("artificial-characters", "telescope", "spambase", "dry-bean", "occupancy-estimation")
+ROUNDED = (
+    *("nursery", "car", "kr-vs-kp", "hiv-1-protease", "molecular-biology-splice", "tic-tac-toe"),
+    *("artificial-characters", "telescope", "spambase", "dry-bean", "occupancy-estimation"),
+)
 SEEDS = (42, 43, 44)
 DIGITS = (1, 2, 3, 4)
-MEMORY = """
-import sys
-from topktree_evidence.splits import RAW, split
-from topktree_evidence.studies.forests import ours
-name, kind, n, data = sys.argv[1:]
-X, _, y, _ = split(name, RAW, 42, data)
-ours(kind, int(n), 4, 4).fit(X, y)
-status = dict(line.split(":") for line in open("/proc/self/status"))
-print(int(status["VmHWM"].split()[0]) / 1024)  # what getrusage says may be the parent's
-"""
-
-
-few_digits = samme.few_digits
 
 
 def ours(kind: str, n_trees: int, k: int, depth: int) -> Any:
@@ -77,7 +65,7 @@ def theirs(kind: str, n_trees: int, k: int, depth: int) -> Any:
 
 @contextmanager
 def searches_timed(**switches: Any) -> Iterator[list[float]]:
-    """CPU seconds of every search, with these of its options."""
+    """Collect the CPU seconds of every search, made with these options."""
     seconds: list[float] = []
     solve = engine.solve
 
@@ -88,11 +76,8 @@ def searches_timed(**switches: Any) -> Iterator[list[float]]:
         finally:
             seconds.append(time.process_time() - start)
 
-    engine.solve = timed  # type: ignore[assignment]
-    try:
+    with patch.object(engine, "solve", timed):
         yield seconds
-    finally:
-        engine.solve = solve
 
 
 def cpu_seconds(call: Callable[..., Any], *arguments: Any) -> float:
@@ -143,30 +128,19 @@ def draws_table(data: str) -> str:
 def memory_table(data: str) -> str:
     """Measure the peak memory of a process that reads a table and fits."""
     rows = []
-    for name in TIMED[:2]:
-        for kind in ("forest", "boosting"):
-            peaks = []
-            for n in (2, 100):
-                command = [sys.executable, "-c", MEMORY, name, kind, str(n), data]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-                peaks.append(f"{float(done.stdout):.0f}")
-            rows.append((name, kind, *peaks))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
+        for name in TIMED[:2]:
+            for kind in ("forest", "boosting"):
+                peaks = [pool.submit(peak_mebibytes, name, kind, n_trees, data).result() for n_trees in (2, 100)]
+                rows.append((name, kind, *(f"{peak:.0f}" for peak in peaks)))
     return table(("dataset", "ensemble", "2 trees, MiB", "100 trees, MiB"), rows)
 
 
-def with_digits(n_digits: int | None) -> Callable[[Any], Any]:
-    """Return the rounding of a search's weights to so many digits; None: as they are."""
-    if n_digits is None:
-        return lambda weights: weights
-
-    def rounded(weights: Any) -> Any:
-        before, samme.DIGITS = samme.DIGITS, n_digits
-        try:
-            return few_digits(weights)
-        finally:
-            samme.DIGITS = before
-
-    return rounded
+def peak_mebibytes(name: str, kind: str, n_trees: int, data: str) -> float:
+    """Fit an ensemble; return the most memory that this process had, as Linux tells it."""
+    X, _, y, _ = split(name, RAW, SEEDS[0], data)
+    ours(kind, n_trees, 4, 4).fit(X, y)
+    return (resident_bytes("VmHWM") or 0) / 2**20
 
 
 def digits_table(data: str) -> str:
@@ -178,12 +152,12 @@ def digits_table(data: str) -> str:
             X, X_test, y, y_test = split(name, RAW, seed, data)
             for k, depth in ((1, 4), (4, 3)):
                 for n in scores:
-                    samme.few_digits = with_digits(n)  # type: ignore[assignment]
                     model = ours("boosting", 30, k, depth)
-                    seconds[n] += cpu_seconds(model.fit, X, y)
+                    rounded = patch.object(samme, "DIGITS", n) if n else patch.object(samme, "few_digits", lambda w: w)
+                    with rounded:
+                        seconds[n] += cpu_seconds(model.fit, X, y)
                     staged = list(model.staged_score(X_test, y_test))
                     scores[n].append((staged[min(9, len(staged) - 1)], staged[-1]))
-    samme.few_digits = few_digits
     rows = []
     for n, found in scores.items():
         points = 100 * (np.array(found) - np.array(scores[None]))
@@ -203,22 +177,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "forests")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    sections = [
-        "<!-- Written by python -m topktree_evidence.studies.forests -->",
-        f"CPU time of one thread, {processor()}. {N_TREES} trees; `BaggingClassifier` and `AdaBoostClassifier` around "
-        "`TopKTreeClassifier` have 5, and binarize the table for each of them.",
-        fits_table(arguments.data),
-        "Searches of forests that draw the square root of the number of features at every node, k = 8, depth 5, with "
-        "features drawn before columns are counted, or afterwards. Searches do the former from "
-        f"{engine.SearchOptions().many_columns} columns on:",
-        draws_table(arguments.data),
-        "Peak memory of a process that reads the table and fits:",
-        memory_table(arguments.data),
-        f"Test accuracy of boosting against weights of 20 bits, {len(ROUNDED)} datasets, {len(SEEDS)} splits, "
-        "k = 1 at depth 4 and k = 4 at depth 3; means of the differences, with their standard errors:",
-        digits_table(arguments.data),
-    ]
-    (arguments.out / "numbers.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+    pages.write(
+        arguments.out / "numbers.md",
+        "forests-numbers",
+        processor=processor(),
+        n_trees=N_TREES,
+        fits=fits_table(arguments.data),
+        many_columns=engine.SearchOptions().many_columns,
+        draws=draws_table(arguments.data),
+        memory=memory_table(arguments.data),
+        n_datasets=len(ROUNDED),
+        n_splits=len(SEEDS),
+        digits=digits_table(arguments.data),
+    )
 
 
 if __name__ == "__main__":

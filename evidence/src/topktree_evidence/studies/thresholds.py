@@ -7,8 +7,8 @@ and thresholds.md, from templates/thresholds.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median, stdev
 from typing import Any
@@ -122,7 +122,7 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     """Write thresholds.md."""
     runs = found["thresholds"].astype({"rule": str})
     names = list(runs["dataset"].unique())
-    gaps = gaps_of(runs)
+    gaps, base = gaps_of(runs), seconds_of(runs, SKLEARN, 1)
     path = out / "thresholds.md"
     pages.write(
         path,
@@ -143,7 +143,17 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
         seconds={k: seconds_table(runs, k) for k in KS},
         by_depth={k: depth_table(gaps, k, names) for k in KS},
         columns=columns_table(runs),
-        conclusions=conclusions(runs, gaps),
+        close=CLOSE,
+        points=points,
+        with_error=with_error,
+        gap=partial(gap, gaps),
+        best_first=partial(best_first, gaps),
+        from_default=partial(from_default, gaps),
+        depths_of=depths_of,
+        ratios={(rule, k): seconds_of(runs, rule, k) / base for rule in (DEFAULT, GUESS) for k in KS},
+        runs=len(runs),
+        cut=where(runs, status=TIMEOUT),
+        skipped=where(runs, status=SKIPPED),
     )
     return [path], []
 
@@ -162,9 +172,7 @@ def gap(
     """Return the mean gap over splits and depths by dataset, of those (or of `sets`) that the rule was run on."""
     own = where(gaps, rule=rule, k=k, depth=tuple(depths))
     own = where(own, dataset=tuple(sets)) if sets else own
-    return (
-        own.groupby("dataset", sort=False)[f"{what}_gap"].agg(mean).map(lambda value: round(value, 6))
-    )  # equal is zero
+    return own.groupby("dataset", sort=False)[f"{what}_gap"].agg(mean).round(6)  # equal is zero
 
 
 def with_exact(gaps: pd.DataFrame) -> list[str]:
@@ -242,81 +250,22 @@ def columns_table(runs: pd.DataFrame) -> str:
     )
 
 
-def conclusions(runs: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
-    """Say what the numbers mean."""
-    found = [about_default(gaps, k) for k in KS]
-    found += [about_best(gaps, k, what) for k in KS for what in ("test", "train")]
-    found += [about_rule(gaps, rule, k) for rule in (EXACT, GUESS) for k in KS]
-    return [*found, about_seconds(runs), *about_limits(runs)]
-
-
-def about_default(gaps: pd.DataFrame, k: int) -> str:
-    """Compare the default with scikit-learn."""
-    found = gap(gaps, DEFAULT, k)
-    average, low, high = mean(found), found.idxmin(), found.idxmax()
-    side = "better" if average > 0 else "worse"
-    compared = f"within {CLOSE:g} points" if abs(average) <= CLOSE else f"more than {CLOSE:g} points {side}"
-    below = ", ".join(f"{name} ({points(value)})" for name, value in found.items() if value < 0) or "none"
-    return (
-        f"The default, {DEFAULT} thresholds, at k = {k} is {with_error(found)} points from"
-        f" scikit-learn's raw greedy tree on test rows, in the mean over {len(found)} datasets: **{compared}**."
-        f" Worst is {low} ({points(found[low])}), best {high} ({points(found[high])}). It is above"
-        f" scikit-learn on **{(found > 0).sum()} of {len(found)}** datasets; below on: {below}."
-    )
-
-
-def with_error(found: Iterable[float]) -> str:
+def with_error(found: pd.Series) -> str:
     """Return the mean over datasets and its standard error."""
-    values = list(found)
-    error = f" (standard error {stdev(values) / len(values) ** 0.5:.2f})" if len(values) > 1 else ""
-    return points(mean(values)) + error
+    error = f" (standard error {stdev(found) / len(found) ** 0.5:.2f})" if len(found) > 1 else ""
+    return points(mean(found)) + error
 
 
-def about_best(gaps: pd.DataFrame, k: int, what: str) -> str:
-    """Say which number of thresholds has the best accuracy."""
+def best_first(gaps: pd.DataFrame, k: int, what: str) -> list[tuple[str, pd.Series]]:
+    """Return the numbers of thresholds with their gaps, the best mean first."""
     found = {rule: gap(gaps, rule, k, what) for rule in MAX_THRESHOLDS if rule != EXACT}
-    best, following, *_ = sorted(found, key=lambda rule: -mean(found[rule]))
-    rows = "test rows" if what == "test" else "training rows"
-    text = f"On {rows} at k = {k}, {best} thresholds have the best mean ({points(mean(found[best]))})"
-    if best == DEFAULT:
-        return f"{text}: the default. Next is {following} ({points(mean(found[following]))})."
-    return f"{text}, {with_error(found[best] - found[DEFAULT])} points from the default's."
+    return sorted(found.items(), key=lambda entry: -mean(entry[1]))
 
 
-def about_rule(gaps: pd.DataFrame, rule: str, k: int) -> str:
-    """Compare a rule with the default, on the same datasets, splits and depths."""
+def from_default(gaps: pd.DataFrame, rule: str, k: int, what: str = "test") -> pd.Series:
+    """Return the points of a rule above the default, on the same datasets, splits and depths."""
     depths = depths_of(rule, k)
-    test, train = (
-        (gap(gaps, rule, k, what, depths) - gap(gaps, DEFAULT, k, what, depths)).dropna() for what in ("test", "train")
-    )
-    if not len(test):
-        return f'"{rule}" at k = {k} was run on no dataset.'
-    return (
-        f'"{rule}" at k = {k} is {with_error(test)} points from the default on test rows, in the mean'
-        f" over {len(test)} datasets at depths {depths[0]} to {depths[-1]}, and above it on {(test > 0).sum()}; on"
-        f" training rows {with_error(train)}."
-    )
-
-
-def about_seconds(runs: pd.DataFrame) -> str:
-    """Return multiples of scikit-learn's seconds."""
-    base, parts = seconds_of(runs, SKLEARN, 1), []
-    for rule, k in [(rule, k) for rule in (DEFAULT, GUESS) for k in KS]:
-        ratios = list((seconds_of(runs, rule, k) / base).dropna())
-        words = f"{DEFAULT} thresholds" if rule == DEFAULT else f'"{rule}"'
-        parts.append(f"{words} at k = {k}: {median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})")
-    return f"Seconds as a multiple of scikit-learn's, median and range over the datasets: {'; '.join(parts)}."
-
-
-def about_limits(runs: pd.DataFrame) -> list[str]:
-    """Name the runs that were skipped or stopped."""
-    cut, skipped = where(runs, status=TIMEOUT), where(runs, status=SKIPPED)
-    cases = dict.fromkeys(f"{row.dataset}, {row.rule}, k = {row.k}, depth {row.depth}" for row in cut.itertuples())
-    tally = f"{len(cut)} of {len(runs) - len(skipped)} runs hit the limit of {TIME_LIMIT:g} s"
-    found = [f"{tally}: {'; '.join(cases)}." if cases else f"{tally}."]
-    if len(skipped):
-        found.append(f'"exact" was not run on {", ".join(skipped["dataset"].unique())}: too many columns.')
-    return found
+    return (gap(gaps, rule, k, what, depths) - gap(gaps, DEFAULT, k, what, depths)).dropna()
 
 
 STUDIES = (

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from .plans import FULL, QUICK
-from .report import write_pages
-from .suite import make_study
+from functools import partial
+
+from ...study import Study
+from . import measuring, plans
+from .page import write_pages
 
 __all__ = ["STUDIES", "write_pages"]
 
-STUDIES = (make_study("speed", QUICK), make_study("speed-full", FULL))
+STUDIES = tuple(
+    Study(
+        name,
+        plans.KEYS,
+        measuring.RESULTS,
+        partial(plans.tasks, profile),
+        alone=measuring.measure,
+        limit=lambda task: float(task["cap"]),
+        optional=measuring.RESULTS,
+        origin=measuring.ORIGIN,
+        is_hopeless=measuring.is_hopeless,
+        is_current=measuring.is_current,
+        is_repeated=measuring.is_repeated,
+        needs=lambda task: None if task["input"] == plans.GENERATED else task["dataset"],
+        folder="benchmarks",
+        file=profile.name,
+        keeps_runs=True,
+    )
+    for name, profile in (("speed", plans.QUICK), ("speed-full", plans.FULL))
+)

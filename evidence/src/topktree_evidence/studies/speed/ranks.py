@@ -10,16 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import xlogy
 
-from topktree_evidence.studies.speed.matrices import Labels, Matrix
+from ...splits import Array
 
 EQUAL = 2.0**-32  # bits per row of the data: gains that differ by less tie
 
-FloatArray = NDArray[np.float64]
 
-
-def last_rank(tree: Any, X: Matrix, y: Labels) -> int:
+def last_rank(tree: Any, X: Array, y: Array) -> int:
     """Return the last rank of a split in a tree of scikit-learn's layout; a row goes left where the column is false."""
     of_class = np.eye(int(y.max()) + 1)[y]
     last, nodes = 0, [(0, np.arange(len(y)))]
@@ -33,15 +31,15 @@ def last_rank(tree: Any, X: Matrix, y: Labels) -> int:
     return last
 
 
-def rank(column: int, of_columns: FloatArray, tolerance: float) -> int:
-    """1 is the best."""
+def rank(column: int, of_columns: Array, tolerance: float) -> int:
+    """Return the rank of a column by its gain; 1 is the best."""
     ahead = of_columns > of_columns[column] + tolerance
     ahead[:column] |= of_columns[:column] >= of_columns[column] - tolerance
     return 1 + int(np.count_nonzero(ahead))
 
 
-def gains(X: Matrix, of_class: FloatArray) -> FloatArray:
-    """Bits gained by each column, (columns,); minus infinity where a side has no row."""
+def gains(X: Array, of_class: Array) -> Array:
+    """Return the bits gained by each column, (columns,); minus infinity where a side has no row."""
     totals = of_class.sum(axis=0)
     right = X.T.astype(np.float64) @ of_class
     left = totals - right
@@ -49,8 +47,7 @@ def gains(X: Matrix, of_class: FloatArray) -> FloatArray:
     return np.where((right.sum(axis=1) > 0) & (left.sum(axis=1) > 0), gained, -np.inf)
 
 
-def information(counts: FloatArray) -> FloatArray:
-    """Minus the entropy of each row of (n, classes), times its sum."""
+def information(counts: Array) -> Array:
+    """Return minus the entropy in bits of each row of (n, classes), times its sum."""
     whole = counts.sum(axis=1)
-    parts = np.sum(counts * np.log2(np.maximum(counts, 1)), axis=1)
-    return np.asarray(parts - whole * np.log2(np.maximum(whole, 1)))
+    return np.asarray((xlogy(counts, counts).sum(axis=1) - xlogy(whole, whole)) / np.log(2))

@@ -1,150 +1,150 @@
-"""Rows into results: the rounds of a job as one, ratios of results, and their means.
+"""Runs into results: the rounds of a contestant as one row, pairs of contestants as duels, and all of it as text.
 
-In: the rows of a CSV file. Out: a Result for every job, Ratios between two of them.
+In: the table of runs. Out: DataFrames, a row per contestant and cell or per duel, with columns of text for the tables.
 The one idea: a contestant stopped at the cap still says something, a bound, and bounds stay marked as such.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from statistics import geometric_mean, median
+from typing import Any
 
-from topktree_evidence.studies.speed.runs import FAILED, FINISHED, NO_MEMORY, OURS, TIMEOUT, Job, Outcome, Rows
+import numpy as np
+import pandas as pd
+
+from ...peers import OURS, TOP_K
+from ...store import as_key
+from ...study import FAILED, FINISHED, NO_MEMORY, SKIPPED, TIMEOUT
+from ...text import geometric_mean, is_missing, where
+from .measuring import RESULTS
+from .plans import KEYS, WIDE
 
 EXACTLY, AT_LEAST, AT_MOST, ABOUT = "", ">", "<", "~"  # ABOUT: both kinds of bounds went into it
+CELL = [name for name in KEYS if name != "round"]
+BAD_FIRST = [FAILED, NO_MEMORY, TIMEOUT, FINISHED]
+MIB = 1 << 20
 
 
-@dataclass(frozen=True)
-class Result:
-    """The result of one contestant in one cell, over all rounds."""
-
-    job: Job
-    status: str
-    message: str
-    seconds: float | None  # median of the rounds; the cap if stopped there; None: failed or out of memory
-    low: float | None  # of the rounds
-    high: float | None
-    cores: float | None  # that were busy with it, on the average
-    errors: int | None  # of a contestant stopped at the cap: those of the best tree it had
-    leaves: int | None
-    widest: int | None  # of a peer's Top-k tree: the last rank among its columns, by topktree's order
-    peak: int | None  # bytes resident at most
-    growth: int | None  # bytes above what was resident before the fit, the data in place
-    rows: int | None
-    columns: int | None
-
-    @property
-    def finished(self) -> bool:
-        """Came to the end of its search."""
-        return self.status == FINISHED
-
-    @property
-    def capped(self) -> bool:
-        """Was stopped at the cap."""
-        return self.status == TIMEOUT
-
-    @property
-    def cost(self) -> float | None:
-        """Errors and penalties of leaves."""
-        if self.errors is None or self.leaves is None or self.rows is None:
-            return None
-        return self.errors + self.job.penalty * self.rows * self.leaves
+def readable(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return runs with k as text and numbers as floats; a search that was not tried counts as one that was stopped."""
+    texts = {"k": runs["k"].map(as_key), "message": runs["message"].fillna("")}
+    return runs.astype(dict.fromkeys(RESULTS, float)).assign(**texts, status=runs["status"].replace(SKIPPED, TIMEOUT))
 
 
-@dataclass(frozen=True)
-class Duel:
-    """topktree and a peer, or two settings of topktree, in one cell."""
-
-    ours: Result
-    peer: Result
-
-    @property
-    def job(self) -> Job:
-        """topktree's."""
-        return self.ours.job
-
-    @property
-    def where(self) -> str:
-        """The cell in words."""
-        k = f", k = {self.job.k}" if self.job.k else ""
-        return f"{self.job.dataset}{k}, depth {self.job.depth}"
-
-    @property
-    def size(self) -> tuple[int | None, int | None]:
-        """Rows and columns (features of raw numbers), which a killed process does not tell."""
-        known = self.ours if self.ours.rows else self.peer
-        return known.rows, known.columns
-
-    @property
-    def ratio(self) -> Ratio | None:
-        """How many times faster topktree was; None: a run failed, or both were stopped at the cap."""
-        if self.ours.seconds is None or self.peer.seconds is None or (self.ours.capped and self.peer.capped):
-            return None
-        bound = AT_MOST if self.ours.capped else AT_LEAST if self.peer.capped else EXACTLY
-        return Ratio(self.peer.seconds / self.ours.seconds, bound)
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A quotient of seconds, or a bound of it."""
-
-    value: float
-    bound: str = EXACTLY
-
-    def __str__(self) -> str:
-        value = self.value
-        return f"{self.bound}{value:,.0f}" if value >= 100 else f"{self.bound}{value:.{1 if value >= 10 else 2}f}"
+def results(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per contestant and cell; what went wrong in any of its rounds went wrong."""
+    runs = runs.assign(growth=runs["rss_peak"] - runs["rss_before"], rank=runs["status"].map(BAD_FIRST.index))
+    rounds = runs.groupby(CELL, sort=False)
+    found = rounds.agg(
+        seconds=("seconds", "median"),  # the cap if stopped there; missing: failed or out of memory
+        low=("seconds", "min"),
+        high=("seconds", "max"),
+        cores=("cpu", "median"),  # that were busy with it, on the average
+        errors=("errors", "min"),  # of a contestant stopped at the cap: those of the best tree it had
+        distinct=("errors", lambda own: sorted(map(int, own.dropna().unique()))),
+        leaves=("leaves", "first"),
+        widest=("widest", "first"),
+        peak=("rss_peak", "max"),
+        growth=("growth", "max"),
+        rows=("rows", "first"),
+        columns=("columns", "first"),
+    ).reset_index()
+    worst = runs.loc[rounds["rank"].idxmin(), ["status", "message"]].reset_index(drop=True)
+    differ = (worst["status"] == FINISHED) & (found["distinct"].map(len) > 1)
+    worst.loc[differ, "status"] = FAILED
+    worst.loc[differ, "message"] = "training errors differ from run to run: " + found["distinct"].astype(str)
+    found = found.assign(**worst, finished=worst["status"] == FINISHED, capped=worst["status"] == TIMEOUT)
+    found.loc[~found["finished"], ["seconds", "low", "high", "cores"]] = np.nan
+    for name in ("seconds", "low", "high"):
+        found[name] = found[name].mask(found["capped"], found["cap"])
+    return found.assign(
+        time=[time_text(row) for row in found.itertuples()],
+        counted=[f"{'<=' if row.capped else ''}{whole(row.errors)}".replace("<=-", "-") for row in found.itertuples()],
+        cores=["-" if is_missing(cores) else f"{cores:.2f}" for cores in found["cores"]],
+        mib=(found["peak"] / MIB).map(whole),
+    )
 
 
-def mean(ratios: Sequence[Ratio]) -> Ratio:
-    """Return the geometric mean; a bound as soon as one of the ratios is."""
-    bounds = {ratio.bound for ratio in ratios} - {EXACTLY}
-    bound = EXACTLY if not bounds else bounds.pop() if len(bounds) == 1 else ABOUT
-    return Ratio(geometric_mean(ratio.value for ratio in ratios), bound)
-
-
-def results(rows: Rows) -> dict[Job, Result]:
-    """By the job of round 0."""
-    rounds: dict[Job, list[Outcome]] = defaultdict(list)
-    for job, (outcome, _) in rows.items():
-        rounds[replace(job, round=0)].append(outcome)
-    return {job: result(job, outcomes) for job, outcomes in rounds.items()}
-
-
-def duels(found: dict[Job, Result], section: str, peer: str) -> list[Duel]:
-    """Return the cells of a section in which both have a result, in the order of the file."""
-    pairs = []
-    for job, ours in found.items():
-        if job.section == section and job.solver == OURS:
-            other = replace(job, solver=peer, k=job.k if peer == "pytrees-rs" else "")
-            pairs += [Duel(ours, found[other])] if other in found else []
+def duels(found: pd.DataFrame, section: str, peer: str = OURS) -> pd.DataFrame:
+    """Return the cells of a section in which both have a result; without a peer, two threads against one."""
+    own = where(found, section=section)
+    ours, theirs = where(own, solver=OURS), where(own, solver=peer)
+    if peer == OURS:
+        ours, theirs = where(own, threads=2), where(own, threads=1)
+    shared = ["dataset", "depth", "k"] if peer in (OURS, TOP_K) else ["dataset", "depth"]
+    pairs = ours.merge(theirs, on=shared, suffixes=("", "_peer"))
+    # A process that was killed does not tell its rows and columns.
+    pairs = pairs.assign(**{name: pairs[name].fillna(pairs[f"{name}_peer"]) for name in ("rows", "columns")})
+    pairs["bound"] = np.select([pairs["capped"], pairs["capped_peer"]], [AT_MOST, AT_LEAST], EXACTLY)
+    pairs["ratio"] = (pairs["seconds_peer"] / pairs["seconds"]).mask(pairs["capped"] & pairs["capped_peer"])
+    pairs["times"] = [f"{times(row.ratio, row.bound)}x".replace("-x", "-") for row in pairs.itertuples()]
+    pairs["cell"] = pairs["dataset"] + ", k = " + pairs["k"] + ", depth " + pairs["depth"].astype(str)
     return pairs
 
 
-def result(job: Job, outcomes: Sequence[Outcome]) -> Result:
-    """One Result out of the rounds; what went wrong in any of them went wrong."""
-    status = next((s for s in (FAILED, NO_MEMORY, TIMEOUT) if any(o.status == s for o in outcomes)), FINISHED)
-    message = next((o.message for o in outcomes if o.status == status and o.message), "")
-    errors = {o.errors for o in outcomes if o.errors is not None}
-    if status == FINISHED and len(errors) > 1:
-        status, message = FAILED, f"training errors differ from run to run: {sorted(errors)}"
-    seconds = [o.seconds for o in outcomes if o.seconds is not None] if status == FINISHED else []
-    capped = job.cap if status == TIMEOUT else None
-    return Result(
-        job,
-        status,
-        message,
-        median(seconds) if seconds else capped,
-        min(seconds, default=capped),
-        max(seconds, default=capped),
-        median(o.cpu for o in outcomes if o.cpu is not None) if seconds else None,
-        min(errors, default=None),
-        next((o.leaves for o in outcomes if o.leaves is not None), None),
-        next((o.widest for o in outcomes if o.widest is not None), None),
-        max((o.rss_peak for o in outcomes if o.rss_peak is not None), default=None),
-        max((o.rss_peak - o.rss_before for o in outcomes if o.rss_peak and o.rss_before), default=None),
-        next((o.rows for o in outcomes if o.rows is not None), None),
-        next((o.columns for o in outcomes if o.columns is not None), None),
-    )
+def generated(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the results of generated rows, with their sizes and the bytes of the matrix in bits."""
+    own = where(found, section="scale")
+    sizes = [tuple(map(int, name.split("x"))) for name in own["dataset"]]
+    own = own.assign(rows=[rows for rows, _ in sizes], columns=[columns for _, columns in sizes])
+    packed = own["rows"] * own["columns"] / 8
+    return own.assign(packed=packed, by_packed=own["growth"] / packed)
+
+
+def tall(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the finished results of generated rows, without the wide ones, the fewest rows first."""
+    own = generated(found)
+    return own[own["finished"] & (own["dataset"] != WIDE)].sort_values("rows")
+
+
+def mean_ratio(pairs: pd.DataFrame) -> tuple[float, str]:
+    """Return the geometric mean of the ratios, and its bound: one as soon as one of the ratios has one."""
+    bounds = set(pairs.dropna(subset="ratio")["bound"]) - {EXACTLY}
+    bound = EXACTLY if not bounds else bounds.pop() if len(bounds) == 1 else ABOUT
+    return geometric_mean(pairs["ratio"]), bound
+
+
+def summary(pairs: pd.DataFrame) -> str:
+    """Return the mean, the smallest and the largest ratio."""
+    own = pairs.dropna(subset="ratio")
+    if not len(own):
+        return "no cells"
+    low, high = own.loc[own["ratio"].idxmin(), "times"], own.loc[own["ratio"].idxmax(), "times"]
+    return f"geometric mean {times(*mean_ratio(own))}x, smallest {low}, largest {high} ({len(own)} cells)"
+
+
+def times(ratio: float, bound: str = EXACTLY) -> str:
+    """Return a ratio or a bound of it."""
+    digits = 0 if ratio >= 100 else 1 if ratio >= 10 else 2
+    return "-" if is_missing(ratio) else f"{bound}{ratio:,.{digits}f}"
+
+
+def whole(value: float) -> str:
+    """Return a whole number, or a dash."""
+    return "-" if is_missing(value) else f"{value:.0f}"
+
+
+def time_text(row: Any) -> str:
+    """Return the median, with half of the range of the rounds in percent; or what went wrong."""
+    if is_missing(row.seconds):
+        return str(row.status)
+    spread = (row.high - row.low) / 2 / row.seconds
+    bounded = f"{'>' if row.capped else ''}{duration(row.seconds)}"
+    return f"{bounded} ±{100 * spread:.0f} %" if spread else bounded
+
+
+def duration(seconds: float) -> str:
+    """Return seconds with three digits in a fitting unit."""
+    for unit, factor in (("µs", 1e6), ("ms", 1e3)):
+        if seconds * factor < 999.5:
+            return f"{three_digits(seconds * factor)} {unit}"
+    return f"{three_digits(seconds)} s"
+
+
+def three_digits(value: float) -> str:
+    """Return three digits, those after the point included."""
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def binary_size(n_bytes: float) -> str:
+    """Return three digits in KiB or MiB."""
+    return f"{n_bytes / MIB:.3g} MiB" if n_bytes >= 1e6 else f"{n_bytes / 1024:.3g} KiB"
