@@ -163,13 +163,7 @@ class FittedTree(FittedClassifier):
         return export_rules(self._model(feature_names, class_names))
 
     def export_dot(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """Return the tree in the language of Graphviz.
-
-        Examples
-        --------
-        >>> clf.export_dot().splitlines()[0]
-        'digraph Tree {'
-        """
+        """Return the tree in the language of Graphviz."""
         return export_dot(self._model(feature_names, class_names))
 
     def export_sql(self, table: str | Sequence[str] | None = None, feature_names: ArrayLike | None = None) -> str:
@@ -222,10 +216,6 @@ class FittedTree(FittedClassifier):
         cross-validation. A reader can type the values of a row and follow it to its leaf. The file contains the first
         `max_rows` rows of `X_test`, restricted to the features that the tree uses, so that they can be followed too; 0
         keeps them out. The same fitted classifier and rows always give the same file.
-
-        Examples
-        --------
-        >>> clf.report("report.html", X, y, title="Iris")
         """
         from .report import summarise, write_report
 
@@ -235,13 +225,7 @@ class FittedTree(FittedClassifier):
         write_report(path, summary, export_text(model))
 
     def plot_search(self, ax: Any = None) -> Any:
-        """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes.
-
-        Examples
-        --------
-        >>> ax = clf.plot_search()
-        >>> ax.figure.savefig("search.png")
-        """
+        """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes."""
         from ._tree.charts import plot_trace
 
         check_is_fitted(self)

@@ -1,13 +1,12 @@
-"""Every public name and public method has an example, and the examples print what they say they print.
+"""Every public class and function has an example, and the examples print what they say they print.
 
-The example of a method is its own or in that of its class. The example of a class is run first, and what it defines is
-known in the examples of its methods. A method that several classes inherit with its docstring is run once, after the
-example of the class that the reference lists first.
+A method has an example of its own only where that teaches more than the example of its class, which is run first; what
+it defines is known in the examples of the methods. A method that several classes inherit with its docstring is run
+once, after the example of the class that the reference lists first.
 """
 
 import doctest
 import inspect
-import re
 import sys
 
 import matplotlib as mpl
@@ -25,6 +24,7 @@ PUBLIC = public_objects()
 
 # Records that people read: one example of the class shows them, and what can be computed from them.
 RECORDS = {"Tree", "hard.HardDistribution"}
+EXCEPTIONS = {"datasets.DataNotFound"}
 
 
 def place_in_the_reference(name):
@@ -93,10 +93,8 @@ def test_the_example(name, tmp_path, monkeypatch):
     monkeypatch.delenv("TOPKTREE_DATA", raising=False)
     n_examples, failures = run_examples(EXAMPLES[name], name)
     plt.close("all")
-    *of_class, _ = EXAMPLES[name]
-    use = rf"(>>>|\.\.\.) .*\.{name.rpartition('.')[2]}\b"
-    shown = any(re.search(use, docstring) for docstring in of_class)
-    assert n_examples > 0 or shown, f"{name} has no example in its docstring, and none in that of its class"
+    needs_one = len(EXAMPLES[name]) == 1 and name not in EXCEPTIONS
+    assert n_examples > 0 or not needs_one, f"{name} has no example in its docstring"
     assert not failures, failures
 
 

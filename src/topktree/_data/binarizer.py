@@ -101,13 +101,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the columns.
-
-        Examples
-        --------
-        >>> len(binarizer.fit(X).columns_), len(Binarizer(max_thresholds=1).fit(X).columns_)
-        (4, 3)
-        """
+        """Find the columns."""
         self._check_parameters()
         if self.strategy == "guess" and y is None:
             raise ValueError('This Binarizer with strategy="guess" requires y to be passed, but the target y is None')
@@ -148,13 +142,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         return result
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Return the literal of each column.
-
-        Examples
-        --------
-        >>> binarizer.get_feature_names_out().tolist()
-        ['x0 <= 26.5', 'x0 <= 43.5', 'x0 is missing', 'x1 = blue']
-        """
+        """Return the literal of each column."""
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         ends = np.searchsorted(self.columns_.feature, np.arange(len(names) + 1))

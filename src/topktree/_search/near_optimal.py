@@ -72,15 +72,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         return replace(self, **{name: getattr(self, name)[index] for name in per_tree})
 
     def importances(self) -> FloatArray:
-        """Return the `feature_importances_` of every tree, (n_trees, n_features).
-
-        Examples
-        --------
-        >>> trees[:3].importances().round(2)
-        array([[0.19, 0.26, 0.  , 0.  , 0.55, 0.  ],
-               [0.19, 0.26, 0.  , 0.  , 0.55, 0.  ],
-               [0.26, 0.19, 0.  , 0.  , 0.55, 0.  ]])
-        """
+        """Return the `feature_importances_` of every tree, (n_trees, n_features)."""
         return np.array([tree.feature_importances_ for tree in self]).reshape(len(self), len(self._names()))
 
     def importance_table(self) -> dict[str, NDArray[Any]]:
@@ -113,13 +105,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         }
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return a row per tree, as `pandas.DataFrame` takes it; `features` names those that the tree uses.
-
-        Examples
-        --------
-        >>> list(trees.table())
-        ['rank', 'cost', 'errors', 'n_leaves', 'depth', 'features']
-        """
+        """Return a row per tree, as `pandas.DataFrame` takes it; `features` names those that the tree uses."""
         names = np.array(self._names(), dtype=object)
         return {
             "rank": np.arange(1, len(self) + 1),
@@ -131,13 +117,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the importance of the features across the trees, on `ax` or a new figure, and return the Axes.
-
-        Examples
-        --------
-        >>> ax = trees.plot()
-        >>> ax.figure.savefig("importances.png")
-        """
+        """Draw the importance of the features across the trees, on `ax` or a new figure, and return the Axes."""
         from .._tree.charts import plot_importances
 
         return plot_importances(self._names(), self.importances(), ax)

@@ -68,13 +68,7 @@ class LeafPenaltyPath:
         return len(self.estimators)
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return the numbers by name, as `pandas.DataFrame` takes them.
-
-        Examples
-        --------
-        >>> list(path.table())
-        ['leaf_penalty', 'n_leaves', 'depth', 'errors', 'train_accuracy']
-        """
+        """Return the numbers by name, as `pandas.DataFrame` takes them."""
         return {
             "leaf_penalty": self.leaf_penalties,
             "n_leaves": self.n_leaves,
@@ -84,13 +78,7 @@ class LeafPenaltyPath:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw errors against leaves with matplotlib, on `ax` or a new figure, and return the Axes.
-
-        Examples
-        --------
-        >>> ax = path.plot()
-        >>> ax.figure.savefig("path.png")
-        """
+        """Draw errors against leaves with matplotlib, on `ax` or a new figure, and return the Axes."""
         from .._tree.charts import plot_frontier
 
         return plot_frontier(self.n_leaves, self.errors, self.leaf_penalties, ax)

@@ -105,6 +105,7 @@ min_weight_fraction_leaf
     >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(monks.data, monks.target)
     >>> cv.best_params_
     {'k': 4, 'max_depth': 4, 'leaf_penalty': 0.0}
+    >>> ax = cv.plot()  # the scores of the grid; plot_tree() draws the tree
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = TopKTreeClassifierCV(ks=(1, 8), max_depths=(1, 2)).fit(X, y)
     >>> clf.best_params_
@@ -191,13 +192,7 @@ min_weight_fraction_leaf
         return self
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the score by `scoring`, which is accuracy unless it says otherwise.
-
-        Examples
-        --------
-        >>> cv.score(monks.data, monks.target)
-        0.9444444444444444
-        """
+        """Return the score by `scoring`, which is accuracy unless it says otherwise."""
         check_is_fitted(self)
         if self.scorer_.is_accuracy:
             return super().score(X, y, sample_weight)
@@ -207,11 +202,6 @@ min_weight_fraction_leaf
         """Draw the scores against the depth, a line per k, with their standard errors, and return the Axes.
 
         If there are several leaf penalties, the scores of the chosen one are drawn. A ring marks the choice.
-
-        Examples
-        --------
-        >>> ax = cv.plot()
-        >>> ax.figure.savefig("choice.png")
         """
         from .._tree.charts import plot_choice
 
@@ -232,13 +222,7 @@ min_weight_fraction_leaf
     def plot_tree(
         self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
     ) -> Any:
-        """Draw the chosen tree and return the Axes.
-
-        Examples
-        --------
-        >>> ax = cv.plot_tree(feature_names=["a1", "a2", "a3", "a4", "a5", "a6"])
-        >>> ax.figure.savefig("tree.png")
-        """
+        """Draw the chosen tree and return the Axes."""
         check_is_fitted(self)
         return self.best_estimator_.plot(ax, feature_names=feature_names, class_names=class_names)
 

@@ -91,14 +91,7 @@ EXTRA: Mapping[str, PaperDataset] = MappingProxyType({r.name: r for r in _RECORD
 
 
 class DataNotFound(FileNotFoundError):
-    """A dataset is in neither the folder nor OpenML.
-
-    Examples
-    --------
-    >>> from topktree import datasets
-    >>> issubclass(datasets.DataNotFound, FileNotFoundError)
-    True
-    """
+    """A dataset is in neither the folder nor OpenML."""
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,7 @@ class FittedEnsemble(FittedClassifier):
     time_limit: float | None
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Search for the trees. An error or Ctrl-C leaves an earlier fit as it was.
-
-        Examples
-        --------
-        >>> clf.fit(X, y).status_
-        'complete'
-        """
+        """Search for the trees. An error or Ctrl-C leaves an earlier fit as it was."""
         limits = Limits.starting(self.time_limit)
         self._check()
         with restored_on_error(self):
@@ -50,36 +44,18 @@ class FittedEnsemble(FittedClassifier):
         return self
 
     def apply(self, X: ArrayLike) -> IntArray:
-        """Return the index of the leaf that each row ends up in, (n_rows, n_trees).
-
-        Examples
-        --------
-        >>> clf.apply(X[[0, 60, 120]]).shape
-        (3, 3)
-        """
+        """Return the index of the leaf that each row ends up in, (n_rows, n_trees)."""
         encoded = self._encode(X)
         return np.stack([tree.tree_.apply(encoded) for tree in self.estimators_], axis=1)
 
     def get_n_leaves(self) -> int:
-        """Return the number of leaves of all trees together.
-
-        Examples
-        --------
-        >>> clf.get_n_leaves()
-        9
-        """
+        """Return the number of leaves of all trees together."""
         check_is_fitted(self)
         return sum(tree.get_n_leaves() for tree in self.estimators_)
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """The mean of the trees' importances, weighted by their votes; they sum to 1, or to 0 if no tree splits.
-
-        Examples
-        --------
-        >>> bool(clf.feature_importances_[2:].sum() > 0.5)  # the petals
-        True
-        """
+        """The mean of the trees' importances, weighted by their votes; they sum to 1, or to 0 if no tree splits."""
         check_is_fitted(self)
         importances = np.array([tree.feature_importances_ for tree in self.estimators_])
         weighted = np.average(importances, axis=0, weights=self._votes())
@@ -87,13 +63,7 @@ class FittedEnsemble(FittedClassifier):
         return np.asarray(weighted / total if total > 0 else weighted)
 
     def export_text(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
-        """Return the trees as indented text, one after the other, each with its share of the votes.
-
-        Examples
-        --------
-        >>> print(clf.export_text().partition("|")[0].strip())
-        tree 1 of 3, 33.3% of the votes
-        """
+        """Return the trees as indented text, one after the other, each with its share of the votes."""
         check_is_fitted(self)
         parts = []
         for i, (tree, vote) in enumerate(zip(self.estimators_, self._votes(), strict=True)):
@@ -102,13 +72,7 @@ class FittedEnsemble(FittedClassifier):
         return "\n".join(parts)
 
     def export_dict(self) -> dict[str, Any]:
-        """Return features, classes and, per tree, its share of the votes and its nodes, as plain Python objects.
-
-        Examples
-        --------
-        >>> [len(tree["nodes"]) for tree in clf.export_dict()["trees"]]
-        [5, 5, 5]
-        """
+        """Return features, classes and, per tree, its share of the votes and its nodes, as plain Python objects."""
         check_is_fitted(self)
         known = [tree.export_dict() for tree in self.estimators_]
         votes = self._votes().tolist()
@@ -120,13 +84,6 @@ class FittedEnsemble(FittedClassifier):
 
         Functions of your own (a criterion, an `oob_score`), a `random_state` that is not a number, and
         `oob_decision_function_` are not saved.
-
-        Examples
-        --------
-        >>> import topktree
-        >>> clf.save("ensemble.json")
-        >>> len(topktree.load("ensemble.json"))
-        3
         """
         check_is_fitted(self)
         self._check(criterion_is_lost=self.criterion is None)

@@ -93,8 +93,14 @@ memory_limit, min_weight_fraction_leaf
     >>> from topktree import TopKBoostingClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = TopKBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y)
-    >>> len(clf), clf.stopped_
-    (3, 'n_estimators')
+    >>> len(clf), clf.get_n_leaves(), clf.stopped_
+    (3, 6, 'n_estimators')
+    >>> clf.predict(X[[0, 60, 120]])
+    array([0, 1, 2])
+    >>> [round(score, 2) for score in clf.staged_score(X, y)]
+    [0.67, 0.67, 0.96]
+    >>> (clf.to_sklearn().predict_proba(X) == clf.predict_proba(X)).all()
+    np.True_
     """
 
     def __init__(
@@ -135,80 +141,37 @@ memory_limit, min_weight_fraction_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the sum of the trees' votes over their weights: (n_rows, n_classes), or (n_rows,) for two classes.
-
-        Examples
-        --------
-        >>> clf.decision_function(X[:2]).shape
-        (2, 3)
-        """
+        """Return the sum of the trees' votes over their weights: (n_rows, n_classes), or (n_rows,) for two classes."""
         *_, decision = self.staged_decision_function(X)
         return decision
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class with the highest vote; ties go to the first class.
-
-        Examples
-        --------
-        >>> clf.predict(X[[0, 60, 120]])
-        array([0, 1, 2])
-        """
+        """Return the class with the highest vote; ties go to the first class."""
         *_, predicted = self.staged_predict(X)
         return predicted
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the class probabilities that SAMME derives from the votes.
-
-        Examples
-        --------
-        >>> clf.predict_proba(X[:2]).shape
-        (2, 3)
-        """
+        """Return the class probabilities that SAMME derives from the votes."""
         *_, shares = self.staged_predict_proba(X)
         return shares
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[FloatArray]:
-        """Yield the decision function of the first tree, of the first two trees, and so on.
-
-        Examples
-        --------
-        >>> len(list(clf.staged_decision_function(X)))
-        3
-        """
+        """Yield the decision function of the first tree, of the first two trees, and so on."""
         for decision in self._stages(X):
             yield np.asarray(decision[:, 1] - decision[:, 0]) if len(self.classes_) == 2 else decision
 
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        """Yield the predictions of the first tree, of the first two trees, and so on.
-
-        Examples
-        --------
-        >>> [int((predicted != y).sum()) for predicted in clf.staged_predict(X)]
-        [50, 50, 6]
-        """
+        """Yield the predictions of the first tree, of the first two trees, and so on."""
         for decision in self._stages(X):
             yield np.asarray(self.classes_[np.argmax(decision, axis=1)])
 
     def staged_predict_proba(self, X: ArrayLike) -> Iterator[FloatArray]:
-        """Yield the class probabilities of the first tree, of the first two trees, and so on.
-
-        Examples
-        --------
-        >>> [shares.shape for shares in clf.staged_predict_proba(X[:2])]
-        [(2, 3), (2, 3), (2, 3)]
-        """
+        """Yield the class probabilities of the first tree, of the first two trees, and so on."""
         for decision in self._stages(X):
             yield shares_of(decision)
 
     def staged_score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Iterator[float]:
-        """Yield the accuracy of the first tree, of the first two trees, and so on.
-
-        Examples
-        --------
-        >>> scores = list(clf.staged_score(X, y))
-        >>> scores[0] < scores[-1]
-        True
-        """
+        """Yield the accuracy of the first tree, of the first two trees, and so on."""
         for predicted in self.staged_predict(X):
             yield self._accuracy(predicted, y, sample_weight)
 
@@ -218,12 +181,6 @@ memory_limit, min_weight_fraction_leaf
         It is an `AdaBoostClassifier` if all features are numbers or booleans without missing values, of a size that
         scikit-learn's float32 can tell apart; otherwise a `Pipeline` whose last step is one. `AdaBoostClassifier`
         itself refuses missing values: those of a feature that had none in training are an error there, and not here.
-
-        Examples
-        --------
-        >>> model = clf.to_sklearn()
-        >>> bool((model.predict(X) == clf.predict(X)).all())
-        True
         """
         from .to_sklearn import to_adaboost
 

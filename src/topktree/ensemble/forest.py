@@ -111,6 +111,12 @@ memory_limit, min_weight_fraction_leaf
     >>> clf = TopKForestClassifier(n_estimators=3, max_depth=2, random_state=0).fit(X, y)
     >>> len(clf), clf[0].get_depth(), clf.status_
     (3, 2, 'complete')
+    >>> print(clf.export_text().partition("|")[0].strip())
+    tree 1 of 3, 33.3% of the votes
+    >>> clf.predict(X[[0, 60, 120]])
+    array([0, 1, 2])
+    >>> (clf.to_sklearn().predict_proba(X) == clf.predict_proba(X)).all()
+    np.True_
     """
 
     def __init__(
@@ -159,24 +165,12 @@ memory_limit, min_weight_fraction_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class with the highest mean share; ties go to the first class.
-
-        Examples
-        --------
-        >>> clf.predict(X[:2])
-        array([0, 0])
-        """
+        """Return the class with the highest mean share; ties go to the first class."""
         shares = self.predict_proba(X)
         return np.asarray(self.classes_[np.argmax(shares, axis=1)])
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the mean over the trees of the class shares of the training weight in each row's leaf.
-
-        Examples
-        --------
-        >>> clf.predict_proba(X[:1]).shape
-        (1, 3)
-        """
+        """Return the mean over the trees of the class shares of the training weight in each row's leaf."""
         encoded = self._encode(X)
         total = np.zeros((len(encoded), len(self.classes_)))
         for tree in self.estimators_:
@@ -188,12 +182,6 @@ memory_limit, min_weight_fraction_leaf
 
         It is a `RandomForestClassifier` if all features are numbers or booleans without missing values, of a size that
         scikit-learn's float32 can tell apart; otherwise a `Pipeline` whose last step is one. SHAP and others read it.
-
-        Examples
-        --------
-        >>> model = clf.to_sklearn()
-        >>> bool((model.predict_proba(X) == clf.predict_proba(X)).all())
-        True
         """
         from .to_sklearn import to_random_forest
 
