@@ -102,6 +102,12 @@ def seconds(value: Any) -> str:
     return f"{value * 1000:.2g} ms" if value < 0.1 else f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
 
 
+def span(values: Iterable[Any], spec: str = ",") -> str:
+    """Return the lowest and the highest value, as one number if they read the same; "-" if there is none."""
+    found = list(values)
+    return " to ".join(dict.fromkeys(f"{value:{spec}}" for value in (min(found), max(found)))) if found else "-"
+
+
 def bold(text: str, is_bold: bool) -> str:
     """Return the text, in bold type if asked for."""
     return f"**{text}**" if is_bold and text else text

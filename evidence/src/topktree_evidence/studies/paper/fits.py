@@ -7,10 +7,10 @@ The one idea: all accuracy figures differ only in which of these runs they have.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product
 from statistics import fmean, median, stdev
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -169,24 +169,14 @@ def spread(values: Iterable[float]) -> tuple[float | None, float | None]:
     return round(fmean(found), 6), round(stdev(found), 6) if len(found) > 1 else 0.0
 
 
-def study(
-    name: str,
-    plan: Callable[[Settings], list[Task]],
-    pictures: Callable[[pd.DataFrame], dict[str, Any]],
-    drawn: tuple[str, ...],
-    **more: Any,
-) -> Study:
-    """Return an accuracy figure."""
-    options: dict[str, Any] = {"summarise": summarise, "summary": SUMMARY} | more
-    return Study(
-        name,
-        KEYS,
-        RESULTS,
-        plan,
-        run,
-        effort=effort,
-        is_hopeless=is_hopeless,
-        pictures=pictures,
-        drawn=drawn,
-        **options,
-    )
+# An accuracy figure: a study whose runs are these.
+study = partial(
+    Study,
+    keys=KEYS,
+    results=RESULTS,
+    run=run,
+    effort=effort,
+    is_hopeless=is_hopeless,
+    summarise=summarise,
+    summary=SUMMARY,
+)

@@ -169,13 +169,5 @@ def draw(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 STUDY = Study(
-    "theorem3-frontier",
-    KEYS,
-    RESULTS,
-    tasks,
-    run,
-    needs=lambda task: None,
-    finished_only=True,
-    pictures=draw,
-    drawn=("theorem3-frontier",),
+    "theorem3-frontier", KEYS, RESULTS, tasks, run, finished_only=True, pictures=draw, drawn=("theorem3-frontier",)
 )

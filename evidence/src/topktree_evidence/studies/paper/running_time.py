@@ -12,19 +12,17 @@ cheaper than remembering them, and up to 2**(h-1) of them once more, to write do
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from topktree._search import engine
 from topktree._search.objective import Objective
 
 from ...oracle import oracle
-from ...pictures import panels
-from ...study import Row, Settings, Study, Task
-from ...text import where
+from ...pictures import by_dataset, panels
+from ...study import Row, Settings, Task
+from ...text import span, where
 from . import lemma
 from .lemma import IntArray, Problem
 
@@ -57,15 +55,13 @@ def run(task: Task, settings: Settings) -> Row:
     problem, k, depth = load(str(task["dataset"])), int(task["k"]), int(task["depth"])
     objective = problem.objective(k, depth)
     bottom_calls, calls, subsets = count_calls(problem, objective)
-    rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    statistics = engine.solve(rows, problem.columns.shape[1], problem.classes, objective).statistics
     return {
         "claim": (2 * k) ** depth,
         "bottom_calls": bottom_calls,
         "bound": sum((2 * k) ** level for level in range(depth + 1)),
         "calls": calls,
         "subsets": subsets,
-        "nodes": int(statistics["nodes"]),
+        "nodes": int(problem.solve(objective).statistics["nodes"]),
     }
 
 
@@ -106,9 +102,9 @@ def lines(rows: pd.DataFrame) -> list[list[str]]:
     found = []
     for (k, depth), own in rows.groupby(["k", "depth"]):
         within = sum(is_within_bounds(row) for _, row in own.iterrows())
-        cells = [str(k), str(depth), f"{own['claim'].iloc[0]:,}", _range(own["bottom_calls"])]
-        cells += [f"{own['bound'].iloc[0]:,}", _range(own["calls"]), _range(own["calls"] - own["bottom_calls"])]
-        found.append([*cells, _range(own["subsets"]), _range(own["nodes"]), f"{within} of {len(own)}"])
+        cells = [str(k), str(depth), f"{own['claim'].iloc[0]:,}", span(own["bottom_calls"])]
+        cells += [f"{own['bound'].iloc[0]:,}", span(own["calls"]), span(own["calls"] - own["bottom_calls"])]
+        found.append([*cells, span(own["subsets"]), span(own["nodes"]), f"{within} of {len(own)}"])
     return found
 
 
@@ -117,11 +113,6 @@ def is_within_bounds(row: Any) -> bool:
     bottom, calls, nodes = (int(row[name]) for name in ("bottom_calls", "calls", "nodes"))
     again = 2 ** (int(row["depth"]) - 1)
     return bool(bottom <= row["claim"] and calls <= row["bound"] and nodes <= calls - bottom + again)
-
-
-def _range(values: Iterable[int]) -> str:
-    found = list(values)
-    return " to ".join(dict.fromkeys(f"{value:,}" for value in (min(found), max(found))))
 
 
 LINES = {
@@ -136,24 +127,15 @@ def draw(rows: pd.DataFrame) -> dict[str, Any]:
     """Draw counts against depth for the widest k, a panel per dataset."""
     k = rows["k"].max()
 
-    def panel(place: Any, title: str) -> None:
-        own = where(rows, dataset=title.partition(",")[0], k=k).sort_values("depth")
+    def panel(place: Any, own: pd.DataFrame) -> None:
+        own = own.sort_values("depth")
         for column, (label, colour, style, marker) in LINES.items():
             look: dict[str, Any] = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4}
             place.plot(own["depth"], own[column], label=label, **look)
         place.set_yscale("log")
 
-    return {"running-time": panels([f"{name}, k = {k}" for name in rows["dataset"].unique()], panel, "depth", "")}
+    cells = {f"{name}, k = {k}": own for name, own in by_dataset(where(rows, k=k)).items()}
+    return panels("running-time", cells, panel, "depth", "")
 
 
-STUDY = Study(
-    "running-time",
-    KEYS,
-    RESULTS,
-    tasks,
-    run,
-    needs=lambda task: None,
-    finished_only=True,
-    pictures=draw,
-    drawn=("running-time",),
-)
+STUDY = lemma.generated_study("running-time", KEYS, RESULTS, tasks, run, pictures=draw, drawn=("running-time",))
