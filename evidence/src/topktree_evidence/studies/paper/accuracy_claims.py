@@ -52,7 +52,7 @@ def rises_with_k(found: Tables) -> Answer:
 
 def five_points(found: Tables) -> Answer:
     """Look for gains over five points."""
-    cells = paper_cells(found)
+    cells = some(paper_cells(found))
     large = cells[cells["gain_mean"] > 0.05].sort_values("gain_mean", ascending=False, kind="stable")
     if not len(large):
         return "no gain is", DOES_NOT
