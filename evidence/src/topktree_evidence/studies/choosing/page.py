@@ -21,12 +21,10 @@ from ...text import (
     geometric_mean,
     is_clear,
     limits,
-    listed,
     markdown,
     mean,
     only,
     points,
-    seconds,
     signed,
     where,
 )
@@ -115,10 +113,10 @@ def _gain(row: pd.Series | None, name: str = "gain") -> str:
     return "" if row is None else bold(signed(row[f"{name}_mean"]), is_clear(row, name))
 
 
-def times(table: pd.DataFrame) -> dict[str, list[str]]:
+def times(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Return the shortest and the longest time that the choices of a method took."""
     rows = table[table["rule"] == table["method"].map({TOPK: "1se", SKLEARN: "best", STREED: "best"})]
-    return {method: [seconds(min(own)), seconds(max(own))] for method, own in rows.groupby("method")["seconds"]}
+    return {method: (min(own), max(own)) for method, own in rows.groupby("method")["seconds"]}
 
 
 def fixed(table: pd.DataFrame) -> dict[str, Any]:
@@ -132,7 +130,7 @@ def fixed(table: pd.DataFrame) -> dict[str, Any]:
 
     return {
         "datasets": len(names),
-        "left_out": listed(name for name in table["dataset"].unique() if name not in names) or "none",
+        "left_out": [name for name in table["dataset"].unique() if name not in names],
         "chosen": [_over_datasets(where(rows, method=method, rule=rule)) for method, rule in (ONE_SE, BEST, TUNED)],
         "table": crossed("", {f"k = {k}": k for k in KS}, {f"depth {depth}": depth for depth in DEPTHS}, cell),
     }
@@ -201,9 +199,8 @@ def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
         "folds": FOLDS,
         "ks": KS,
         "depths": DEPTHS,
-        "limits": listed(limits(mine), "or"),
-        "cut": len(cut),
-        "cut_names": listed(cut) or "none",
+        "limits": limits(mine),
+        "cut": cut,
         "alphas": ALPHAS,
         "streed_depths": " or, where that takes too long, ".join(map(str, STREED_DEPTHS)),
     }

@@ -36,7 +36,7 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     table, tuned = found["ensembles"], found["ensembles-tuned"]
     path = out / "ensembles.md"
     shown: dict[str, Any] = {"is_run": bool(table["gain"].notna().any()), "is_tuned": bool(len(tuned))}
-    shown |= {"small": SMALL, "wide": WIDE, "level": LEVEL, "names": NAMES, "said": said, "verdict": verdict}
+    shown |= {"small": SMALL, "wide": WIDE, "level": LEVEL, "names": NAMES, "said": said}
     if shown["is_run"]:
         shown |= {
             "in_short": in_short(table, tuned),
@@ -64,11 +64,6 @@ def answer(directions: Sequence[int]) -> str:
     if helps <= harms:
         return "no"
     return "yes" if not harms and 3 * helps >= 2 * len(directions) else "in part"
-
-
-def verdict(compared: Comparison) -> str:
-    """Say what a larger k does, if the datasets agree."""
-    return {1: "helps", 0: "makes no clear difference", -1: "does harm"}[compared.direction]
 
 
 def said(compared: Comparison) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ...paired import LEVEL
-from ...pictures import COLOURS, MARKERS, name_of, new_figure, style
+from ...pictures import COLOURS, MARKERS, label_datasets, label_leaves, name_of, new_figure, style
 from ...text import geometric_mean, mean, where
 from .equal import ALL_SIZES, DEPTHS, KS
 from .models import ADABOOST, BOOSTING, EXTRA_TREES, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SKLEARN_TREE, SQRT, TREE
@@ -34,8 +34,6 @@ NAMES = {
     SKLEARN_TREE: "one tree of scikit-learn's",
 }
 ORDER = (*OURS, *PEERS)
-
-
 SHORTEST = 1e-4  # seconds: below this the clock is not exact
 
 
@@ -112,11 +110,8 @@ def _draw_datasets(table: pd.DataFrame) -> Any:
             fill = {} if row.gain_p < LEVEL else {"markerfacecolor": "white"}
             ax.plot(100 * row.gain, names.index(row.dataset) + 0.2 * (1 - i), MARKERS[i], **look, **fill)
         ax.plot([], [], MARKERS[i], label=NAMES[method], **look)
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(range(len(names)), names, fontsize=8)
     size = f"{SMALL[0]} trees of depth {SMALL[1]}; filled: p < {LEVEL}"
-    ax.set_xlabel(f"points of test accuracy of k = {max(KS)} over k = 1, {size}", fontsize=9)
-    ax.grid(axis="x", alpha=0.3)
+    label_datasets(ax, names, f"points of test accuracy of k = {max(KS)} over k = 1, {size}", fontsize=9)
     ax.legend(loc="lower right", fontsize=9)
     return figure
 
@@ -174,12 +169,7 @@ def _draw_leaves(table: pd.DataFrame, n_datasets: int) -> Any:
                 label = NAMES[method] + (", k = 1" if name != method else "")
                 point = [geometric_mean(mine["leaves"], SHORTEST)], [100 * mean(mine["test_mean"])]
                 ax.plot(*point, MARKERS[i], label=label, **look)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter("{x:g}")
-    ax.tick_params(axis="x", which="both", labelsize=8)
-    ax.set_xlabel(f"leaves of all trees, geometric mean over {n_datasets} datasets")
-    ax.set_ylabel("test accuracy in percent, mean")
-    ax.grid(alpha=0.3)
+    label = f"leaves of all trees, geometric mean over {n_datasets} datasets"
+    label_leaves(ax, label, "test accuracy in percent, mean")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

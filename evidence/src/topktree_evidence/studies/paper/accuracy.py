@@ -36,11 +36,6 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 RANDOM_DEPTHS = {3: range(1, 7), 8: range(1, 5)}  # a Python call for every node is slow
 
 
-def fig2_plan(settings: Settings) -> list[Task]:
-    """Plan every k and depth of every split, with both kinds of columns."""
-    return fits.tasks(chosen(settings), settings, ks=KS, depths=DEPTHS, columns=(PAPER_COLUMNS, DEFAULT_COLUMNS))
-
-
 def draw_fig2(table: pd.DataFrame) -> dict[str, Any]:
     """Draw four pictures: main and appendix, the paper's columns and ours."""
     figures: dict[str, Any] = {}
@@ -64,7 +59,7 @@ def fig4_plan(settings: Settings) -> list[Task]:
     for name in chosen(settings, FIG4_DATASETS):
         n_columns = datasets.PAPER[name].paper_columns
         assert n_columns is not None
-        found += fits.tasks([name], settings, ks=range(1, n_columns + 1), depths=[FIG4_DEPTH])
+        found += fits.tasks(settings, [name], ks=range(1, n_columns + 1), depths=[FIG4_DEPTH])
     return found
 
 
@@ -95,19 +90,14 @@ def draw_fig4(table: pd.DataFrame) -> dict[str, Any]:
 def wider_plan(settings: Settings) -> list[Task]:
     """Plan larger k than the paper's on its datasets, and FICO down to depth 6."""
     return [
-        *fits.tasks(chosen(settings), settings, ks=(32, 64), depths=range(2, 6)),
-        *fits.tasks(chosen(settings, [FICO]), settings, ks=(1, 2, 4, 8, 16, 32, 64, ALL), depths=range(1, 7)),
+        *fits.tasks(settings, ks=(32, 64), depths=range(2, 6)),
+        *fits.tasks(settings, [FICO], ks=(1, 2, 4, 8, 16, 32, 64, ALL), depths=range(1, 7)),
     ]
 
 
 def draw_wider(table: pd.DataFrame) -> dict[str, Any]:
     """Draw FICO, as Figure 2 shows the others."""
     return _by_depth("fico", where(table, dataset=FICO))
-
-
-def noise_plan(settings: Settings) -> list[Task]:
-    """Plan runs with flipped training labels."""
-    return fits.tasks(chosen(settings), settings, ks=(1, 4, 16), depths=range(3, 7), noises=NOISES)
 
 
 def draw_noise(table: pd.DataFrame) -> dict[str, Any]:
@@ -119,10 +109,9 @@ def draw_noise(table: pd.DataFrame) -> dict[str, Any]:
 
 def random_plan(settings: Settings) -> list[Task]:
     """Plan greedy trees, and those of the k best and of k random candidates."""
-    names = chosen(settings)
-    found = fits.tasks(names, settings, ks=(1,), depths=RANDOM_DEPTHS[3])
+    found = fits.tasks(settings, ks=(1,), depths=RANDOM_DEPTHS[3])
     for k, depths in RANDOM_DEPTHS.items():
-        found += fits.tasks(names, settings, ks=(k,), depths=depths, candidates=(fits.TOP, fits.RANDOM))
+        found += fits.tasks(settings, ks=(k,), depths=depths, candidates=(fits.TOP, fits.RANDOM))
     return found
 
 
@@ -131,11 +120,6 @@ def draw_random(table: pd.DataFrame) -> dict[str, Any]:
     rows = where(table, k=(1, 3))
     kind = rows["candidates"].map({fits.TOP: "Top", fits.RANDOM: "Random"})
     return _lines("random-k", rows.assign(who=kind + "-" + rows["k"].astype(str)), "who")
-
-
-def criteria_plan(settings: Settings) -> list[Task]:
-    """Plan runs with each criterion that ranks the candidates."""
-    return fits.tasks(chosen(settings), settings, ks=(1, 4, 16), depths=range(3, 6), criteria=CRITERIA)
 
 
 def draw_criteria(table: pd.DataFrame) -> dict[str, Any]:
@@ -162,11 +146,26 @@ def _lines(
 
 FIG4_SUMMARY = (*fits.SUMMARY, "last_mean", "last_sd")
 FIG2_PICTURES = tuple(f"fig2{part}{suffix}" for suffix in SUFFIX.values() for part in ("", "-appendix"))
-FIG2 = fits.study("fig2", tasks=fig2_plan, pictures=draw_fig2, drawn=FIG2_PICTURES)
+FIG2 = fits.study(
+    "fig2",
+    tasks=partial(fits.tasks, ks=KS, depths=DEPTHS, columns=(PAPER_COLUMNS, DEFAULT_COLUMNS)),
+    pictures=draw_fig2,
+    drawn=FIG2_PICTURES,
+)
 FIG4 = fits.study(
     "fig4", tasks=fig4_plan, pictures=draw_fig4, drawn=("fig4",), summarise=summarise_fig4, summary=FIG4_SUMMARY
 )
 WIDER = fits.study("wider", tasks=wider_plan, pictures=draw_wider, drawn=("fico",))
-NOISE = fits.study("noise", tasks=noise_plan, pictures=draw_noise, drawn=("noise",))
+NOISE = fits.study(
+    "noise",
+    tasks=partial(fits.tasks, ks=(1, 4, 16), depths=range(3, 7), noises=NOISES),
+    pictures=draw_noise,
+    drawn=("noise",),
+)
 RANDOM_K = fits.study("random-k", tasks=random_plan, pictures=draw_random, drawn=("random-k",))
-CRITERIA_COMPARED = fits.study("criteria", tasks=criteria_plan, pictures=draw_criteria, drawn=("criteria",))
+CRITERIA_COMPARED = fits.study(
+    "criteria",
+    tasks=partial(fits.tasks, ks=(1, 4, 16), depths=range(3, 6), criteria=CRITERIA),
+    pictures=draw_criteria,
+    drawn=("criteria",),
+)

@@ -18,7 +18,7 @@ import pandas as pd
 from topktree import TopKTreeClassifier
 
 from ...pictures import ALL
-from ...splits import FIRST_SEED, PAPER_COLUMNS, Array, seeds, split
+from ...splits import FIRST_SEED, PAPER_COLUMNS, Array, chosen, seeds, split
 from ...study import FINISHED, TIMEOUT, Row, Settings, Study, Task, Value
 
 KEYS = ("dataset", "columns", "seed", "k", "depth", "criterion", "noise", "candidates")
@@ -31,8 +31,8 @@ SUMMARY = (*CELL, "splits", "finished", "stopped", "limit", *MEANS)
 
 
 def tasks(
-    dataset_names: Iterable[str],
     settings: Settings,
+    names: list[str] | None = None,
     *,
     ks: Sequence[Value],
     depths: Sequence[int],
@@ -41,10 +41,10 @@ def tasks(
     noises: Sequence[float] = (0.0,),
     candidates: Sequence[str] = (TOP,),
 ) -> list[Task]:
-    """Return every combination, for each split of each dataset."""
+    """Plan every combination, for each split of the datasets that the user asks for, out of all or of `names`."""
     return [
         dict(zip(KEYS, (dataset, *values), strict=True))
-        for dataset in dataset_names
+        for dataset in chosen(settings, names)
         for values in product(
             columns, seeds(dataset, settings), ks, settings.up_to(depths), criteria, noises, candidates
         )

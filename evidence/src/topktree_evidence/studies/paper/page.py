@@ -23,9 +23,9 @@ from ...text import Tables, bold, crossed, is_clear, limits, listed, markdown, o
 from . import fig3, frontier, lemma, running_time, theorem2, theorem3
 from .claims import all_answers
 from .fits import RANDOM, TOP
+from .verdicts import lead
 
 TIMED = ("fig3", "fig6")
-CASE = ["dataset", "depth"]
 
 
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
@@ -107,16 +107,13 @@ def greedy_gains(table: pd.DataFrame) -> dict[str, Any]:
     depth = min(5, max(rows["depth"]))
     proven = where(rows, k=ALL).dropna(subset="test_mean").groupby("dataset")["depth"].max()
     reached = {name: int(proven.get(name, 0)) for name in rows["dataset"].unique()}
-    depths = [
-        f"{depth} on {', '.join(name for name in reached if reached[name] == depth)}"
-        for depth in sorted(set(reached.values()), reverse=True)
-    ]
+    depths = sorted(set(reached.values()), reverse=True)
     lines = {name_of(k): where(rows, k=k) for k in rows["k"].unique() if k != 1}
     return {
         "gains": gains(rows, lines, "depth", "depth {}"),
         "depth": depth,
         "accuracies": accuracies(where(paper, depth=depth), "dataset"),
-        "proven": "; ".join(depths),
+        "proven": {depth: [name for name in reached if reached[name] == depth] for depth in depths},
     }
 
 
@@ -183,17 +180,10 @@ def larger_k(wider: pd.DataFrame, fig2: pd.DataFrame) -> dict[str, str]:
     for depth in sorted(set(wide["depth"])):
         for k in wide["k"].unique():
             cells = where(wide, depth=depth, k=k)
-            against = (with_count(_lead(cells, where(base, k=other))) for other in (16, ALL))
+            against = (with_count(lead(cells, where(base, k=other))) for other in (16, ALL))
             body.append((str(depth), str(k), *against))
     header = ("depth", "k", "against k = 16", "against the optimal tree")
     return {"leads": markdown(header, body), "fico": accuracies(fico, "depth") if len(fico) else ""}
-
-
-def _lead(cells: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
-    """Return test accuracy less that of others on the same dataset and depth."""
-    base = others.set_index(CASE)["test_mean"].rename("base")
-    both = cells.join(base, on=CASE, how="inner")
-    return both["test_mean"] - both["base"]
 
 
 def label_noise(rows: pd.DataFrame) -> str:
@@ -218,7 +208,7 @@ def criteria(table: pd.DataFrame) -> str:
     for criterion in [name for name in rows["criterion"].unique() if name != "entropy"]:
         for k in rows["k"].unique():
             own, entropy = where(rows, criterion=criterion, k=k), where(rows, criterion="entropy", k=k)
-            cells = (with_count(_lead(where(own, depth=depth), entropy)) for depth in depths)
+            cells = (with_count(lead(where(own, depth=depth), entropy)) for depth in depths)
             body.append((criterion, f"k = {k}", *cells))
     return markdown(("criterion", "", *(f"depth {depth}" for depth in depths)), body)
 
