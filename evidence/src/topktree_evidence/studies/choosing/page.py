@@ -13,28 +13,15 @@ import pandas as pd
 
 from ... import pages
 from ...splits import WITHOUT_ANSWER
-from ...text import (
-    Tables,
-    bold,
-    clear,
-    crossed,
-    geometric_mean,
-    is_clear,
-    limits,
-    markdown,
-    mean,
-    only,
-    points,
-    signed,
-    where,
-)
+from ...text import Tables, bold, clear, crossed, geometric_mean, is_clear, markdown, mean, only, points, signed, where
 from .runs import ALPHAS, DEPTHS, DISTINCT, FOLDS, KS, PENALTY, SKLEARN, STREED, STREED_DEPTHS, TOPK, WITH_PENALTY
 from .summary import FIXED, METHODS, comparable
 
 OVERFITTING = ("taiwanese-bankruptcy", "credit-card", "electrical-grid-stability", WITHOUT_ANSWER)
 RULES = ("1se", "best")
 # The ways that are shown side by side.
-TUNED, ONE_SE, BEST, OPTIMAL = (SKLEARN, "best"), (TOPK, "1se"), (TOPK, "best"), (STREED, "best")
+TUNED, OPTIMAL = {"method": SKLEARN, "rule": "best"}, {"method": STREED, "rule": "best"}
+ONE_SE, BEST = {"method": TOPK, "rule": "1se"}, {"method": TOPK, "rule": "best"}
 
 
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
@@ -42,7 +29,7 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     table = found["choosing"]
     path = out / "choosing-k.md"
     shown: dict[str, Any] = {}
-    if len(where(table, method=TOPK, rule="1se")) and len(where(table, method=SKLEARN)):
+    if len(where(table, **ONE_SE)) and len(where(table, **TUNED)):
         shown = {
             "tuned": by_rule(table, "gain"),
             "plain": by_rule(table, "plain"),
@@ -92,17 +79,13 @@ def peers(table: pd.DataFrame) -> str:
     header = ("dataset", "splits", "scikit-learn", "1se", "gain", "best", "gain", "pystreed", "gain")
     body = []
     for name in table["dataset"].unique():
-        found = [_way(where(table, dataset=name), way) for way in (TUNED, ONE_SE, BEST, OPTIMAL)]
+        found = [only(table, dataset=name, **way) for way in (TUNED, ONE_SE, BEST, OPTIMAL)]
         if found[0] is not None and found[1] is not None:
             line: list[Any] = [name, str(found[1]["splits"]), _accuracy(found[0])]
             for row in found[1:]:
                 line += [_accuracy(row), _gain(row)]
             body.append(line)
     return markdown(header, body)
-
-
-def _way(table: pd.DataFrame, way: tuple[str, str]) -> pd.Series | None:
-    return only(table, method=way[0], rule=way[1])
 
 
 def _accuracy(row: pd.Series | None) -> str:
@@ -131,7 +114,7 @@ def fixed(table: pd.DataFrame) -> dict[str, Any]:
     return {
         "datasets": len(names),
         "left_out": [name for name in table["dataset"].unique() if name not in names],
-        "chosen": [_over_datasets(where(rows, method=method, rule=rule)) for method, rule in (ONE_SE, BEST, TUNED)],
+        "chosen": [_over_datasets(where(rows, **way)) for way in (ONE_SE, BEST, TUNED)],
         "table": crossed("", {f"k = {k}": k for k in KS}, {f"depth {depth}": depth for depth in DEPTHS}, cell),
     }
 
@@ -146,7 +129,7 @@ def overfitting(table: pd.DataFrame) -> str:
     body = []
     for name in OVERFITTING:
         rows = where(table, dataset=name)
-        chosen = [_accuracy(_way(rows, way)) for way in (ONE_SE, TUNED)]
+        chosen = [_accuracy(only(rows, **way)) for way in (ONE_SE, TUNED)]
         for depth in DEPTHS[-3:]:
             cells = [_accuracy(only(rows, method=TOPK, rule=FIXED, k=k, depth=depth)) for k in KS]
             body.append([name, str(depth), *cells, *chosen])
@@ -191,7 +174,7 @@ def _without(row: pd.Series) -> str:
 
 def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
     """Return the setting."""
-    mine = where(table, method=TOPK, rule="1se")
+    mine = where(table, **ONE_SE)
     cut = list(mine["dataset"][mine["cells"] < len(KS) * len(DEPTHS)])
     return {
         "datasets": len(mine),
@@ -199,7 +182,7 @@ def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
         "folds": FOLDS,
         "ks": KS,
         "depths": DEPTHS,
-        "limits": limits(mine),
+        "rows": mine,
         "cut": cut,
         "alphas": ALPHAS,
         "streed_depths": " or, where that takes too long, ".join(map(str, STREED_DEPTHS)),

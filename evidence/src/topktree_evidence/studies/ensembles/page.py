@@ -17,7 +17,7 @@ from topktree import datasets
 from ... import pages
 from ...paired import LEVEL, Comparison, over_datasets
 from ...study import Settings
-from ...text import Tables, bold, crossed, geometric_mean, limits, markdown, mean, points, seconds, signed, where
+from ...text import Tables, bold, crossed, geometric_mean, markdown, mean, points, seconds, signed, where
 from .equal import ALL_SIZES, DEPTHS, KS, PROBES, SIZES
 from .models import ADABOOST, BOOSTING, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SKLEARN_TREE, TREE
 from .pictures import NAMES, SHORTEST, SMALL, complete
@@ -201,14 +201,13 @@ def by_dataset(table: pd.DataFrame) -> dict[str, Any]:
     for name, own in rows.groupby("dataset", sort=False):
         if own["gain"].notna().any():
             found = [cells.get((name, method)) for method in OURS]
-            pairs = [("", "") if row is None else (points(row["test_mean"]), _bold_gain(row)) for row in found]
-            body.append((name, str(own["splits"].max()), *(text for pair in pairs for text in pair)))
+            line: list[Any] = [name, str(own["splits"].max())]
+            for row in found:
+                gain = "" if row is None else bold(signed(row["gain"]), row["gain_p"] < LEVEL)
+                line += ["" if row is None else points(row["test_mean"]), gain]
+            body.append(line)
     header = ("dataset", "splits", *(column for method in OURS for column in (NAMES[method], "gain")))
     return {"table": markdown(header, body), "gains": {method: _gain(table, method, trees, depth) for method in OURS}}
-
-
-def _bold_gain(row: pd.Series) -> str:
-    return bold(signed(row["gain"]), row["gain_p"] < LEVEL)
 
 
 def costs(table: pd.DataFrame) -> str:
@@ -226,11 +225,12 @@ def costs(table: pd.DataFrame) -> str:
 def instead(table: pd.DataFrame) -> dict[tuple[str, int, int], Comparison]:
     """Compare a larger k with greedy trees that are more, or deeper: by method, trees and depth of these."""
     trees, depth = SMALL
-    others = [(method, *size) for method in OURS for size in ((2 * trees, depth), (trees, depth + 1))]
     found = {}
-    for method, *size in others:
-        mine, greedy = _cell(table, method, WIDE, trees, depth), _cell(table, method, NARROW, *size)
-        found[method, *size] = over_datasets(_differences(mine, greedy), "difference")
+    for method in OURS:
+        mine = _cell(table, method, WIDE, trees, depth)
+        for size in ((2 * trees, depth), (trees, depth + 1)):
+            both = _differences(mine, _cell(table, method, NARROW, *size))
+            found[method, *size] = over_datasets(both, "difference")
     return _present(found)
 
 
@@ -280,7 +280,7 @@ def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
         "fitted": list(SIZES),
         "sizes": ALL_SIZES,
         "probes": ", or of ".join(f"{probe} and {trees}" for trees, probe in PROBES.items()),
-        "limits": limits(stopped),
+        "cells": stopped,
         "stopped": {"none": _datasets(none), "some": _datasets(some)},
         "fewest": min(some["splits"], default=0),
         "table": crossed("finished, of all runs", {f"{n} trees": n for n in SIZES}, DEPTH_COLUMNS, finished),

@@ -41,9 +41,14 @@ ENOUGH_SECONDS = 0.3
 ENOUGH_FITS = 51
 
 # Blues that grow darker with k, and two of Okabe and Ito's colours: apart for the colour-blind, and in grey by marker.
-TOP_K_COLOURS = ("#a6cee8", "#6baed6", "#3d8dc4", "#1c63a5", "#08306b")
-PEER_STYLES = {"GOSDT": ("#d55e00", "s"), "pystreed": ("#009e73", "^")}
 PEER_LABELS = {"gosdt": "GOSDT", "pystreed": "pystreed"}
+LOOKS: dict[str, dict[str, Any]] = {
+    f"Top-{k}": {"color": blue, "marker": "o", "markersize": 3, "linewidth": 1.5}
+    for k, blue in zip(KS, ("#a6cee8", "#6baed6", "#3d8dc4", "#1c63a5", "#08306b"), strict=True)
+} | {
+    "GOSDT": {"color": "#d55e00", "marker": "s", "markersize": 5, "linewidth": 1.8, "linestyle": "--"},
+    "pystreed": {"color": "#009e73", "marker": "^", "markersize": 5, "linewidth": 1.8, "linestyle": "--"},
+}
 X_LABELS = {FEATURES: "features (of 1000 samples)", SAMPLES: "samples (of 1407 features)"}
 ENDS = {TIMEOUT: "x", SKIPPED: "x", FAILED: "+"}  # a run is skipped if an easier one has timed out
 END_LABELS = {"x": "not finished within the limit", "+": "failed"}
@@ -159,7 +164,7 @@ def _draw_panel(place: Any, rows: pd.DataFrame) -> None:
         own = own.sort_values("size")
         done, ended = where(own, status=FINISHED), where(own, status=tuple(ENDS))
         points = list(zip(done["size"], done["seconds"], strict=True))
-        look = _style(name)
+        look = LOOKS[name]
         if len(ended):
             end = ended.iloc[0]
             point = end["size"], end["limit"]
@@ -177,21 +182,12 @@ def _draw_legend(figure: Any, rows: pd.DataFrame) -> None:
     """Add one legend for all panels."""
     from matplotlib.lines import Line2D
 
-    lines = [Line2D([], [], label=name, **_style(name)) for name, _ in models(rows)]
+    lines = [Line2D([], [], label=name, **LOOKS[name]) for name, _ in models(rows)]
     ends = set(rows["status"].map(ENDS))
     for marker, meaning in END_LABELS.items():
         if marker in ends:
             lines.append(Line2D([], [], color=FAINT, marker=marker, linestyle="", markeredgewidth=2, label=meaning))
     figure.legend(handles=lines, loc="outside upper center", ncols=max(len(lines), 1), frameon=False)
-
-
-def _style(name: str) -> dict[str, Any]:
-    """Return the look of the line of a solver."""
-    if name in PEER_STYLES:
-        colour, marker = PEER_STYLES[name]
-        return {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.8, "linestyle": "--"}
-    place = min(int(name.removeprefix("Top-")).bit_length() - 1, len(TOP_K_COLOURS) - 1)
-    return {"color": TOP_K_COLOURS[place], "marker": "o", "markersize": 3, "linewidth": 1.5}
 
 
 def models(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -140,7 +140,7 @@ def _columns(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _accuracy(cell: pd.Series | None) -> str:
-    return "" if cell is None else bold(points(cell["test_mean"]), cell["k"] != 1 and is_clear(cell))
+    return "" if cell is None else bold(points(cell["test_mean"]), is_clear(cell))
 
 
 def thresholds(table: pd.DataFrame) -> str:

@@ -12,6 +12,7 @@ cheaper than remembering them, and up to 2**(h-1) of them once more, to write do
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ...pictures import by_dataset, panels
 from ...study import Row, Settings, Task
 from ...text import span, where
 from . import lemma
-from .lemma import IntArray, Problem
+from .lemma import Problem
 
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("claim", "bottom_calls", "bound", "calls", "subsets", "nodes")
@@ -69,16 +70,11 @@ def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
     """Return calls with no level left, all calls, and different subsets (with their levels) above the bottom."""
     columns, class_weights = problem.columns, problem.class_weights()
     unit = oracle().fixed_point(int(problem.weight.sum()))
-    known: dict[tuple[int, bytes], tuple[int, int]] = {}
 
-    def count(subset: IntArray, level: int) -> tuple[int, int]:
-        key = level, subset.tobytes()
-        if key not in known:
-            known[key] = expand(subset, level)
-        return known[key]
-
-    def expand(subset: IntArray, level: int) -> tuple[int, int]:
-        own, own_weights = columns[subset], class_weights[subset]
+    @cache
+    def count(subset: bytes, level: int) -> tuple[int, int]:
+        rows = np.frombuffer(subset, dtype=np.int64)
+        own, own_weights = columns[rows], class_weights[rows]
         if np.count_nonzero(own_weights.sum(axis=0)) < 2:
             return 0, 1
         if level + 1 == objective.depth:  # which columns the candidates are does not matter
@@ -88,13 +84,13 @@ def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
         bottom, calls = 0, 1
         for column in oracle().candidates(own, own_weights, level, objective, unit):
             side = own[:, column]
-            for part in (subset[~side], subset[side]):
-                below = count(part, level + 1)
+            for part in (rows[~side], rows[side]):
+                below = count(part.tobytes(), level + 1)
                 bottom, calls = bottom + below[0], calls + below[1]
         return bottom, calls
 
-    bottom, calls = count(np.arange(len(columns), dtype=np.int64), 0)
-    return bottom, calls, len(known)
+    bottom, calls = count(np.arange(len(columns), dtype=np.int64).tobytes(), 0)
+    return bottom, calls, count.cache_info().currsize
 
 
 def lines(rows: pd.DataFrame) -> list[list[str]]:
