@@ -55,7 +55,7 @@ def by_rule(table: pd.DataFrame, name: str) -> dict[str, dict[str, Any]]:
 def compared(rows: pd.DataFrame, name: str) -> dict[str, Any]:
     """Compare with scikit-learn's tuned tree ("gain"), or with the same way without distinct splits and penalties.
 
-    Datasets count that have both.
+    Only datasets that have both count.
     """
     value, leaves = f"{name}_mean", {"gain": "peer_leaves", "plain": "plain_leaves"}[name]
     found = rows.dropna(subset=value)
@@ -75,7 +75,7 @@ def compared(rows: pd.DataFrame, name: str) -> dict[str, Any]:
 
 
 def peers(table: pd.DataFrame) -> str:
-    """Return a line per dataset."""
+    """Return accuracies and gains of the tuned trees, a line per dataset."""
     header = ("dataset", "splits", "scikit-learn", "1se", "gain", "best", "gain", "pystreed", "gain")
     body = []
     for name in table["dataset"].unique():
@@ -173,9 +173,8 @@ def _without(row: pd.Series) -> str:
 
 
 def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the setting."""
+    """Return what was run, and with which settings."""
     mine = where(table, **ONE_SE)
-    cut = list(mine["dataset"][mine["cells"] < len(KS) * len(DEPTHS)])
     return {
         "datasets": len(mine),
         "splits": {name: max(where(table, method=name)["splits"], default=0) for name in (TOPK, PENALTY, STREED)},
@@ -183,7 +182,7 @@ def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
         "ks": KS,
         "depths": DEPTHS,
         "rows": mine,
-        "cut": cut,
+        "cut": list(mine["dataset"][mine["cells"] < len(KS) * len(DEPTHS)]),
         "alphas": ALPHAS,
         "streed_depths": " or, where that takes too long, ".join(map(str, STREED_DEPTHS)),
     }

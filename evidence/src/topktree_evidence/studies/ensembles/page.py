@@ -67,7 +67,7 @@ def answer(directions: Sequence[int]) -> str:
 
 
 def said(compared: Comparison) -> str:
-    """Say the numbers of a comparison."""
+    """Return the numbers of a comparison in words."""
     ahead, behind = str(compared.ahead), str(compared.behind)
     if compared.tested:
         ahead += f" (clearly on {len(compared.clearly_ahead)})"
@@ -261,7 +261,7 @@ def times_of_peers(table: pd.DataFrame, trees: int) -> str:
 
 
 def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the setting, and what is missing."""
+    """Return what was run, with which settings, and what is missing."""
     splits = table.groupby("dataset", sort=False)["splits"].max()
     most = splits.max()
     planned = sum(n if n == 1 else Settings().splits for n in splits) * (len(OURS) * len(KS) + len(PEERS))

@@ -215,7 +215,7 @@ def _largest(rows: pd.DataFrame, sweep: str, depth: int) -> str:
 
 
 def notes(rows: pd.DataFrame) -> list[str]:
-    """Return what the table must not leave unsaid: failures, solvers that are not there."""
+    """Return notes on runs that failed and on solvers that are not installed."""
     found = [
         f"Failed: {name}, {row.size_} {row.sweep}, depth {row.depth}: {row.message}."
         for name, own in models(rows)

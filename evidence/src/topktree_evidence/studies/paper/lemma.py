@@ -120,7 +120,7 @@ def run(task: Task, settings: Settings) -> Row:
 def search_space(problem: Problem, objective: Objective) -> tuple[IntArray, IntArray]:
     """Return all trees: the columns of their nodes in preorder, false side first, and the classes of their leaves.
 
-    Trees are complete, (n_trees, 2**depth - 1) and (n_trees, 2**depth): below a leaf that ends early all is like it.
+    Trees are complete, (n_trees, 2**depth - 1) and (n_trees, 2**depth): below an early leaf, every leaf has its class.
     """
     unit = oracle().fixed_point(int(problem.weight.sum()))
 

@@ -59,7 +59,7 @@ def theorem2(found: Tables) -> Answer:
 
 
 def theorem3(found: Tables) -> Answer:
-    """Check what can be seen of the monotone hierarchy."""
+    """Check the part of the monotone hierarchy that shows at sizes that can be searched."""
     rows, frontier = found["theorem3"], where(some(found["theorem3-frontier"]), eps=0.1)
     widest = some(rows[rows["k"] == rows["K"]])
     narrow = rows[rows["k"] <= rows["K"] - rows["h"]]

@@ -19,7 +19,7 @@ from ... import pages
 from ...pictures import ALL, name_of
 from ...splits import DEFAULT_COLUMNS, FICO, PAPER_COLUMNS, VARIANTS
 from ...study import FINISHED, LIMIT, TIMEOUT, TIMING_LIMIT
-from ...text import Tables, bold, crossed, is_clear, limits, listed, markdown, only, points, seconds, signed, where
+from ...text import Tables, bold, crossed, is_clear, limits, markdown, only, points, seconds, signed, where
 from . import fig3, frontier, lemma, running_time, theorem2, theorem3
 from .claims import all_answers
 from .fits import RANDOM, TOP
@@ -49,7 +49,7 @@ def basis(rows: pd.DataFrame) -> dict[str, Any]:
         "datasets": len(there - set(VARIANTS)),
         "splits": max(rows["splits"]),
         "limits": _limits(rows),
-        "absent": listed(name for name in datasets.PAPER if name != FICO and name not in there),
+        "absent": [name for name in datasets.PAPER if name != FICO and name not in there],
     }
 
 

@@ -1,13 +1,13 @@
 """The running time claim: the plain recursion makes at most (2k)**h calls at the bottom; how many the engine needs.
 
 In: a task with `dataset`, `k` and `depth`. Out: the claim's number and the calls at the bottom; the bound on all calls
-and all calls; how many different subsets those above the bottom have, and how many subsets the engine examined. The
-one idea: what is below a call depends on its rows and levels left only, so that equal calls are counted together.
+and all calls; the number of different subsets above the bottom; the number of subsets that the engine examined. The
+one idea: what is below a call depends only on its rows and the levels left, so equal calls are counted together.
 
 The proof's recurrence, T(h) = 2k T(h-1) with T(0) = 1, counts the calls at the bottom. All calls are at most the sum of
-(2k)**l over the levels l, which is less than twice as much. They are fewer where rows of one class come early. The
-engine examines no subset at the bottom. Those one level above it it examines again when they come again, which is
-cheaper than remembering them, and up to 2**(h-1) of them once more, to write down the last splits of its tree.
+(2k)**l over the levels l, which is less than twice as much; there are fewer where the rows of a call are of one class.
+The engine examines no subset at the bottom. One level above it, it examines a subset again whenever it recurs, which is
+cheaper than remembering it, and up to 2**(h-1) of them once more, to write down the last splits of its tree.
 """
 
 from __future__ import annotations

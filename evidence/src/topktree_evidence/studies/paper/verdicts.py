@@ -57,7 +57,7 @@ def ahead(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def behind(table: pd.DataFrame) -> pd.DataFrame:
-    """Return cells in which it has less."""
+    """Return cells in which Top-k has less test accuracy than Top-1."""
     return table[table["gain_mean"] < 0]
 
 
