@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from topktree_evidence import pages
 from topktree_evidence import text as texts
 from topktree_evidence.studies import paper
 from topktree_evidence.studies.paper import accuracy, accuracy_claims, fits, other_claims, page
-from topktree_evidence.studies.paper.claims import all_claims
+from topktree_evidence.studies.paper.claims import all_answers
 from topktree_evidence.studies.paper.verdicts import DOES_NOT, HOLDS, IN_PART, NOT_RUN, NoCases
 
 from topktree import datasets
@@ -205,7 +206,7 @@ def test_scaling(peer, ours, limit, verdict):
         more = dict(seconds=1.0, errors=1, leaves=2, limit=float(limit), message=None)
         return dict(sweep="features", size=size, solver=solver, k=k, depth=5, penalty=0.001, status=status) | more
 
-    judge = other_claims.scales_with("features", 300)
+    judge = other_claims.scales_with_features
     rows = [row("topktree", 16, size, ours) for size in (10, 251, 299, 1407)]
     with pytest.raises(NoCases):
         judge(frames({"fig3": rows}))  # no peer to compare with
@@ -289,7 +290,10 @@ def test_running_time_and_lemma():
 
 
 def test_claims_without_tables_are_not_run():
-    assert {claim.verdict for claim in all_claims({})} == {NOT_RUN}
+    answers = all_answers({study.name: pd.DataFrame(columns=study.table_columns) for study in paper.STUDIES})
+    assert set(answers.values()) == {("", NOT_RUN)}
+    template, *_ = pages.ENVIRONMENT.loader.get_source(pages.ENVIRONMENT, "paper.md")
+    assert all(f'"{judge}"' in template for judge in answers)
 
 
 def test_what_was_run_and_what_it_cost(tmp_path):

@@ -13,10 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from . import text
 
+FILTERS = ("listed", "commas", "limits", "points", "signed", "seconds")
 ENVIRONMENT = Environment(
     loader=PackageLoader("topktree_evidence"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-ENVIRONMENT.filters |= {name: getattr(text, name) for name in ("listed", "commas", "points", "signed", "seconds")}
+ENVIRONMENT.filters |= {name: getattr(text, name) for name in FILTERS}
 
 
 def render(template: str, **shown: Any) -> str:

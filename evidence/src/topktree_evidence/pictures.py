@@ -5,7 +5,7 @@ In: tables. Out: matplotlib Figures, and their PNG and SVG files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BytesIO
 from math import ceil
 from pathlib import Path
@@ -27,7 +27,7 @@ GREEDY = {"color": "#d55e00", "marker": "o", "markersize": 4, "linewidth": 1.8, 
 OPTIMAL = {"color": "black", "linestyle": "--", "marker": "*", "markersize": 5}
 SHIFT = 0.03  # of lines that would hide each other
 
-Draw = Callable[[Any, Any], None]  # onto the axes of a panel
+Draw = Callable[[Any, pd.DataFrame], None]  # onto the axes of a panel
 
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
@@ -38,22 +38,29 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **o
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
-def panels(titles: Sequence[Any], draw: Draw, x_label: str, y_label: str, n_columns: int = 4) -> Any:
-    """Return a figure with a panel for every title, one legend above them all."""
-    n_columns = 3 if len(titles) in (5, 6) else max(1, min(n_columns, len(titles)))
-    n_rows = ceil(len(titles) / n_columns)
+def panels(name: str, cells: Mapping[str, pd.DataFrame], draw: Draw, x_label: str, y_label: str) -> dict[str, Any]:
+    """Return a figure by its name: a panel for each title with its rows, one legend above all. No cells, no figure."""
+    if not cells:
+        return {}
+    n_columns = 3 if len(cells) in (5, 6) else min(4, len(cells))
+    n_rows = ceil(len(cells) / n_columns)
     figure, axes = new_figure(max(WIDTH * n_columns, 6.5), HEIGHT * n_rows + 0.8, n_rows, n_columns)
-    for place, title in zip(axes.ravel(), titles, strict=False):
-        draw(place, title)
+    for place, (title, rows) in zip(axes.ravel(), cells.items(), strict=False):
+        draw(place, rows)
         place.set_title(title, fontsize=10)
         place.grid(alpha=0.3)
         place.tick_params(labelsize=8)
         place.set_xlabel(x_label, fontsize=9)
-    for place in axes.ravel()[len(titles) :]:
+    for place in axes.ravel()[len(cells) :]:
         place.set_axis_off()
     figure.supylabel(y_label, fontsize=10)
     add_legend(figure, axes, int(figure.get_figwidth() / ENTRY))
-    return figure
+    return {name: figure}
+
+
+def by_dataset(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of every dataset, in the order of the table."""
+    return dict(iter(rows.groupby("dataset", sort=False)))
 
 
 def add_legend(figure: Any, axes: Any, most: int) -> None:
@@ -87,9 +94,10 @@ def in_order(ks: Iterable[Any]) -> list[Any]:
     return sorted(set(ks), key=lambda k: (k == ALL, 0 if k == ALL else k))
 
 
-def error_bars(rows: pd.DataFrame, part: str) -> Any:
-    """Return two standard deviations of the mean over the splits."""
-    return 2 * rows[f"{part}_sd"].to_numpy(float) / np.sqrt(rows["splits"].to_numpy(float))
+def error_line(place: Any, rows: pd.DataFrame, x: str, part: str, **look: Any) -> None:
+    """Draw means of training or test accuracy, with two standard deviations of the mean over the splits."""
+    bars = 2 * rows[f"{part}_sd"].to_numpy(float) / np.sqrt(rows["splits"].to_numpy(float))
+    place.errorbar(rows[x].to_numpy(float), rows[f"{part}_mean"].to_numpy(float), yerr=bars, elinewidth=0.6, **look)
 
 
 def accuracy_lines(place: Any, rows: pd.DataFrame, ks: Sequence[Any]) -> None:
@@ -97,15 +105,33 @@ def accuracy_lines(place: Any, rows: pd.DataFrame, ks: Sequence[Any]) -> None:
     for i, k in enumerate(ks):
         of_k = where(rows, k=k).sort_values("depth")
         if of_k["test_mean"].notna().any():
-            shifted = of_k["depth"].to_numpy(float) + SHIFT * (i - (len(ks) - 1) / 2)
-            accuracy, bars = of_k["test_mean"].to_numpy(float), error_bars(of_k, "test")
-            place.errorbar(shifted, accuracy, yerr=bars, label=name_of(k), elinewidth=0.6, **style(k, ks))
+            shifted = of_k.assign(depth=of_k["depth"] + SHIFT * (i - (len(ks) - 1) / 2))
+            error_line(place, shifted, "depth", "test", label=name_of(k), **style(k, ks))
     integers_only(place)
 
 
 def integers_only(place: Any) -> None:
     """Let the x axis have ticks at whole numbers only."""
     place.xaxis.get_major_locator().set_params(integer=True)
+
+
+def label_datasets(place: Any, names: Sequence[str], x_label: str, **options: Any) -> None:
+    """Give every dataset a line of its own, and mark where there is no difference."""
+    place.axvline(0, color="black", linewidth=0.8)
+    place.set_yticks(range(len(names)), names, fontsize=8)
+    place.set_xlabel(x_label, **options)
+    place.grid(axis="x", alpha=0.3)
+
+
+def label_leaves(place: Any, x_label: str, y_label: str) -> None:
+    """Label accuracy against leaves; powers of ten are numbers among others on their logarithmic axis."""
+    place.set_xscale("log")
+    place.xaxis.set_major_formatter("{x:g}")
+    place.xaxis.set_minor_formatter("{x:g}")
+    place.tick_params(axis="x", which="both", labelsize=8)
+    place.set_xlabel(x_label)
+    place.set_ylabel(y_label)
+    place.grid(alpha=0.3)
 
 
 def save(figure: Any, path: Path) -> None:

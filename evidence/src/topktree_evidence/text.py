@@ -6,7 +6,7 @@ The one idea: means are those of `statistics.fmean`, exactly rounded, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp, log, sqrt
 from statistics import fmean
 from typing import Any
@@ -102,6 +102,12 @@ def seconds(value: Any) -> str:
     return f"{value * 1000:.2g} ms" if value < 0.1 else f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
 
 
+def span(values: Iterable[Any], spec: str = ",") -> str:
+    """Return the lowest and the highest value, as one number if they read the same; "-" if there is none."""
+    found = list(values)
+    return " to ".join(dict.fromkeys(f"{value:{spec}}" for value in (min(found), max(found)))) if found else "-"
+
+
 def bold(text: str, is_bold: bool) -> str:
     """Return the text, in bold type if asked for."""
     return f"**{text}**" if is_bold and text else text
@@ -113,6 +119,12 @@ def markdown(header: Sequence[str], body: Iterable[Sequence[Any]]) -> str:
     first = [next((line[column] for line in lines if line[column]), "") for column in range(len(header))]
     marks = ["---:" if _is_number(text.strip("*")) else "---" for text in first]
     return "\n".join("| " + " | ".join(line) + " |" for line in [list(header), marks, *lines])
+
+
+def crossed(corner: str, lines: Mapping[str, Any], columns: Mapping[str, Any], cell: Callable[[Any, Any], str]) -> str:
+    """Return a table with a cell for what each line and each column stands for."""
+    body = [(name, *(cell(line, column) for column in columns.values())) for name, line in lines.items()]
+    return markdown((corner, *columns), body)
 
 
 def _cell(value: Any) -> str:

@@ -13,27 +13,15 @@ import pandas as pd
 
 from ... import pages
 from ...splits import WITHOUT_ANSWER
-from ...text import (
-    Tables,
-    bold,
-    clear,
-    geometric_mean,
-    is_clear,
-    limits,
-    listed,
-    markdown,
-    mean,
-    only,
-    points,
-    seconds,
-    signed,
-    where,
-)
+from ...text import Tables, bold, clear, crossed, geometric_mean, is_clear, markdown, mean, only, points, signed, where
 from .runs import ALPHAS, DEPTHS, DISTINCT, FOLDS, KS, PENALTY, SKLEARN, STREED, STREED_DEPTHS, TOPK, WITH_PENALTY
-from .summary import FIXED, comparable
+from .summary import FIXED, METHODS, comparable
 
 OVERFITTING = ("taiwanese-bankruptcy", "credit-card", "electrical-grid-stability", WITHOUT_ANSWER)
-RULES = (("1se", 'by "1se"'), ("best", 'by "best"'))
+RULES = ("1se", "best")
+# The ways that are shown side by side.
+TUNED, OPTIMAL = {"method": SKLEARN, "rule": "best"}, {"method": STREED, "rule": "best"}
+ONE_SE, BEST = {"method": TOPK, "rule": "1se"}, {"method": TOPK, "rule": "best"}
 
 
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
@@ -41,9 +29,10 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     table = found["choosing"]
     path = out / "choosing-k.md"
     shown: dict[str, Any] = {}
-    if len(where(table, method=TOPK, rule="1se")) and len(where(table, method=SKLEARN)):
+    if len(where(table, **ONE_SE)) and len(where(table, **TUNED)):
         shown = {
-            "in_short": in_short(table),
+            "tuned": by_rule(table, "gain"),
+            "plain": by_rule(table, "plain"),
             "peers": peers(table),
             "times": times(table),
             "fixed": fixed(table),
@@ -56,51 +45,41 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     return [path], []
 
 
-def in_short(table: pd.DataFrame) -> list[str]:
-    """Return how each way compares with the tuned scikit-learn tree."""
-    lines = []
-    for method, rule, name in (
-        (TOPK, "1se", 'Chosen by "1se"'),
-        (TOPK, "best", 'Chosen by "best"'),
-        (PENALTY, "1se", 'With leaf penalties in the grid, "1se"'),
-        (DISTINCT, "1se", 'With distinct splits, "1se"'),
-        (STREED, "best", "Pystreed, where it finishes"),
-    ):
-        mine = where(table, method=method, rule=rule)
-        if len(mine):
-            most = max(mine["splits"])
-            splits = f"{most:g} splits" if most > 1 else "one split"
-            lines.append(
-                f"**{name}**, against the tuned scikit-learn tree: {_against(mine)}; {_leaves(mine)} ({splits})."
-            )
-    return lines
+def by_rule(table: pd.DataFrame, name: str) -> dict[str, dict[str, Any]]:
+    """Return how the trees of each method and rule compare with others."""
+    return {
+        method: {rule: compared(where(table, method=method, rule=rule), name) for rule in RULES} for method in METHODS
+    }
 
 
-def _against(mine: pd.DataFrame) -> str:
-    compared = mine.dropna(subset="gain_mean")
-    ahead, behind = compared[compared["gain_mean"] > 0], compared[compared["gain_mean"] < 0]
-    worse = listed(clear(behind)["dataset"]) or "none"
-    return (
-        f"{signed(mean(compared['gain_mean']))} points in the mean, ahead on {len(ahead)} of {len(compared)} datasets "
-        f"(clearly on {len(clear(ahead))}), behind on {len(behind)} (clearly on {worse})"
-    )
+def compared(rows: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Compare with scikit-learn's tuned tree ("gain"), or with the same way without distinct splits and penalties.
 
-
-def _leaves(mine: pd.DataFrame) -> str:
-    """Compare leaves with those of scikit-learn's trees on the same splits, over the datasets."""
-    pairs = mine.dropna(subset="peer_leaves")
-    ratio = geometric_mean(pairs["leaves"] / pairs["peer_leaves"])
-    ours, other = mean(pairs["leaves"]), mean(pairs["peer_leaves"])
-    return f"{ours:.1f} leaves against {other:.1f} in the mean, {ratio:.2f} times as many in the geometric mean"
+    Only datasets that have both count.
+    """
+    value, leaves = f"{name}_mean", {"gain": "peer_leaves", "plain": "plain_leaves"}[name]
+    found = rows.dropna(subset=value)
+    better, worse = found[found[value] > 0], found[found[value] < 0]
+    return {
+        "datasets": len(found),
+        "splits": max(found["splits"], default=0),
+        "mean": mean(found[value]),
+        "better": len(better),
+        "clearly_better": len(clear(better, name)),
+        "worse": len(worse),
+        "clearly_worse": list(clear(worse, name)["dataset"]),
+        "leaves": mean(found["leaves"]),
+        "other_leaves": mean(found[leaves]),
+        "ratio": geometric_mean(found["leaves"] / found[leaves]),
+    }
 
 
 def peers(table: pd.DataFrame) -> str:
-    """Return a line per dataset."""
+    """Return accuracies and gains of the tuned trees, a line per dataset."""
     header = ("dataset", "splits", "scikit-learn", "1se", "gain", "best", "gain", "pystreed", "gain")
-    ways = ((SKLEARN, "best"), (TOPK, "1se"), (TOPK, "best"), (STREED, "best"))
     body = []
     for name in table["dataset"].unique():
-        found = [only(table, dataset=name, method=method, rule=rule) for method, rule in ways]
+        found = [only(table, dataset=name, **way) for way in (TUNED, ONE_SE, BEST, OPTIMAL)]
         if found[0] is not None and found[1] is not None:
             line: list[Any] = [name, str(found[1]["splits"]), _accuracy(found[0])]
             for row in found[1:]:
@@ -117,15 +96,10 @@ def _gain(row: pd.Series | None, name: str = "gain") -> str:
     return "" if row is None else bold(signed(row[f"{name}_mean"]), is_clear(row, name))
 
 
-def times(table: pd.DataFrame) -> str:
-    """Say how long the choices took."""
-    ours = where(table, method=TOPK, rule="1se")["seconds"]
-    parts = [f"the whole choice took {seconds(min(ours))} to {seconds(max(ours))}"]
-    for method, name in ((SKLEARN, "scikit-learn's"), (STREED, "pystreed's, where it finished,")):
-        theirs = where(table, method=method)["seconds"]
-        if len(theirs):
-            parts.append(f"{name} {seconds(min(theirs))} to {seconds(max(theirs))}")
-    return "; ".join(parts)
+def times(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return the shortest and the longest time that the choices of a method took."""
+    rows = table[table["rule"] == table["method"].map({TOPK: "1se", SKLEARN: "best", STREED: "best"})]
+    return {method: (min(own), max(own)) for method, own in rows.groupby("method")["seconds"]}
 
 
 def fixed(table: pd.DataFrame) -> dict[str, Any]:
@@ -133,18 +107,15 @@ def fixed(table: pd.DataFrame) -> dict[str, Any]:
     names, done = comparable(table)
     rows = where(table, dataset=names)
     cells = where(rows, method=TOPK, rule=FIXED)
-    body = [
-        [f"k = {k}"]
-        + [_over_datasets(where(cells, k=k, depth=depth)) if (k, depth) in done else "" for depth in DEPTHS]
-        for k in KS
-    ]
-    ways = ((TOPK, "1se", '"1se"'), (TOPK, "best", '"best"'), (SKLEARN, "best", "scikit-learn"))
-    chosen = [f"{name} {_over_datasets(where(rows, method=method, rule=rule))}" for method, rule, name in ways]
+
+    def cell(k: int, depth: int) -> str:
+        return _over_datasets(where(cells, k=k, depth=depth)) if (k, depth) in done else ""
+
     return {
         "datasets": len(names),
-        "left_out": listed(name for name in table["dataset"].unique() if name not in names) or "none",
-        "chosen": ", ".join(chosen),
-        "table": markdown(("", *(f"depth {depth}" for depth in DEPTHS)), body),
+        "left_out": [name for name in table["dataset"].unique() if name not in names],
+        "chosen": [_over_datasets(where(rows, **way)) for way in (ONE_SE, BEST, TUNED)],
+        "table": crossed("", {f"k = {k}": k for k in KS}, {f"depth {depth}": depth for depth in DEPTHS}, cell),
     }
 
 
@@ -158,26 +129,25 @@ def overfitting(table: pd.DataFrame) -> str:
     body = []
     for name in OVERFITTING:
         rows = where(table, dataset=name)
-        chosen = [
-            _accuracy(only(rows, method=method, rule=rule)) for method, rule in ((TOPK, "1se"), (SKLEARN, "best"))
-        ]
+        chosen = [_accuracy(only(rows, **way)) for way in (ONE_SE, TUNED)]
         for depth in DEPTHS[-3:]:
             cells = [_accuracy(only(rows, method=TOPK, rule=FIXED, k=k, depth=depth)) for k in KS]
             body.append([name, str(depth), *cells, *chosen])
     return markdown(header, body)
 
 
-def distinct(table: pd.DataFrame) -> dict[str, str]:
+def distinct(table: pd.DataFrame) -> str:
     """Compare with distinct splits and without, everything else being equal."""
     header = ("k", "depth", "gain, points", "better", "clearly", "worse", "clearly")
-    rows = where(table, method=DISTINCT)
+    rows = where(table, method=DISTINCT, rule=FIXED)
     body = []
     for k in KS[1:]:
         for depth in DEPTHS[1:]:
-            compared = where(rows, rule=FIXED, k=k, depth=depth).dropna(subset="plain_mean")
-            if len(compared):
-                body.append((str(k), str(depth), signed(mean(compared["plain_mean"])), *map(str, _counts(compared))))
-    return {"table": markdown(header, body), "chosen": _by_rule(rows)}
+            found = compared(where(rows, k=k, depth=depth), "plain")
+            if found["datasets"]:
+                counts = found["better"], found["clearly_better"], found["worse"], len(found["clearly_worse"])
+                body.append((str(k), str(depth), signed(found["mean"]), *map(str, counts)))
+    return markdown(header, body)
 
 
 def penalties(table: pd.DataFrame) -> dict[str, Any]:
@@ -192,7 +162,7 @@ def penalties(table: pd.DataFrame) -> dict[str, Any]:
         if one_se is not None:
             line = [name, str(one_se["splits"]), _without(one_se)]
             body.append([*line, _accuracy(one_se), _gain(one_se, "plain"), _accuracy(best), _gain(best, "plain")])
-    return {"grid": WITH_PENALTY, "chosen": _by_rule(mine), "table": markdown(header, body)}
+    return {"grid": WITH_PENALTY, "table": markdown(header, body)}
 
 
 def _without(row: pd.Series) -> str:
@@ -202,39 +172,17 @@ def _without(row: pd.Series) -> str:
     return f"{points(row['test_mean'] - row['plain_mean'])} ({row['plain_leaves']:.0f})"
 
 
-def _by_rule(rows: pd.DataFrame) -> str:
-    """Compare the trees that each rule chooses with the same way without distinct splits or penalties."""
-    parts = []
-    for rule, name in RULES:
-        compared = where(rows, rule=rule).dropna(subset="plain_mean")
-        better, clearly, worse, clearly_worse = _counts(compared)
-        parts.append(
-            f"{name}: {signed(mean(compared['plain_mean']))} points, better on {better} of {len(compared)} datasets "
-            f"(clearly on {clearly}), worse on {worse} (clearly on {clearly_worse}), "
-            f"{mean(compared['leaves']):.1f} leaves instead of {mean(compared['plain_leaves']):.1f} in the mean"
-        )
-    return "; ".join(parts)
-
-
-def _counts(rows: pd.DataFrame) -> tuple[int, int, int, int]:
-    """Count better, clearly better, worse and clearly worse."""
-    better, worse = rows[rows["plain_mean"] > 0], rows[rows["plain_mean"] < 0]
-    return len(better), len(clear(better, "plain")), len(worse), len(clear(worse, "plain"))
-
-
 def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the setting."""
-    mine = where(table, method=TOPK, rule="1se")
-    cut = list(mine["dataset"][mine["cells"] < len(KS) * len(DEPTHS)])
+    """Return what was run, and with which settings."""
+    mine = where(table, **ONE_SE)
     return {
         "datasets": len(mine),
         "splits": {name: max(where(table, method=name)["splits"], default=0) for name in (TOPK, PENALTY, STREED)},
         "folds": FOLDS,
         "ks": KS,
         "depths": DEPTHS,
-        "limits": listed(limits(mine), "or"),
-        "cut": len(cut),
-        "cut_names": listed(cut) or "none",
+        "rows": mine,
+        "cut": list(mine["dataset"][mine["cells"] < len(KS) * len(DEPTHS)]),
         "alphas": ALPHAS,
         "streed_depths": " or, where that takes too long, ".join(map(str, STREED_DEPTHS)),
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...pictures import COLOURS, MARKERS, new_figure
+from ...pictures import COLOURS, MARKERS, label_datasets, label_leaves, new_figure
 from ...text import half_interval, mean, where
 from .runs import DEPTHS, KS, SKLEARN, TOPK
 from .summary import FIXED, comparable
@@ -36,10 +36,7 @@ def _draw_gains(table: pd.DataFrame) -> Any:
         ax.errorbar(
             100 * found["gain_mean"], heights, xerr=bars, elinewidth=1, capsize=2, label=f'rule="{rule}"', **style
         )
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.set_xlabel("points of test accuracy over scikit-learn's tuned tree (95 % interval)")
-    ax.grid(axis="x", alpha=0.3)
+    label_datasets(ax, names, "points of test accuracy over scikit-learn's tuned tree (95 % interval)")
     ax.legend(loc="lower right")
     return figure
 
@@ -61,13 +58,7 @@ def _draw_sizes(table: pd.DataFrame) -> Any:
         found = where(table, method=method, rule=rule)
         if len(found):
             ax.plot(*_means_of([found]), marker, color="black", markersize=11, markerfacecolor="none", label=name)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter("{x:g}")
-    ax.tick_params(axis="x", which="both", labelsize=8)  # powers of ten are numbers among others here
-    ax.set_xlabel("leaves, mean over the datasets")
-    ax.set_ylabel("test accuracy in percent, mean over the datasets")
-    ax.grid(alpha=0.3)
+    label_leaves(ax, "leaves, mean over the datasets", "test accuracy in percent, mean over the datasets")
     ax.legend(fontsize=8)
     return figure
 

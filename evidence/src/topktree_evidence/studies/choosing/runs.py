@@ -28,7 +28,7 @@ from topktree import TopKTreeClassifierCV
 from ... import peers
 from ...splits import FICO, RAW, Array, chosen, is_categorical, names, seeds, split
 from ...stopwatch import Stopwatch
-from ...study import LIMIT, TIMEOUT, Row, Settings, Task
+from ...study import TIMEOUT, Row, Settings, Task
 
 KEYS = ("dataset", "seed", "method")
 RESULTS = ("train_rows", "test_rows", "test_errors", "leaves", "depth", "k", "penalty", "cells", "seconds", "grid")
@@ -60,13 +60,14 @@ def run(task: Task, settings: Settings) -> Row:
     """Choose, fit, count errors."""
     parts = split(task["dataset"], RAW, task["seed"], settings.data_home)
     categorical = is_categorical(task["dataset"], settings.data_home)
+    assert settings.time_limit is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rare classes, and of limits: the row says so
         row = _RUN[task["method"]](parts, categorical, settings.time_limit)
     return {"train_rows": len(parts[0]), "test_rows": len(parts[1]), **NO_GRID, **row}
 
 
-def _topk(parts: Parts, categorical: bool, limit: float | None, **parameters: Any) -> Row:
+def _topk(parts: Parts, categorical: bool, limit: float, **parameters: Any) -> Row:
     X_train, X_test, y_train, y_test = parts
     categories = list(range(X_train.shape[1])) if categorical else None
     cv = TopKTreeClassifierCV(
@@ -117,7 +118,7 @@ def _cells(cv: TopKTreeClassifierCV, parts: Parts) -> Iterator[dict[str, Any]]:
         }
 
 
-def _sklearn(parts: Parts, categorical: bool, limit: float | None) -> Row:
+def _sklearn(parts: Parts, categorical: bool, limit: float) -> Row:
     """Tune depth and ccp_alpha of scikit-learn's tree by the same folds."""
     X_train, X_test, y_train, y_test = parts
     tree = DecisionTreeClassifier(random_state=0)
@@ -141,12 +142,11 @@ def _sklearn(parts: Parts, categorical: bool, limit: float | None) -> Row:
     }
 
 
-def _streed(parts: Parts, categorical: bool, limit: float | None) -> Row:
+def _streed(parts: Parts, categorical: bool, limit: float) -> Row:
     """Fit pystreed's optimal trees with its columns and its tuning, in a process of its own, which it may end."""
     if categorical:
         encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=bool).fit(parts[0])
         parts = (encoder.transform(parts[0]), encoder.transform(parts[1]), *parts[2:])
-    limit = LIMIT if limit is None else limit
     with Stopwatch(grace=0.0) as stopwatch:
         for depth in STREED_DEPTHS:
             outcome = stopwatch.run(fit_streed, parts, depth, limit=limit / len(STREED_DEPTHS))

@@ -42,7 +42,8 @@ def summarise(runs: pd.DataFrame) -> pd.DataFrame:
     if not len(entries):
         return pd.DataFrame(columns=SUMMARY)
     cells = {key: own.set_index("seed") for key, own in entries.groupby(list(CELL), sort=False)}
-    rows = [dict(zip(CELL, key, strict=True)) | _means(key, cells) for key in sorted(cells, key=_order)]
+    order = sorted(cells, key=lambda key: (key[0], METHODS.index(key[1]), FROM.index(key[2]), *key[3:]))
+    rows = [dict(zip(CELL, key, strict=True)) | _means(key, cells) for key in order]
     return pd.DataFrame(rows, columns=SUMMARY).replace({"k": {0: None}, "depth": {0: None}})
 
 
@@ -52,12 +53,12 @@ def _ways(row: Row, plain: dict[Key, Row]) -> Iterator[Row]:
     if method in (SKLEARN, STREED):
         yield _entry(row, row, BEST)
         return
-    grid = read_grid(row)
+    grid: list[Tree] = json.loads(row["grid"])
     if method == PENALTY:  # the other candidates of the same choice are in another run
         other = plain.get((row["dataset"], row["seed"]))
         if other is None:
             return
-        grid = read_grid(other) + grid
+        grid = json.loads(other["grid"]) + grid
         row = row | {"seconds": row["seconds"] + other["seconds"]}
     for rule in RULES:
         yield _entry(chosen(grid, rule), row, rule) | {"cells": len(grid)}
@@ -74,12 +75,6 @@ def _entry(tree: Tree, row: Row, rule: str) -> Row:
         "accuracy": 1 - tree["test_errors"] / row["test_rows"],
         "leaves": tree["leaves"],
     }
-
-
-def read_grid(row: Row) -> list[Tree]:
-    """Return the candidates of a run that were finished."""
-    grid: list[Tree] = json.loads(str(row["grid"]))
-    return grid
 
 
 def chosen(grid: Sequence[Tree], rule: str) -> Tree:
@@ -114,11 +109,6 @@ def _means(key: Key, cells: dict[Key, pd.DataFrame]) -> Row:
 
 def _leaves(found: pd.DataFrame) -> float | None:
     return round(fmean(found["leaves"]), 2) if len(found) else None
-
-
-def _order(key: Key) -> Key:
-    dataset, method, rule, k, depth = key
-    return dataset, METHODS.index(method), FROM.index(rule), k, depth
 
 
 def comparable(table: pd.DataFrame) -> tuple[list[str], list[tuple[int, int]]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...study import Study
 from . import equal, page, pictures, summary, tuned
 
-FOLDER = "ensembles"
+_study = partial(Study, folder="ensembles", keeps_runs=True)
 STUDIES = (
-    Study(
+    _study(
         "ensembles",
         equal.KEYS,
         equal.RESULTS,
@@ -19,10 +21,8 @@ STUDIES = (
         summary=summary.SUMMARY,
         pictures=pictures.draw,
         drawn=(pictures.GAINS, pictures.DATASETS, pictures.TIMES),
-        folder=FOLDER,
-        keeps_runs=True,
     ),
-    Study(
+    _study(
         "ensembles-tuned",
         tuned.KEYS,
         tuned.RESULTS,
@@ -33,8 +33,6 @@ STUDIES = (
         summary=summary.TUNED_SUMMARY,
         pictures=pictures.draw_tuned,
         drawn=(pictures.LEAVES,),
-        folder=FOLDER,
-        keeps_runs=True,
     ),
 )
 write_pages = page.write_pages

@@ -10,26 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from topktree import datasets
 
 from ...splits import chosen, seeds
 from ...study import TIMEOUT, Row, Settings, Task
-from .models import (
-    OURS,
-    PEERS,
-    Data,
-    Recipe,
-    alone,
-    at_sizes,
-    coded,
-    errors_of,
-    expected_cpu,
-    leaves_of,
-    make,
-    timed_fit,
-)
+from .models import OURS, PEERS, Recipe, alone, at_sizes, coded, errors_of, expected_cpu, fit, leaves_of
 
 KEYS = ("dataset", "seed", "method", "k", "depth", "trees")
 LISTS = ("test_errors", "train_errors", "leaves", "cpu")  # a number for each of the sizes
@@ -58,36 +45,29 @@ def tasks(settings: Settings) -> list[Task]:
 
 def run(task: Task, settings: Settings) -> Row:
     """Fit a few trees, then all, and count errors."""
-    data = coded(task["dataset"], task["seed"], settings.data_home)
-    trees = task["trees"]
+    assert settings.time_limit is not None
+    method, seed, trees = task["method"], task["seed"], task["trees"]
+    data = coded(task["dataset"], seed, settings.data_home)
+    recipe, few = Recipe(method, task["k"], task["depth"], trees), PROBES[trees]
     with alone():
-        few = PROBES[trees]
-        probe, probe_cpu = _fit(task, data, few, None)
-        expected = expected_cpu(trees, few, probe_cpu, _fit(task, data, 1, None)[1] if few > 1 else probe_cpu)
-        if settings.time_limit is not None and expected > settings.time_limit:
+        probe, probe_cpu = fit(replace(recipe, trees=few), data, seed)
+        one_cpu = fit(replace(recipe, trees=1), data, seed)[1] if few > 1 else probe_cpu
+        expected = expected_cpu(trees, few, probe_cpu, one_cpu)
+        if expected > settings.time_limit:
             return {"status": TIMEOUT, "message": f"{trees} trees would take about {expected:.0f} s"}
-        limit = None if settings.time_limit is None else GRACE * settings.time_limit
-        model, cpu = _fit(task, data, trees, limit)
+        limit = GRACE * settings.time_limit
+        model, cpu = fit(recipe, data, seed, time_limit=limit)
         if getattr(model, "status_", "") == "time_limit":
             return {"status": TIMEOUT, "message": f"{trees} trees took more than {limit:.0f} s"}
-        found = _judged(model, data, task["method"], SIZES[trees])
-    found["cpu"] = cpu_at(SIZES[trees], (len(leaves_of(probe)), probe_cpu), (len(leaves_of(model)), cpu))
-    lists = {name: json.dumps(found[name], separators=(",", ":")) for name in LISTS}
+        leaves = leaves_of(model)
+        found = {
+            "test_errors": at_sizes(errors_of(model, data.testing(method), data.y_test), SIZES[trees]),
+            "train_errors": at_sizes(errors_of(model, data.training(method), data.y_train), SIZES[trees]),
+            "leaves": at_sizes(leaves, SIZES[trees]),
+            "cpu": cpu_at(SIZES[trees], (len(leaves_of(probe)), probe_cpu), (len(leaves), cpu)),
+        }
+    lists = {name: json.dumps(values, separators=(",", ":")) for name, values in found.items()}
     return {"train_rows": len(data.y_train), "test_rows": len(data.y_test), **lists}
-
-
-def _fit(task: Task, data: Data, trees: int, limit: float | None) -> tuple[Any, float]:
-    recipe = Recipe(task["method"], task["k"], task["depth"], trees)
-    model = make(recipe, data.categories, task["seed"], limit)
-    return model, timed_fit(model, data.training(recipe.method), data.y_train)
-
-
-def _judged(model: Any, data: Data, method: str, sizes: Sequence[int]) -> dict[str, list[Any]]:
-    return {
-        "test_errors": at_sizes(errors_of(model, data.testing(method), data.y_test), sizes),
-        "train_errors": at_sizes(errors_of(model, data.training(method), data.y_train), sizes),
-        "leaves": at_sizes(leaves_of(model), sizes),
-    }
 
 
 def cpu_at(sizes: Sequence[int], probe: tuple[int, float], whole: tuple[int, float]) -> list[float]:

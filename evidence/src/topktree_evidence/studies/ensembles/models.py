@@ -35,6 +35,7 @@ RANDOM_FOREST, EXTRA_TREES, ADABOOST = "random-forest", "extra-trees", "adaboost
 HIST = "hist-gradient-boosting"
 PEERS = (RANDOM_FOREST, EXTRA_TREES, ADABOOST, HIST)
 TREE, SKLEARN_TREE = "tree", "scikit-learn-tree"  # no ensembles: what those are measured against
+ONE_HOT = (RANDOM_FOREST, EXTRA_TREES, ADABOOST, SKLEARN_TREE)  # methods that need one column per category
 
 
 @dataclass(frozen=True)
@@ -62,16 +63,11 @@ class Data:
 
     def training(self, method: str) -> Array:
         """Return X as the method takes it."""
-        return self.hot_train if is_one_hot(method) else self.X_train
+        return self.hot_train if method in ONE_HOT else self.X_train
 
     def testing(self, method: str) -> Array:
         """Return X as the method takes it."""
-        return self.hot_test if is_one_hot(method) else self.X_test
-
-
-def is_one_hot(method: str) -> bool:
-    """Return True for a method that needs one column per category."""
-    return method in (RANDOM_FOREST, EXTRA_TREES, ADABOOST, SKLEARN_TREE)
+        return self.hot_test if method in ONE_HOT else self.X_test
 
 
 @lru_cache(maxsize=2)  # runs of the same split follow each other
@@ -127,11 +123,15 @@ def alone() -> Iterator[None]:
         yield
 
 
-def timed_fit(model: Any, X: Array, y: Array) -> float:
-    """Fit, and return the CPU seconds that it took: wall time would depend on what else the machine does."""
+def fit(
+    recipe: Recipe, data: Data, seed: int, *, rows: Any = slice(None), time_limit: float | None = None
+) -> tuple[Any, float]:
+    """Return a model fitted to training rows, and its CPU seconds: wall time depends on what else the machine does."""
+    model = make(recipe, data.categories, seed, time_limit)
+    X, y = data.training(recipe.method)[rows], data.y_train[rows]
     start = time.process_time()
     model.fit(X, y)
-    return time.process_time() - start
+    return model, time.process_time() - start
 
 
 def expected_cpu(trees: int, few: int, of_few: float, of_one: float) -> float:
@@ -148,18 +148,14 @@ def errors_of(model: Any, X: Array, y: Array) -> list[int]:
 def stages(model: Any, X: Array) -> Iterator[Array]:
     """Yield predictions of the first tree, of the first two trees, and so on."""
     if isinstance(model, TopKForestClassifier | RandomForestClassifier | ExtraTreesClassifier):
-        yield from _mean_votes((tree.predict_proba(X) for tree in model.estimators_), model.classes_)
+        total: Any = 0.0
+        for i, tree in enumerate(model.estimators_):
+            total = total + tree.predict_proba(X)
+            yield model.classes_[np.argmax(total / (i + 1), axis=1)]
     elif isinstance(model, TopKTreeClassifier | DecisionTreeClassifier):
         yield model.predict(X)
     else:
         yield from model.staged_predict(X)
-
-
-def _mean_votes(votes: Iterable[Array], classes: Array) -> Iterator[Array]:
-    total: Any = 0.0
-    for i, shares in enumerate(votes):
-        total = total + shares
-        yield classes[np.argmax(total / (i + 1), axis=1)]
 
 
 def leaves_of(model: Any) -> list[int]:

@@ -6,7 +6,7 @@ number on it is typed by hand, and whether k helps is decided by a rule that the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,18 @@ from topktree import datasets
 from ... import pages
 from ...paired import LEVEL, Comparison, over_datasets
 from ...study import Settings
-from ...text import Tables, bold, geometric_mean, limits, listed, markdown, mean, only, points, seconds, signed, where
+from ...text import Tables, bold, crossed, geometric_mean, markdown, mean, points, seconds, signed, where
 from .equal import ALL_SIZES, DEPTHS, KS, PROBES, SIZES
-from .models import ADABOOST, BOOSTING, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SKLEARN_TREE, SQRT, TREE
+from .models import ADABOOST, BOOSTING, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SKLEARN_TREE, TREE
 from .pictures import NAMES, SHORTEST, SMALL, complete
-from .tuned import CANDIDATE, FREE, GREEDY, LEAGUES, READABLE, VALIDATION, methods
+from .tuned import CANDIDATE, GREEDY, LEAGUES, READABLE, VALIDATION, methods
 from .tuned import KS as TUNED_KS
 
-TITLES = {FOREST: "Forests", SQRT: "Forests that draw features at every node", BOOSTING: "Boosting"}
 NARROW, WIDE, LARGE = min(KS), max(KS), max(ALL_SIZES)
+AGAINST = ((FOREST, RANDOM_FOREST), (BOOSTING, ADABOOST), (BOOSTING, HIST))
+DEPTH_COLUMNS = {f"depth {depth}": depth for depth in DEPTHS}
+PEER_COLUMNS = {NAMES[peer]: peer for peer in PEERS}
+ENDS = {f"{NAMES[method]}, k = {k}": (method, k) for method in OURS for k in (NARROW, WIDE)}
 
 
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
@@ -33,7 +36,7 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     table, tuned = found["ensembles"], found["ensembles-tuned"]
     path = out / "ensembles.md"
     shown: dict[str, Any] = {"is_run": bool(table["gain"].notna().any()), "is_tuned": bool(len(tuned))}
-    shown |= {"small": SMALL, "wide": WIDE, "level": LEVEL, "large": LARGE}
+    shown |= {"small": SMALL, "wide": WIDE, "level": LEVEL, "names": NAMES, "said": said}
     if shown["is_run"]:
         shown |= {
             "in_short": in_short(table, tuned),
@@ -63,13 +66,8 @@ def answer(directions: Sequence[int]) -> str:
     return "yes" if not harms and 3 * helps >= 2 * len(directions) else "in part"
 
 
-def verdict(compared: Comparison) -> str:
-    """Say what a larger k does, if the datasets agree."""
-    return {1: "helps", 0: "makes no clear difference", -1: "does harm"}[compared.direction]
-
-
 def said(compared: Comparison) -> str:
-    """Say the numbers of a comparison."""
+    """Return the numbers of a comparison in words."""
     ahead, behind = str(compared.ahead), str(compared.behind)
     if compared.tested:
         ahead += f" (clearly on {len(compared.clearly_ahead)})"
@@ -111,47 +109,38 @@ def _gain(table: pd.DataFrame, method: str, trees: int, depth: int) -> Compariso
     return over_datasets(_cell(table, method, WIDE, trees, depth), "gain")
 
 
-def in_short(table: pd.DataFrame, tuned: pd.DataFrame) -> list[str]:
+def in_short(table: pd.DataFrame, tuned: pd.DataFrame) -> dict[str, Any]:
     """Answer the question over all cells, for a small ensemble and for a large one; then against others."""
-    lines = [f"**{TITLES[method]}**: {_answer(table, method)}" for method in OURS if method in set(table["method"])]
-    pairs = ((FOREST, RANDOM_FOREST), (BOOSTING, ADABOOST), (BOOSTING, HIST))
-    found = {pair: over_datasets(_cell(table, pair[0], WIDE, *SMALL), pair[1]) for pair in pairs}
-    against = [f"{NAMES[m]} {said(compared)} against {NAMES[p]}" for (m, p), compared in found.items() if compared.n]
-    if against:
-        size = f"{SMALL[0]} trees of depth {SMALL[1]}, k = {WIDE}"
-        lines.append(f"**Against scikit-learn**, {size}: {'; '.join(against)}.")
-    for name, title in ((READABLE, "Tuned, at most 5 trees of depth 4"), (FREE, "Tuned, up to 100 trees")):
-        chosen = {m: over_datasets(where(tuned, league=name, method=m), "gain") for m in OURS}
-        parts = [
-            f"{NAMES[m]}: it {verdict(compared)}, {said(compared)}" for m, compared in chosen.items() if compared.n
-        ]
-        if parts:
-            lines.append(f"**{title}**, with k to choose instead of k = 1: {'; '.join(parts)}.")
-    over_tree = {m: over_datasets(where(tuned, league=READABLE, method=m), TREE) for m in OURS}
-    parts = [f"{NAMES[m]} {said(compared)}" for m, compared in over_tree.items() if compared.n]
-    if parts:
-        title = "**Up to 5 trees instead of one**, all tuned, depth at most 4, k to choose"
-        lines.append(f"{title}: {'; '.join(parts)}.")
-    return lines
+    leagues = {name: where(tuned, league=name) for name in LEAGUES}
+    return {
+        "answers": {method: _answer(table, method) for method in OURS if method in set(table["method"])},
+        "against": _present({pair: over_datasets(_cell(table, pair[0], WIDE, *SMALL), pair[1]) for pair in AGAINST}),
+        "tuned": {name: _by_method(rows, "gain") for name, rows in leagues.items()},
+        "over_tree": _by_method(leagues[READABLE], TREE),
+    }
 
 
-def _answer(table: pd.DataFrame, method: str) -> str:
-    """Say how often k helps, and look closely at two sizes."""
+def _by_method(rows: pd.DataFrame, name: str) -> dict[str, Comparison]:
+    return _present({method: over_datasets(where(rows, method=method), name) for method in OURS})
+
+
+def _present(found: Mapping[Any, Comparison]) -> dict[Any, Comparison]:
+    """Return the comparisons that have datasets."""
+    return {key: compared for key, compared in found.items() if compared.n}
+
+
+def _answer(table: pd.DataFrame, method: str) -> dict[str, Any]:
+    """Count the cells in which k helps, and look closely at two sizes: trees, gain, times the CPU time of k = 1."""
     cells = [_gain(table, method, trees, depth) for depth in DEPTHS for trees in ALL_SIZES]
     directions = [compared.direction for compared in cells if compared.n]
-    helps, harms = directions.count(1), directions.count(-1)
-    text = (
-        f"{answer(directions)}. Of {len(directions)} cells (depth x trees) k = {WIDE} helps in {helps}, does harm in "
-        f"{harms} and makes no clear difference in {len(directions) - helps - harms}."
-    )
-    for trees in (SMALL[0], LARGE):
-        compared = _gain(table, method, trees, SMALL[1])
-        if compared.n:
-            ratio = _over_greedy(table, method, WIDE, trees, SMALL[1])
-            times = f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
-            text += f" {trees} trees of depth {SMALL[1]}: it {verdict(compared)}, {said(compared)}"
-            text += f", for {times} times the CPU time."
-    return text
+    depth = SMALL[1]
+    sizes = _present({trees: _gain(table, method, trees, depth) for trees in (SMALL[0], LARGE)})
+    return {
+        "word": answer(directions),
+        "cells": len(directions),
+        "counts": [directions.count(direction) for direction in (1, -1, 0)],
+        "sizes": [(n, compared, _over_greedy(table, method, WIDE, n, depth)) for n, compared in sizes.items()],
+    }
 
 
 def _over_greedy(table: pd.DataFrame, method: str, k: int, trees: int, depth: int) -> float:
@@ -168,31 +157,32 @@ def _ratio(mine: pd.DataFrame, others: pd.DataFrame) -> float:
 
 def grid(table: pd.DataFrame) -> list[str]:
     """Return a table per method: depth by trees, and where k helps."""
+    columns = {"1 tree" if trees == 1 else f"{trees} trees": trees for trees in ALL_SIZES}
     found = []
     for method in OURS:
-        cells = {depth: [_gain(table, method, trees, depth) for trees in ALL_SIZES] for depth in DEPTHS}
-        most = max(compared.n for line in cells.values() for compared in line)
-        header = (f"{NAMES[method]}, {most} datasets", *("1 tree" if n == 1 else f"{n} trees" for n in ALL_SIZES))
-        body = [
-            (f"depth {depth}", *(in_a_cell(compared, most) for compared in line))
-            for depth, line in cells.items()
-            if any(compared.n for compared in line)
-        ]
-        found.append(markdown(header, body))
+        cells = {(depth, trees): _gain(table, method, trees, depth) for depth in DEPTHS for trees in ALL_SIZES}
+        lines = {f"depth {depth}": depth for depth, _ in _present(cells)}
+        found.append(_comparisons(NAMES[method], lines, columns, cells))
     return found
 
 
-def on_training_rows(table: pd.DataFrame) -> str:
-    """Say how much of a gain there is on the training rows."""
-    parts = []
-    for trees in (SMALL[0], LARGE):
-        gains = []
+def _comparisons(
+    corner: str, lines: Mapping[str, Any], columns: Mapping[str, Any], cells: Mapping[Any, Comparison]
+) -> str:
+    """Return a table of comparisons; those of fewer datasets than others say so."""
+    most = max(compared.n for compared in cells.values())
+    return crossed(f"{corner}, {most} datasets", lines, columns, lambda *key: in_a_cell(cells[key], most))
+
+
+def on_training_rows(table: pd.DataFrame) -> dict[int, dict[str, float]]:
+    """Return the gain on the training rows by trees and method."""
+    found: dict[int, dict[str, float]] = {SMALL[0]: {}, LARGE: {}}
+    for trees, gains in found.items():
         for method in OURS:
             mine, greedy = (_cell(table, method, k, trees, SMALL[1]) for k in (WIDE, NARROW))
-            found = _differences(mine, greedy, "train_mean")["difference"]
-            gains += [f"{NAMES[method]} {signed(mean(found))}"] if len(found) else []
-        parts += [f"with {trees} trees {'; '.join(gains)}"] if gains else []
-    return ". ".join(parts)
+            if len(both := _differences(mine, greedy, "train_mean")):
+                gains[method] = mean(both["difference"])
+    return found
 
 
 def _differences(mine: pd.DataFrame, others: pd.DataFrame, name: str = "test_mean") -> pd.DataFrame:
@@ -203,65 +193,45 @@ def _differences(mine: pd.DataFrame, others: pd.DataFrame, name: str = "test_mea
 
 
 def by_dataset(table: pd.DataFrame) -> dict[str, Any]:
-    """Return small ensembles: a line per dataset, and the names where the difference is clear."""
+    """Return small ensembles: a line per dataset, and the comparisons over all of them."""
     trees, depth = SMALL
-    header = ("dataset", "splits", *(column for method in OURS for column in (NAMES[method], "gain")))
+    rows = where(table, k=WIDE, trees=trees, depth=depth, method=OURS)
+    cells = {(row["dataset"], row["method"]): row for _, row in rows.iterrows()}
     body = []
-    for name in where(table, trees=trees, depth=depth)["dataset"].unique():
-        found = [only(_cell(table, method, WIDE, trees, depth), dataset=name) for method in OURS]
-        present = [row for row in found if row is not None]
-        if any(row["gain"] == row["gain"] for row in present):
-            line: list[Any] = [name, str(max(row["splits"] for row in present))]
+    for name, own in rows.groupby("dataset", sort=False):
+        if own["gain"].notna().any():
+            found = [cells.get((name, method)) for method in OURS]
+            line: list[Any] = [name, str(own["splits"].max())]
             for row in found:
-                line += ["", ""] if row is None else [points(row["test_mean"]), _bold_gain(row)]
+                gain = "" if row is None else bold(signed(row["gain"]), row["gain_p"] < LEVEL)
+                line += ["" if row is None else points(row["test_mean"]), gain]
             body.append(line)
-    clear = []
-    for method in OURS:
-        compared = _gain(table, method, trees, depth)
-        if compared.tested:
-            ahead, behind = (
-                listed(names) or "no dataset" for names in (compared.clearly_ahead, compared.clearly_behind)
-            )
-            clear.append(f"{TITLES[method]}: clearly ahead on {ahead}; clearly behind on {behind}.")
-    return {"table": markdown(header, body), "names": clear}
-
-
-def _bold_gain(row: pd.Series) -> str:
-    return bold(signed(row["gain"]), row["gain_p"] < LEVEL)
+    header = ("dataset", "splits", *(column for method in OURS for column in (NAMES[method], "gain")))
+    return {"table": markdown(header, body), "gains": {method: _gain(table, method, trees, depth) for method in OURS}}
 
 
 def costs(table: pd.DataFrame) -> str:
     """Return the CPU time of each k over that of k = 1."""
     trees = max(SIZES[min(SIZES)])
-    body = []
-    for method in OURS:
-        for k in KS[1:]:
-            ratios = [
-                f"{_over_greedy(table, method, k, trees, depth):.1f}"
-                if _cell(table, method, k, trees, depth)["gain"].fillna(0).any()
-                else ""
-                for depth in DEPTHS
-            ]
-            body.append((f"{NAMES[method]}, k = {k}", *ratios))
-    return markdown((f"{trees} trees", *(f"depth {depth}" for depth in DEPTHS)), body)
+
+    def cell(line: tuple[str, int], depth: int) -> str:
+        is_there = _cell(table, *line, trees, depth)["gain"].fillna(0).any()
+        return f"{_over_greedy(table, *line, trees, depth):.1f}" if is_there else ""
+
+    lines = {f"{NAMES[method]}, k = {k}": (method, k) for method in OURS for k in KS[1:]}
+    return crossed(f"{trees} trees", lines, DEPTH_COLUMNS, cell)
 
 
-def instead(table: pd.DataFrame) -> list[str]:
-    """Compare a larger k with greedy trees that are more, or deeper."""
+def instead(table: pd.DataFrame) -> dict[tuple[str, int, int], Comparison]:
+    """Compare a larger k with greedy trees that are more, or deeper: by method, trees and depth of these."""
     trees, depth = SMALL
-    found = []
+    found = {}
     for method in OURS:
         mine = _cell(table, method, WIDE, trees, depth)
-        for other_trees, other_depth in ((2 * trees, depth), (trees, depth + 1)):
-            greedy = _cell(table, method, NARROW, other_trees, other_depth)
-            compared = over_datasets(_differences(mine, greedy), "difference")
-            if compared.n:
-                word = {1: "better", 0: "about as good", -1: "worse"}[compared.direction]
-                found.append(
-                    f"{NAMES[method]}, {other_trees} greedy trees of depth {other_depth}: k = {WIDE} is {word}, "
-                    f"{signed(compared.mean)} points, ahead on {compared.ahead} of {compared.n} datasets."
-                )
-    return found
+        for size in ((2 * trees, depth), (trees, depth + 1)):
+            both = _differences(mine, _cell(table, method, NARROW, *size))
+            found[method, *size] = over_datasets(both, "difference")
+    return _present(found)
 
 
 def peers(table: pd.DataFrame) -> list[str]:
@@ -269,74 +239,58 @@ def peers(table: pd.DataFrame) -> list[str]:
     found = []
     for trees, depth in (SMALL, (10, 6), (LARGE, SMALL[1]), (LARGE, 6)):
         cells = {
-            f"{NAMES[method]}, k = {k}": [over_datasets(_cell(table, method, k, trees, depth), peer) for peer in PEERS]
-            for method in OURS
-            for k in (NARROW, WIDE)
+            (line, peer): over_datasets(_cell(table, *line, trees, depth), peer)
+            for line in ENDS.values()
+            for peer in PEERS
         }
-        most = max(compared.n for line in cells.values() for compared in line)
-        if most:
-            header = (f"{trees} trees, depth {depth}, {most} datasets", *(NAMES[peer] for peer in PEERS))
-            body = [(name, *(in_a_cell(compared, most) for compared in line)) for name, line in cells.items()]
-            found += [markdown(header, body), with_two_classes(_cell(table, BOOSTING, WIDE, trees, depth))]
+        if _present(cells):
+            found.append(_comparisons(f"{trees} trees, depth {depth}", ENDS, PEER_COLUMNS, cells))
+            found.append(with_two_classes(_cell(table, BOOSTING, WIDE, trees, depth)))
     return found
 
 
 def times_of_peers(table: pd.DataFrame, trees: int) -> str:
-    """Return CPU time over that of scikit-learn's models."""
+    """Return CPU time over that of scikit-learn's models; nothing if there are no such fits."""
     depth = SMALL[1]
-    others = [_cell(table, peer, 0, trees, depth) for peer in PEERS]
-    cells = {
-        f"{NAMES[method]}, k = {k}": _cell(table, method, k, trees, depth) for method in OURS for k in (NARROW, WIDE)
-    }
-    body = [
-        (name, *(f"{_ratio(mine, other):.2g}" for other in others))
-        for name, mine in cells.items()
-        if mine["cpu"].fillna(0).any()
-    ]
-    header = (f"{trees} trees, depth {depth}", *(NAMES[peer] for peer in PEERS))
-    return markdown(header, body) if body and all(len(other) for other in others) else ""
+    others = {NAMES[peer]: _cell(table, peer, 0, trees, depth) for peer in PEERS}
+    cells = {name: _cell(table, *line, trees, depth) for name, line in ENDS.items()}
+    timed = {name: mine for name, mine in cells.items() if mine["cpu"].fillna(0).any()}
+    if not timed or not all(map(len, others.values())):
+        return ""
+    return crossed(f"{trees} trees, depth {depth}", timed, others, lambda mine, other: f"{_ratio(mine, other):.2g}")
 
 
 def what_was_run(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the setting, and what is missing."""
+    """Return what was run, with which settings, and what is missing."""
     splits = table.groupby("dataset", sort=False)["splits"].max()
     most = splits.max()
     planned = sum(n if n == 1 else Settings().splits for n in splits) * (len(OURS) * len(KS) + len(PEERS))
-    body = [
-        (f"{n} trees", *(f"{where(table, trees=n, depth=depth)['splits'].sum() / planned:.0%}" for depth in DEPTHS))
-        for n in SIZES
-    ]
     stopped = table[(table["stopped"] > 0) & table["trees"].isin(SIZES)]
     none, some = stopped[stopped["splits"] == 0], stopped[stopped["splits"] > 0]
-    fewest = min(some["splits"], default=0)
-    counts = [
-        _counted(none, "have no result"),
-        _counted(some, f"have fewer splits than others, as few as {fewest}"),
-    ]
+
+    def finished(trees: int, depth: int) -> str:
+        return f"{where(table, trees=trees, depth=depth)['splits'].sum() / planned:.0%}"
+
     return {
         "datasets": len(splits),
         "splits": most,
-        "fixed": listed(splits[(splits == 1) & (most > 1)].index),
+        "fixed": list(splits[(splits == 1) & (most > 1)].index),
         "ks": KS,
         "depths": DEPTHS,
         "fitted": list(SIZES),
         "sizes": ALL_SIZES,
         "probes": ", or of ".join(f"{probe} and {trees}" for trees, probe in PROBES.items()),
-        "stopped": len(stopped),
-        "limits": listed(limits(stopped), "or"),
-        "counts": ". ".join(filter(None, counts)),
-        "table": markdown(("finished, of all runs", *(f"depth {depth}" for depth in DEPTHS)), body),
+        "cells": stopped,
+        "stopped": {"none": _datasets(none), "some": _datasets(some)},
+        "fewest": min(some["splits"], default=0),
+        "table": crossed("finished, of all runs", {f"{n} trees": n for n in SIZES}, DEPTH_COLUMNS, finished),
     }
 
 
-def _counted(cells: pd.DataFrame, what: str) -> str:
-    """Say how many cells, and of which methods and datasets."""
-    parts = [
-        f"{NAMES[method]} {len(own)} ({listed(own['dataset'].unique())})"
-        for method in (*OURS, *PEERS)
-        if len(own := where(cells, method=method))
-    ]
-    return f"{len(cells)} {what}: {'; '.join(parts)}" if len(cells) else ""
+def _datasets(cells: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the dataset of each cell, by method."""
+    found = {method: list(where(cells, method=method)["dataset"]) for method in (*OURS, *PEERS)}
+    return {method: names for method, names in found.items() if names}
 
 
 # The tuned leagues.
@@ -349,27 +303,27 @@ def league(tuned: pd.DataFrame, name: str) -> dict[str, Any]:
         return {}
     names = complete(mine, methods(name), "method")
     common = where(mine, dataset=names)
-    header = [f"{len(names)} datasets", "accuracy", "trees", "leaves", "CPU time", "k to choose over k = 1"]
+    more = {"over one tree": TREE} if name == READABLE else {}
     body = []
     for method in (TREE, SKLEARN_TREE, *OURS, *PEERS):
         for variant in (method, f"{method}{GREEDY}"):
             own = where(common, method=variant)
             if len(own):
-                line = [
-                    NAMES[method] + (", k = 1" if variant != method else ""),
-                    points(mean(own["test_mean"])),
-                    f"{mean(own['trees']):.1f}",
-                    f"{geometric_mean(own['leaves'], SHORTEST):.0f}",
-                    seconds(geometric_mean(own["cpu"], SHORTEST)),
-                    in_a_cell(over_datasets(own, "gain")),
-                ]
-                body.append([*line, in_a_cell(over_datasets(own, TREE))] if name == READABLE else line)
-    header += ["over one tree"] if name == READABLE else []
-    ours = (TREE, *OURS) if name == READABLE else OURS
-    against = [(NAMES[m], *(in_a_cell(over_datasets(where(mine, method=m), p)) for p in PEERS)) for m in ours]
+                body.append(
+                    [
+                        NAMES[method] + (", k = 1" if variant != method else ""),
+                        points(mean(own["test_mean"])),
+                        f"{mean(own['trees']):.1f}",
+                        f"{geometric_mean(own['leaves'], SHORTEST):.0f}",
+                        seconds(geometric_mean(own["cpu"], SHORTEST)),
+                        *(in_a_cell(over_datasets(own, other)) for other in ("gain", *more.values())),
+                    ]
+                )
+    header = (f"{len(names)} datasets", "accuracy", "trees", "leaves", "CPU time", "k to choose over k = 1", *more)
+    ours = {NAMES[method]: where(mine, method=method) for method in (*more.values(), *OURS)}
     return {
         "table": markdown(header, body),
-        "against": markdown(("over", *(NAMES[peer] for peer in PEERS)), against),
+        "against": crossed("over", ours, PEER_COLUMNS, lambda own, peer: in_a_cell(over_datasets(own, peer))),
         "two_classes": with_two_classes(where(mine, method=BOOSTING)),
     }
 
@@ -379,34 +333,19 @@ def what_was_tuned(tuned: pd.DataFrame) -> dict[str, Any]:
     return {
         "fit": f"{1 - VALIDATION:.0%}",
         "choose": f"{VALIDATION:.0%}",
+        "leagues": LEAGUES,
+        "ks": TUNED_KS,
+        "with_k": (TREE, *OURS),
         "splits": {name: max(where(tuned, league=name)["splits"], default=0) for name in LEAGUES},
-        "grids": {name: "; ".join(_grid(name, method) for method in rules.depths) for name, rules in LEAGUES.items()},
-        "sizes": {name: rules.sizes for name, rules in LEAGUES.items()},
-        "left_out": [text for name in LEAGUES for text in _left_out(name, where(tuned, league=name))],
-        "hist": NAMES[HIST],
+        "left_out": {name: _left_out(rows) for name in LEAGUES if len(rows := where(tuned, league=name))},
     }
 
 
-def _grid(name: str, method: str) -> str:
-    rules = LEAGUES[name]
-    depths = ", ".join(str(depth) if depth else "unlimited" for depth in rules.depths[method])
-    text = f"{NAMES[method]} depth {depths}"
-    if method in (TREE, *OURS):
-        text += f", k {', '.join(map(str, TUNED_KS))}"
-    if method in rules.rates:
-        text += f", learning rate {', '.join(f'{rate:g}' for rate in rules.rates[method])}"
-    return text
-
-
-def _left_out(name: str, rows: pd.DataFrame) -> list[str]:
-    """Name the candidates that the limit of a run has left out."""
+def _left_out(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the datasets on which the limit of a run has left out candidates of a method, and what they may take."""
     cut = rows[rows["tried"] < rows["planned"]]
-    if not len(cut):
-        return [f"Left out of the {name} league: nothing."] if len(rows) else []
-    allowed = " or ".join(f"{limit / CANDIDATE:.2g}" for limit in sorted(set(rows["limit"])))
     by_method = cut.groupby(cut["method"].str.removesuffix(GREEDY), sort=False)["dataset"]
-    parts = "; ".join(f"{NAMES[method]} on {listed(sorted(set(own)))}" for method, own in by_method)
-    return [
-        f"Left out of the {name} league: candidates whose trees would take more than {allowed} s of CPU time, by a "
-        f"fit of a few of them, and those with a larger k or depth still: {parts}."
-    ]
+    return {
+        "seconds": " or ".join(f"{limit / CANDIDATE:.2g}" for limit in sorted(set(rows["limit"]))),
+        "methods": {method: sorted(set(own)) for method, own in by_method},
+    }

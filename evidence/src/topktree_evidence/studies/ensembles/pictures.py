@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ...paired import LEVEL
-from ...pictures import COLOURS, MARKERS, name_of, new_figure, style
+from ...pictures import COLOURS, MARKERS, label_datasets, label_leaves, name_of, new_figure, style
 from ...text import geometric_mean, mean, where
 from .equal import ALL_SIZES, DEPTHS, KS
 from .models import ADABOOST, BOOSTING, EXTRA_TREES, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SKLEARN_TREE, SQRT, TREE
@@ -34,15 +34,12 @@ NAMES = {
     SKLEARN_TREE: "one tree of scikit-learn's",
 }
 ORDER = (*OURS, *PEERS)
-
-
 SHORTEST = 1e-4  # seconds: below this the clock is not exact
 
 
 def draw(table: pd.DataFrame) -> dict[str, Any]:
     """Draw the pictures of `ensembles`."""
-    found = {GAINS: _draw_gains(table), DATASETS: _draw_datasets(table), TIMES: _draw_times(table)}
-    return {name: figure for name, figure in found.items() if figure is not None}
+    return _draw_gains(table) | _draw_datasets(table) | _draw_times(table)
 
 
 def draw_tuned(table: pd.DataFrame) -> dict[str, Any]:
@@ -67,12 +64,12 @@ def line_cells(table: pd.DataFrame, method: str, depth: int) -> tuple[list[str],
     return complete(mine, [(k, size) for k in KS for size in sizes], "k", "trees") if sizes else [], sizes
 
 
-def _draw_gains(table: pd.DataFrame) -> Any:
+def _draw_gains(table: pd.DataFrame) -> dict[str, Any]:
     """Draw gains against the number of trees: a row of panels per method, a column per depth."""
     cells = {(method, depth): line_cells(table, method, depth) for method in OURS for depth in DEPTHS}
     depths = [depth for depth in DEPTHS if any(cells[method, depth][0] for method in OURS)]
     if not depths:
-        return None
+        return {}
     figure, axes = new_figure(2.4 * len(depths) + 1.2, 6.6, len(OURS), len(depths), sharey=True)
     for places, method in zip(axes, OURS, strict=True):
         places[0].set_ylabel(NAMES[method], fontsize=9)
@@ -84,7 +81,7 @@ def _draw_gains(table: pd.DataFrame) -> Any:
         place.set_xlabel("trees", fontsize=9)
     figure.supylabel("points of test accuracy over k = 1", fontsize=10)
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=len(KS), fontsize=9)
-    return figure
+    return {GAINS: figure}
 
 
 def _draw_lines(place: Any, table: pd.DataFrame, sizes: Sequence[int]) -> None:
@@ -98,11 +95,11 @@ def _draw_lines(place: Any, table: pd.DataFrame, sizes: Sequence[int]) -> None:
     place.minorticks_off()
 
 
-def _draw_datasets(table: pd.DataFrame) -> Any:
+def _draw_datasets(table: pd.DataFrame) -> dict[str, Any]:
     """Draw the gains of the largest k on every dataset, small ensembles."""
     mine = where(table, k=max(KS), trees=SMALL[0], depth=SMALL[1]).dropna(subset="gain")
     if not len(mine):
-        return None
+        return {}
     names = list(mine.groupby("dataset", sort=False)["gain"].agg(mean).sort_values(kind="stable").index)
     figure, axes = new_figure(7.5, 0.28 * len(names) + 1.4)
     ax = axes[0, 0]
@@ -112,16 +109,13 @@ def _draw_datasets(table: pd.DataFrame) -> Any:
             fill = {} if row.gain_p < LEVEL else {"markerfacecolor": "white"}
             ax.plot(100 * row.gain, names.index(row.dataset) + 0.2 * (1 - i), MARKERS[i], **look, **fill)
         ax.plot([], [], MARKERS[i], label=NAMES[method], **look)
-    ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_yticks(range(len(names)), names, fontsize=8)
     size = f"{SMALL[0]} trees of depth {SMALL[1]}; filled: p < {LEVEL}"
-    ax.set_xlabel(f"points of test accuracy of k = {max(KS)} over k = 1, {size}", fontsize=9)
-    ax.grid(axis="x", alpha=0.3)
+    label_datasets(ax, names, f"points of test accuracy of k = {max(KS)} over k = 1, {size}", fontsize=9)
     ax.legend(loc="lower right", fontsize=9)
-    return figure
+    return {DATASETS: figure}
 
 
-def _draw_times(table: pd.DataFrame) -> Any:
+def _draw_times(table: pd.DataFrame) -> dict[str, Any]:
     """Draw accuracy against CPU seconds, a panel per depth."""
     wanted = [(method, k) for method in OURS for k in KS] + [(method, 0) for method in PEERS]
     cells = {}
@@ -130,7 +124,7 @@ def _draw_times(table: pd.DataFrame) -> Any:
         if names := complete(small, wanted, "method", "k"):
             cells[f"{SMALL[0]} trees of depth {depth} ({len(names)} datasets)"] = where(small, dataset=names)
     if not cells:
-        return None
+        return {}
     figure, axes = new_figure(10.5, 3.1 * ceil(len(cells) / 3) + 1.0, ceil(len(cells) / 3), 3)
     for place, (title, mine) in zip(axes.ravel(), cells.items(), strict=False):
         place.set_title(title, fontsize=10)
@@ -140,7 +134,7 @@ def _draw_times(table: pd.DataFrame) -> Any:
     figure.supxlabel("CPU seconds of a fit, geometric mean over the datasets", fontsize=10)
     figure.supylabel("test accuracy in percent, mean over the datasets", fontsize=10)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=9)
-    return figure
+    return {TIMES: figure}
 
 
 def _draw_methods(place: Any, table: pd.DataFrame) -> None:
@@ -174,12 +168,7 @@ def _draw_leaves(table: pd.DataFrame, n_datasets: int) -> Any:
                 label = NAMES[method] + (", k = 1" if name != method else "")
                 point = [geometric_mean(mine["leaves"], SHORTEST)], [100 * mean(mine["test_mean"])]
                 ax.plot(*point, MARKERS[i], label=label, **look)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter("{x:g}")
-    ax.tick_params(axis="x", which="both", labelsize=8)
-    ax.set_xlabel(f"leaves of all trees, geometric mean over {n_datasets} datasets")
-    ax.set_ylabel("test accuracy in percent, mean")
-    ax.grid(alpha=0.3)
+    label = f"leaves of all trees, geometric mean over {n_datasets} datasets"
+    label_leaves(ax, label, "test accuracy in percent, mean")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

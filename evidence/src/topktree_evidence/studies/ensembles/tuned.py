@@ -18,30 +18,9 @@ from sklearn.model_selection import train_test_split
 from topktree import datasets
 
 from ...splits import Array, chosen, seeds
-from ...study import LIMIT, Row, Settings, Task
-from .models import (
-    ADABOOST,
-    BOOSTING,
-    EXTRA_TREES,
-    FOREST,
-    HIST,
-    OURS,
-    PEERS,
-    RANDOM_FOREST,
-    SKLEARN_TREE,
-    SQRT,
-    TREE,
-    Data,
-    Recipe,
-    alone,
-    at_sizes,
-    coded,
-    errors_of,
-    expected_cpu,
-    leaves_of,
-    make,
-    timed_fit,
-)
+from ...study import Row, Settings, Task
+from . import models
+from .models import ADABOOST, BOOSTING, EXTRA_TREES, FOREST, HIST, OURS, PEERS, RANDOM_FOREST, SKLEARN_TREE, SQRT, TREE
 
 KEYS = ("dataset", "seed", "league", "method")
 RESULTS = (
@@ -102,13 +81,13 @@ def tasks(settings: Settings) -> list[Task]:
     ]
 
 
-def candidates(league: str, method: str) -> list[Recipe]:
+def candidates(league: str, method: str) -> list[models.Recipe]:
     """Return the fits to compare, each for all sizes of the league; cheap ones first."""
     rules, name = LEAGUES[league], method.removesuffix(GREEDY)
     ks = (0,) if name not in (TREE, *OURS) else (1,) if method.endswith(GREEDY) else KS
     trees = 1 if name in (TREE, SKLEARN_TREE) else max(rules.sizes)
     grid = product(sorted(rules.depths[name], key=_levels), ks, rules.rates.get(name, (0.0,)))
-    return [Recipe(name, k, depth, trees, rate) for depth, k, rate in grid]
+    return [models.Recipe(name, k, depth, trees, rate) for depth, k, rate in grid]
 
 
 def _levels(depth: int) -> float:
@@ -117,20 +96,19 @@ def _levels(depth: int) -> float:
 
 def run(task: Task, settings: Settings) -> Row:
     """Choose, fit, count errors."""
-    data = coded(task["dataset"], task["seed"], settings.data_home)
+    assert settings.time_limit is not None
+    data = models.coded(task["dataset"], task["seed"], settings.data_home)
     planned = candidates(task["league"], task["method"])
-    limit = (LIMIT if settings.time_limit is None else settings.time_limit) / CANDIDATE
-    with alone():
-        tried = list(_try(planned, data, task["seed"], LEAGUES[task["league"]].sizes, limit))
-        best = min(tried, key=lambda one: one.rank)
-        recipe = best.recipe
-        model = make(recipe, data.categories, task["seed"])
-        cpu = timed_fit(model, data.training(recipe.method), data.y_train)
+    with models.alone():
+        sizes, limit = LEAGUES[task["league"]].sizes, settings.time_limit / CANDIDATE
+        tried = list(_try(planned, data, task["seed"], sizes, limit))
+        recipe = min(tried, key=lambda one: one.rank).recipe
+        model, cpu = models.fit(recipe, data, task["seed"])
         return {
             "train_rows": len(data.y_train),
             "test_rows": len(data.y_test),
-            "test_errors": errors_of(model, data.testing(recipe.method), data.y_test)[-1],
-            "leaves": leaves_of(model)[-1],
+            "test_errors": models.errors_of(model, data.testing(recipe.method), data.y_test)[-1],
+            "leaves": models.leaves_of(model)[-1],
             **{name: getattr(recipe, name) for name in ("k", "depth", "trees", "rate")},
             "tried": len({replace(one.recipe, trees=0) for one in tried}),
             "planned": len(planned),
@@ -143,7 +121,7 @@ def run(task: Task, settings: Settings) -> Row:
 class Tried:
     """A candidate of one size, and its errors on the rows that choose."""
 
-    recipe: Recipe
+    recipe: models.Recipe
     errors: int
     cpu: float
 
@@ -153,37 +131,35 @@ class Tried:
         return self.errors, self.recipe.trees, _levels(self.recipe.depth), self.recipe.k, self.recipe.rate
 
 
-def _try(planned: Sequence[Recipe], data: Data, seed: int, sizes: Sequence[int], limit: float) -> Iterator[Tried]:
+def _try(
+    planned: Sequence[models.Recipe], data: models.Data, seed: int, sizes: Sequence[int], limit: float
+) -> Iterator[Tried]:
     """Try all candidates that a few trees do not show to be too expensive, and none that is more expensive still."""
     train, test = inner_split(data.y_train)
-    stopped: list[Recipe] = []
+    stopped: list[models.Recipe] = []
     for i, recipe in enumerate(planned):
         if any(_is_more_expensive(recipe, other) for other in stopped):
             continue
-        X, y = data.training(recipe.method), data.y_train
-        if i and _expected(recipe, data, X[train], y[train], seed) > limit:
+        if i and _expected(recipe, data, seed, train) > limit:
             stopped.append(recipe)
             continue
-        model = make(recipe, data.categories, seed)
-        cpu = timed_fit(model, X[train], y[train])
+        model, cpu = models.fit(recipe, data, seed, rows=train)
+        wrong = models.errors_of(model, data.training(recipe.method)[test], data.y_train[test])
         of_sizes = sizes if recipe.trees > 1 else (1,)
-        errors = at_sizes(errors_of(model, X[test], y[test]), of_sizes)
-        for size, n_wrong in zip(of_sizes, errors, strict=True):
-            yield Tried(replace(recipe, trees=size), n_wrong, cpu / len(of_sizes))
+        for size, errors in zip(of_sizes, models.at_sizes(wrong, of_sizes), strict=True):
+            yield Tried(replace(recipe, trees=size), errors, cpu / len(of_sizes))
 
 
-def _is_more_expensive(recipe: Recipe, stopped: Recipe) -> bool:
+def _is_more_expensive(recipe: models.Recipe, stopped: models.Recipe) -> bool:
     return recipe.k >= stopped.k and _levels(recipe.depth) >= _levels(stopped.depth)
 
 
-def _expected(recipe: Recipe, data: Data, X: Array, y: Array, seed: int) -> float:
+def _expected(recipe: models.Recipe, data: models.Data, seed: int, rows: Array) -> float:
     """Return the CPU seconds that all trees will take; 0 if there are so few that they are simply tried."""
     if recipe.trees <= PROBE:
         return 0.0
-    of_few, of_one = (
-        timed_fit(make(replace(recipe, trees=trees), data.categories, seed), X, y) for trees in (PROBE, 1)
-    )
-    return expected_cpu(recipe.trees, PROBE, of_few, of_one)
+    of_few, of_one = (models.fit(replace(recipe, trees=trees), data, seed, rows=rows)[1] for trees in (PROBE, 1))
+    return models.expected_cpu(recipe.trees, PROBE, of_few, of_one)
 
 
 def inner_split(y: Array) -> tuple[Array, Array]:

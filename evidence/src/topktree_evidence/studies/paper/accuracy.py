@@ -6,14 +6,14 @@ topktree's own, since the choice of thresholds matters as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from topktree import datasets
 
-from ...pictures import ALL, MARKERS, accuracy_lines, error_bars, in_order, integers_only, name_of, panels
+from ...pictures import ALL, MARKERS, accuracy_lines, by_dataset, error_line, in_order, integers_only, name_of, panels
 from ...splits import DEFAULT_COLUMNS, FICO, PAPER_COLUMNS, REPAIRED, WITHOUT_ANSWER, chosen
 from ...study import Settings, Task
 from ...text import where
@@ -36,26 +36,21 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 RANDOM_DEPTHS = {3: range(1, 7), 8: range(1, 5)}  # a Python call for every node is slow
 
 
-def fig2_plan(settings: Settings) -> list[Task]:
-    """Plan every k and depth of every split, with both kinds of columns."""
-    return fits.tasks(chosen(settings), settings, ks=KS, depths=DEPTHS, columns=(PAPER_COLUMNS, DEFAULT_COLUMNS))
-
-
 def draw_fig2(table: pd.DataFrame) -> dict[str, Any]:
     """Draw four pictures: main and appendix, the paper's columns and ours."""
     figures: dict[str, Any] = {}
     for columns, suffix in SUFFIX.items():
         rows = where(table, columns=columns)
-        ks = in_order(rows["k"])
-        for part in ("", "-appendix"):
-            shown = [name for name in rows["dataset"].unique() if (name in APPENDIX) == bool(part)]
-
-            def panel(place: Any, name: str, rows: pd.DataFrame = rows, ks: Any = ks) -> None:
-                accuracy_lines(place, where(rows, dataset=name), ks)
-
-            if shown:
-                figures[f"fig2{part}{suffix}"] = panels(shown, panel, "depth", "test accuracy")
+        is_appendix = rows["dataset"].isin(APPENDIX)
+        figures |= _by_depth(f"fig2{suffix}", rows[~is_appendix])
+        figures |= _by_depth(f"fig2-appendix{suffix}", rows[is_appendix])
     return figures
+
+
+def _by_depth(name: str, rows: pd.DataFrame) -> dict[str, Any]:
+    """Draw test accuracy against depth: a panel per dataset, a line per k."""
+    draw = partial(accuracy_lines, ks=in_order(rows["k"]))
+    return panels(name, by_dataset(rows), draw, "depth", "test accuracy")
 
 
 def fig4_plan(settings: Settings) -> list[Task]:
@@ -64,7 +59,7 @@ def fig4_plan(settings: Settings) -> list[Task]:
     for name in chosen(settings, FIG4_DATASETS):
         n_columns = datasets.PAPER[name].paper_columns
         assert n_columns is not None
-        found += fits.tasks([name], settings, ks=range(1, n_columns + 1), depths=[FIG4_DEPTH])
+        found += fits.tasks(settings, [name], ks=range(1, n_columns + 1), depths=[FIG4_DEPTH])
     return found
 
 
@@ -83,56 +78,40 @@ def summarise_fig4(runs: pd.DataFrame) -> pd.DataFrame:
 def draw_fig4(table: pd.DataFrame) -> dict[str, Any]:
     """Draw a panel per dataset, two lines in each."""
 
-    def panel(place: Any, name: str) -> None:
-        rows = where(table, dataset=name).sort_values("k")
+    def panel(place: Any, rows: pd.DataFrame) -> None:
         for part, colour, marker in (("train", "#0072b2", "o"), ("test", "#d55e00", "s")):
-            look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 3, "elinewidth": 0.6}
-            bars = error_bars(rows, part)
-            place.errorbar(
-                rows["k"].to_numpy(float), rows[f"{part}_mean"].to_numpy(float), yerr=bars, label=part, **look
-            )
+            look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 3}
+            error_line(place, rows.sort_values("k"), "k", part, label=part, **look)
         integers_only(place)
 
-    return {"fig4": panels(list(table["dataset"].unique()), panel, "k", f"accuracy, depth {FIG4_DEPTH}")}
+    return panels("fig4", by_dataset(table), panel, "k", f"accuracy, depth {FIG4_DEPTH}")
 
 
 def wider_plan(settings: Settings) -> list[Task]:
     """Plan larger k than the paper's on its datasets, and FICO down to depth 6."""
     return [
-        *fits.tasks(chosen(settings), settings, ks=(32, 64), depths=range(2, 6)),
-        *fits.tasks(chosen(settings, [FICO]), settings, ks=(1, 2, 4, 8, 16, 32, 64, ALL), depths=range(1, 7)),
+        *fits.tasks(settings, ks=(32, 64), depths=range(2, 6)),
+        *fits.tasks(settings, [FICO], ks=(1, 2, 4, 8, 16, 32, 64, ALL), depths=range(1, 7)),
     ]
 
 
 def draw_wider(table: pd.DataFrame) -> dict[str, Any]:
     """Draw FICO, as Figure 2 shows the others."""
-    rows = where(table, dataset=FICO)
-    if not len(rows):
-        return {}
-    ks = in_order(rows["k"])
-    return {"fico": panels([FICO], lambda place, name: accuracy_lines(place, rows, ks), "depth", "test accuracy")}
-
-
-def noise_plan(settings: Settings) -> list[Task]:
-    """Plan runs with flipped training labels."""
-    return fits.tasks(chosen(settings), settings, ks=(1, 4, 16), depths=range(3, 7), noises=NOISES)
+    return _by_depth("fico", where(table, dataset=FICO))
 
 
 def draw_noise(table: pd.DataFrame) -> dict[str, Any]:
     """Draw test accuracy against the share of flipped labels, at depth 5 if it is there."""
     depth = table["depth"][table["depth"] <= 5].max()
-    rows = where(table, depth=depth)
-    return _lines(
-        rows, "noise", "noise", "share of training labels flipped", "k", name_of, f"test accuracy, depth {depth}"
-    )
+    label = f"test accuracy, depth {depth}"
+    return _lines("noise", where(table, depth=depth), "k", "noise", "share of training labels flipped", label)
 
 
 def random_plan(settings: Settings) -> list[Task]:
     """Plan greedy trees, and those of the k best and of k random candidates."""
-    names = chosen(settings)
-    found = fits.tasks(names, settings, ks=(1,), depths=RANDOM_DEPTHS[3])
+    found = fits.tasks(settings, ks=(1,), depths=RANDOM_DEPTHS[3])
     for k, depths in RANDOM_DEPTHS.items():
-        found += fits.tasks(names, settings, ks=(k,), depths=depths, candidates=(fits.TOP, fits.RANDOM))
+        found += fits.tasks(settings, ks=(k,), depths=depths, candidates=(fits.TOP, fits.RANDOM))
     return found
 
 
@@ -140,48 +119,53 @@ def draw_random(table: pd.DataFrame) -> dict[str, Any]:
     """Draw test accuracy against depth."""
     rows = where(table, k=(1, 3))
     kind = rows["candidates"].map({fits.TOP: "Top", fits.RANDOM: "Random"})
-    return _lines(rows.assign(who=kind + "-" + rows["k"].astype(str)), "random-k", "depth", "depth", "who", str)
-
-
-def criteria_plan(settings: Settings) -> list[Task]:
-    """Plan runs with each criterion that ranks the candidates."""
-    return fits.tasks(chosen(settings), settings, ks=(1, 4, 16), depths=range(3, 6), criteria=CRITERIA)
+    return _lines("random-k", rows.assign(who=kind + "-" + rows["k"].astype(str)), "who")
 
 
 def draw_criteria(table: pd.DataFrame) -> dict[str, Any]:
     """Draw test accuracy against depth at one k."""
-    return _lines(where(table, k=4), "criteria", "depth", "depth", "criterion", str, "test accuracy, k = 4")
+    return _lines("criteria", where(table, k=4), "criterion", y_label="test accuracy, k = 4")
 
 
 def _lines(
-    rows: pd.DataFrame,
-    name: str,
-    x: str,
-    x_label: str,
-    of: str,
-    label: Callable[[Any], str],
-    y_label: str = "test accuracy",
+    name: str, rows: pd.DataFrame, of: str, x: str = "depth", x_label: str = "depth", y_label: str = "test accuracy"
 ) -> dict[str, Any]:
     """Draw a panel per dataset, a line for each value of the column `of`."""
+    styles = list(zip(rows[of].unique(), COLOURS, MARKERS, strict=False))
 
-    def panel(place: Any, dataset: str) -> None:
-        for value, colour, marker in zip(rows[of].unique(), COLOURS, MARKERS, strict=False):
-            found = where(rows, dataset=dataset, **{of: value}).sort_values(x)
-            look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 3, "elinewidth": 0.6}
-            points = found[x].to_numpy(float), found["test_mean"].to_numpy(float)
-            place.errorbar(*points, yerr=error_bars(found, "test"), label=label(value), **look)
+    def panel(place: Any, own: pd.DataFrame) -> None:
+        for value, colour, marker in styles:
+            label = name_of(value) if of == "k" else value
+            look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 3}
+            error_line(place, where(own, **{of: value}).sort_values(x), x, "test", label=label, **look)
         if x == "depth":
             integers_only(place)
 
-    names = list(rows["dataset"].unique())
-    return {name: panels(names, panel, x_label, y_label)} if names else {}
+    return panels(name, by_dataset(rows), panel, x_label, y_label)
 
 
-FIG2_PICTURES = tuple(f"fig2{part}{suffix}" for suffix in SUFFIX.values() for part in ("", "-appendix"))
-FIG2 = fits.study("fig2", fig2_plan, draw_fig2, FIG2_PICTURES)
 FIG4_SUMMARY = (*fits.SUMMARY, "last_mean", "last_sd")
-FIG4 = fits.study("fig4", fig4_plan, draw_fig4, ("fig4",), summarise=summarise_fig4, summary=FIG4_SUMMARY)
-WIDER = fits.study("wider", wider_plan, draw_wider, ("fico",))
-NOISE = fits.study("noise", noise_plan, draw_noise, ("noise",))
-RANDOM_K = fits.study("random-k", random_plan, draw_random, ("random-k",))
-CRITERIA_COMPARED = fits.study("criteria", criteria_plan, draw_criteria, ("criteria",))
+FIG2_PICTURES = tuple(f"fig2{part}{suffix}" for suffix in SUFFIX.values() for part in ("", "-appendix"))
+FIG2 = fits.study(
+    "fig2",
+    tasks=partial(fits.tasks, ks=KS, depths=DEPTHS, columns=(PAPER_COLUMNS, DEFAULT_COLUMNS)),
+    pictures=draw_fig2,
+    drawn=FIG2_PICTURES,
+)
+FIG4 = fits.study(
+    "fig4", tasks=fig4_plan, pictures=draw_fig4, drawn=("fig4",), summarise=summarise_fig4, summary=FIG4_SUMMARY
+)
+WIDER = fits.study("wider", tasks=wider_plan, pictures=draw_wider, drawn=("fico",))
+NOISE = fits.study(
+    "noise",
+    tasks=partial(fits.tasks, ks=(1, 4, 16), depths=range(3, 7), noises=NOISES),
+    pictures=draw_noise,
+    drawn=("noise",),
+)
+RANDOM_K = fits.study("random-k", tasks=random_plan, pictures=draw_random, drawn=("random-k",))
+CRITERIA_COMPARED = fits.study(
+    "criteria",
+    tasks=partial(fits.tasks, ks=(1, 4, 16), depths=range(3, 6), criteria=CRITERIA),
+    pictures=draw_criteria,
+    drawn=("criteria",),
+)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 
 from topktree import datasets
@@ -17,12 +16,11 @@ from ...splits import DEFAULT_COLUMNS, PAPER_COLUMNS
 from ...text import Tables, clear, is_clear, listed, mean, points, signed, where
 from .accuracy import APPENDIX
 from .fits import RANDOM, TOP
-from .verdicts import DOES_NOT, HOLDS, IN_PART, Answer, ahead, behind, finished, graded, paper_cells, some
+from .verdicts import CASE, DOES_NOT, HOLDS, IN_PART, Answer, ahead, behind, finished, graded, lead, paper_cells, some
 
 OVERFITTING = ("taiwanese-bankruptcy", "credit-card", "electrical-grid-stability")
 SPLICE = "molecular-biology-splice"
 CLOSE = 0.01  # one point
-CASE = ["dataset", "depth"]
 
 
 def training_accuracy(found: Tables) -> Answer:
@@ -52,7 +50,7 @@ def rises_with_k(found: Tables) -> Answer:
 
 def five_points(found: Tables) -> Answer:
     """Look for gains over five points."""
-    cells = paper_cells(found)
+    cells = some(paper_cells(found))
     large = cells[cells["gain_mean"] > 0.05].sort_values("gain_mean", ascending=False, kind="stable")
     if not len(large):
         return "no gain is", DOES_NOT
@@ -143,14 +141,12 @@ def plateau(found: Tables) -> Answer:
 
 def thresholds_matter(found: Tables) -> Answer:
     """Compare our columns at k = 1 with the paper's at k = 16, on numbers."""
-    rows = finished(found["fig2"])
     numerical = [name for name, record in datasets.PAPER.items() if record.kind == "numerical"]
-    rows = where(rows, dataset=numerical)
-    rows = where(rows, depth=(3, 4, 5, 6)).set_index(CASE)
-    base = where(rows, columns=PAPER_COLUMNS, k=1)["test_mean"]
-    by_k = where(rows, columns=PAPER_COLUMNS, k=16)["test_mean"].reindex(base.index) - base
-    by_columns = where(rows, columns=DEFAULT_COLUMNS, k=1)["test_mean"].reindex(base.index) - base
-    both = some(pd.DataFrame({"k": by_k, "columns": by_columns}).dropna())
+    rows = where(finished(found["fig2"]), dataset=numerical, depth=(3, 4, 5, 6))
+    cases = [(PAPER_COLUMNS, 1), (PAPER_COLUMNS, 16), (DEFAULT_COLUMNS, 1)]
+    cells = rows.pivot(index=CASE, columns=["columns", "k"], values="test_mean").reindex(columns=cases)
+    base, wide, ours = (some(cells.dropna())[case] for case in cases)
+    both = pd.DataFrame({"k": wide - base, "columns": ours - base})
     more = int((both["columns"] > both["k"]).sum())
     wins = (mean(both["columns"]) > mean(both["k"])) + (more > len(both) / 2)
     return (
@@ -202,8 +198,5 @@ def _steps(table: pd.DataFrame, name: str) -> list[tuple[float, float]]:
 
 def _to_optimal(rows: pd.DataFrame, cells: pd.DataFrame) -> pd.Series:
     """Return test accuracies less those of the optimal trees; not where k is all columns anyway."""
-    best = where(cells, k=ALL).set_index(CASE)["test_mean"].rename("best")
-    both = rows.join(best, on=CASE, how="inner")
-    width = [datasets.PAPER[name].paper_columns or 0 for name in both["dataset"]]
-    both = both[both["k"].astype(float) < np.array(width, dtype=float)]
-    return both["test_mean"] - both["best"]
+    width = rows["dataset"].map({name: record.paper_columns for name, record in datasets.PAPER.items()})
+    return lead(rows[rows["k"].astype(float) < width.astype(float)], where(cells, k=ALL))

@@ -7,8 +7,6 @@ finish within the limit.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from statistics import median
@@ -25,7 +23,7 @@ from ...peers import OPTIMAL, OURS, Fit, Problem
 from ...pictures import new_figure
 from ...stopwatch import Stopwatch
 from ...study import FAILED, FINISHED, NO_MEMORY, SKIPPED, TIMEOUT, TIMING_LIMIT, Row, Settings, Study, Task
-from ...text import where
+from ...text import crossed, where
 
 KEYS = ("sweep", "size", "solver", "k", "depth", "penalty")  # k: "" for a peer
 RESULTS = ("status", "seconds", "errors", "leaves", "limit", "message")
@@ -34,7 +32,6 @@ DATASET = "fico-1000"
 FEATURES, SAMPLES = "features", "samples"
 TOTALS = {FEATURES: 1407, SAMPLES: 1000}
 SMALLEST = 10
-STEPS = 30
 KS = (1, 2, 4, 8, 16)
 DEPTHS = (4, 5, 6)
 PENALTY = 0.001
@@ -44,35 +41,35 @@ ENOUGH_SECONDS = 0.3
 ENOUGH_FITS = 51
 
 # Blues that grow darker with k, and two of Okabe and Ito's colours: apart for the colour-blind, and in grey by marker.
-TOP_K_COLOURS = ("#a6cee8", "#6baed6", "#3d8dc4", "#1c63a5", "#08306b")
-PEER_STYLES = {"GOSDT": ("#d55e00", "s"), "pystreed": ("#009e73", "^")}
 PEER_LABELS = {"gosdt": "GOSDT", "pystreed": "pystreed"}
+LOOKS: dict[str, dict[str, Any]] = {
+    f"Top-{k}": {"color": blue, "marker": "o", "markersize": 3, "linewidth": 1.5}
+    for k, blue in zip(KS, ("#a6cee8", "#6baed6", "#3d8dc4", "#1c63a5", "#08306b"), strict=True)
+} | {
+    "GOSDT": {"color": "#d55e00", "marker": "s", "markersize": 5, "linewidth": 1.8, "linestyle": "--"},
+    "pystreed": {"color": "#009e73", "marker": "^", "markersize": 5, "linewidth": 1.8, "linestyle": "--"},
+}
 X_LABELS = {FEATURES: "features (of 1000 samples)", SAMPLES: "samples (of 1407 features)"}
 ENDS = {TIMEOUT: "x", SKIPPED: "x", FAILED: "+"}  # a run is skipped if an easier one has timed out
 END_LABELS = {"x": "not finished within the limit", "+": "failed"}
 FAINT = "#666666"
 
 
-def sizes(sweep: str, steps: int = STEPS) -> list[int]:
+def sizes(sweep: str, steps: int) -> list[int]:
     """Return the authors' sizes of a sweep: evenly spaced from 10 to all."""
     return [int(size) for size in np.unique(np.round(np.linspace(SMALLEST, TOTALS[sweep], steps)))]
 
 
-def tasks(
-    steps: int = STEPS,
-    ks: Sequence[int] = KS,
-    depths: Sequence[int] = DEPTHS,
-    solvers: Sequence[str] | None = None,
-    penalty: float = PENALTY,
-) -> list[Task]:
-    """Return all runs, small ones first. Solvers default to all that are installed."""
-    solvers = [OURS, *filter(peers.is_installed, OPTIMAL)] if solvers is None else solvers
-    models = [(name, k) for name in solvers for k in (ks if name == OURS else ("",))]
+def tasks(settings: Settings) -> list[Task]:
+    """Plan the runs of all solvers that are installed, small ones first, unless the user asks for other datasets."""
+    if settings.datasets is not None and DATASET not in settings.datasets:
+        return []
+    models = [(OURS, k) for k in KS] + [(name, "") for name in OPTIMAL if peers.is_installed(name)]
     return [
-        dict(zip(KEYS, (sweep, size, solver, k, depth, penalty), strict=True))
+        dict(zip(KEYS, (sweep, size, solver, k, depth, PENALTY), strict=True))
         for sweep in TOTALS
-        for size in sizes(sweep, steps)
-        for depth in depths
+        for size in sizes(sweep, settings.sizes)
+        for depth in settings.up_to(DEPTHS)
         for solver, k in models
     ]
 
@@ -89,22 +86,19 @@ def _effort(task: Task) -> tuple[int, int, int]:
     return int(task["size"]), int(task["depth"]), int(task["k"] or 0)
 
 
-def run(task: Task, data_home: str | os.PathLike[str] | None, limit: float, stopwatch: Stopwatch) -> Row:
+def run(task: Task, settings: Settings, stopwatch: Stopwatch) -> Row:
     """Make one run in the stopwatch's process."""
-    folder = None if data_home is None else os.fspath(data_home)
-    outcome = stopwatch.run(measure, dict(task), folder, limit, limit=limit)
-    row: Row = dict.fromkeys(RESULTS)
-    row |= {"status": outcome.status, "limit": limit, "message": outcome.message}
-    if outcome.status == FAILED and outcome.message.startswith(NO_MEMORY):
-        row["status"] = TIMEOUT  # a larger size would need more
-    if outcome.status == FINISHED:
-        fit: Fit = outcome.value
-        if fit.finished and fit.seconds <= limit:
-            row |= {"seconds": fit.seconds, "errors": fit.errors, "leaves": fit.leaves}
-        else:
-            end = "finished" if fit.finished else "stopped itself"
-            row |= {"status": TIMEOUT, "message": f"{end} after {fit.seconds:.1f} s"}
-    return row
+    limit = settings.time_limit
+    assert limit is not None
+    outcome = stopwatch.run(measure, dict(task), settings.data_home, limit, limit=limit)
+    if outcome.status != FINISHED:
+        is_too_large = outcome.status == FAILED and outcome.message.startswith(NO_MEMORY)  # larger ones are, too
+        return {"status": TIMEOUT if is_too_large else outcome.status, "message": outcome.message}
+    fit: Fit = outcome.value
+    if fit.finished and fit.seconds <= limit:
+        return {"seconds": fit.seconds, "errors": fit.errors, "leaves": fit.leaves}
+    end = "finished" if fit.finished else "stopped itself"
+    return {"status": TIMEOUT, "message": f"{end} after {fit.seconds:.1f} s"}
 
 
 def measure(task: Task, data_home: str | None, limit: float) -> Fit:
@@ -170,7 +164,7 @@ def _draw_panel(place: Any, rows: pd.DataFrame) -> None:
         own = own.sort_values("size")
         done, ended = where(own, status=FINISHED), where(own, status=tuple(ENDS))
         points = list(zip(done["size"], done["seconds"], strict=True))
-        look = _style(name)
+        look = LOOKS[name]
         if len(ended):
             end = ended.iloc[0]
             point = end["size"], end["limit"]
@@ -188,21 +182,12 @@ def _draw_legend(figure: Any, rows: pd.DataFrame) -> None:
     """Add one legend for all panels."""
     from matplotlib.lines import Line2D
 
-    lines = [Line2D([], [], label=name, **_style(name)) for name, _ in models(rows)]
+    lines = [Line2D([], [], label=name, **LOOKS[name]) for name, _ in models(rows)]
     ends = set(rows["status"].map(ENDS))
     for marker, meaning in END_LABELS.items():
         if marker in ends:
             lines.append(Line2D([], [], color=FAINT, marker=marker, linestyle="", markeredgewidth=2, label=meaning))
     figure.legend(handles=lines, loc="outside upper center", ncols=max(len(lines), 1), frameon=False)
-
-
-def _style(name: str) -> dict[str, Any]:
-    """Return the look of the line of a solver."""
-    if name in PEER_STYLES:
-        colour, marker = PEER_STYLES[name]
-        return {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.8, "linestyle": "--"}
-    place = min(int(name.removeprefix("Top-")).bit_length() - 1, len(TOP_K_COLOURS) - 1)
-    return {"color": TOP_K_COLOURS[place], "marker": "o", "markersize": 3, "linewidth": 1.5}
 
 
 def models(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -213,12 +198,11 @@ def models(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(PEER_LABELS[solver] if is_peer else f"Top-{k}", own) for (is_peer, solver, k), own in grouped]
 
 
-def table(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return the largest size that each solver finished within the limit, and the seconds it took: header and lines."""
-    depths = {sweep: sorted(set(where(rows, sweep=sweep)["depth"])) for sweep in TOTALS}
-    columns = [(sweep, depth) for sweep in TOTALS for depth in depths[sweep]]
-    header = ["solver", *(f"{sweep}, depth {depth}" for sweep, depth in columns)]
-    return header, [[name, *(_largest(own, *column) for column in columns)] for name, own in models(rows)]
+def table(rows: pd.DataFrame) -> str:
+    """Return the largest size that each solver finished within the limit, and the seconds it took."""
+    cases = [(sweep, depth) for sweep in TOTALS for depth in sorted(set(where(rows, sweep=sweep)["depth"]))]
+    columns = {f"{sweep}, depth {depth}": (sweep, depth) for sweep, depth in cases}
+    return crossed("solver", dict(models(rows)), columns, lambda own, case: _largest(own, *case))
 
 
 def _largest(rows: pd.DataFrame, sweep: str, depth: int) -> str:
@@ -231,7 +215,7 @@ def _largest(rows: pd.DataFrame, sweep: str, depth: int) -> str:
 
 
 def notes(rows: pd.DataFrame) -> list[str]:
-    """Return what the table must not leave unsaid: failures, solvers that are not there."""
+    """Return notes on runs that failed and on solvers that are not installed."""
     found = [
         f"Failed: {name}, {row.size_} {row.sweep}, depth {row.depth}: {row.message}."
         for name, own in models(rows)
@@ -241,25 +225,12 @@ def notes(rows: pd.DataFrame) -> list[str]:
     return [*found, f"Not installed, so not run: {', '.join(absent)}."] if absent else found
 
 
-def plan(settings: Settings) -> list[Task]:
-    """Plan all runs, unless the user asks for other datasets."""
-    if settings.datasets is not None and DATASET not in settings.datasets:
-        return []
-    return tasks(settings.sizes, depths=settings.up_to(DEPTHS))
-
-
-def alone(task: Task, settings: Settings, stopwatch: Stopwatch) -> Row:
-    """Make one run."""
-    assert settings.time_limit is not None
-    return run(task, settings.data_home, settings.time_limit, stopwatch)
-
-
 STUDY = Study(
     "fig3",
     KEYS,
     RESULTS,
-    plan,
-    alone=alone,
+    tasks,
+    alone=run,
     limit=TIMING_LIMIT,
     is_hopeless=is_harder,
     needs=lambda task: DATASET,

@@ -13,7 +13,7 @@ import pandas as pd
 
 from topktree import TopKTreeClassifier
 
-from ...pictures import in_order, integers_only, name_of, panels, style
+from ...pictures import by_dataset, in_order, integers_only, name_of, panels, style
 from ...splits import FIRST_SEED, PAPER_COLUMNS, chosen, split
 from ...stopwatch import Stopwatch
 from ...study import FINISHED, TIMEOUT, TIMING_LIMIT, Row, Settings, Study, Task
@@ -73,10 +73,10 @@ def draw(rows: pd.DataFrame) -> dict[str, Any]:
     ks = in_order(rows["k"])
     times = rows["seconds"].where(rows["status"] != TIMEOUT, rows["limit"]).dropna()
 
-    def panel(place: Any, name: str) -> None:
+    def panel(place: Any, own: pd.DataFrame) -> None:
         for k in ks:
-            own = where(rows, dataset=name, k=k).sort_values("depth")
-            done, ended = where(own, status=FINISHED), where(own, status=TIMEOUT)
+            line = where(own, k=k).sort_values("depth")
+            done, ended = where(line, status=FINISHED), where(line, status=TIMEOUT)
             place.plot(done["depth"], done["seconds"], label=name_of(k), **style(k, ks))
             place.plot(ended["depth"], ended["limit"], "x", color="grey", markersize=5)
         place.set_yscale("log")
@@ -86,7 +86,7 @@ def draw(rows: pd.DataFrame) -> dict[str, Any]:
         integers_only(place)
 
     label = "seconds to fit, one thread (x: stopped at the limit)"
-    return {"fig6": panels(list(rows["dataset"].unique()), panel, "depth", label)} if len(times) else {}
+    return panels("fig6", by_dataset(rows), panel, "depth", label) if len(times) else {}
 
 
 STUDY = Study(

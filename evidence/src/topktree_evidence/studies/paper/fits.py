@@ -7,10 +7,10 @@ The one idea: all accuracy figures differ only in which of these runs they have.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product
 from statistics import fmean, median, stdev
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ import pandas as pd
 from topktree import TopKTreeClassifier
 
 from ...pictures import ALL
-from ...splits import FIRST_SEED, PAPER_COLUMNS, Array, seeds, split
+from ...splits import FIRST_SEED, PAPER_COLUMNS, Array, chosen, seeds, split
 from ...study import FINISHED, TIMEOUT, Row, Settings, Study, Task, Value
 
 KEYS = ("dataset", "columns", "seed", "k", "depth", "criterion", "noise", "candidates")
@@ -31,8 +31,8 @@ SUMMARY = (*CELL, "splits", "finished", "stopped", "limit", *MEANS)
 
 
 def tasks(
-    dataset_names: Iterable[str],
     settings: Settings,
+    names: list[str] | None = None,
     *,
     ks: Sequence[Value],
     depths: Sequence[int],
@@ -41,10 +41,10 @@ def tasks(
     noises: Sequence[float] = (0.0,),
     candidates: Sequence[str] = (TOP,),
 ) -> list[Task]:
-    """Return every combination, for each split of each dataset."""
+    """Plan every combination, for each split of the datasets that the user asks for, out of all or of `names`."""
     return [
         dict(zip(KEYS, (dataset, *values), strict=True))
-        for dataset in dataset_names
+        for dataset in chosen(settings, names)
         for values in product(
             columns, seeds(dataset, settings), ks, settings.up_to(depths), criteria, noises, candidates
         )
@@ -169,24 +169,14 @@ def spread(values: Iterable[float]) -> tuple[float | None, float | None]:
     return round(fmean(found), 6), round(stdev(found), 6) if len(found) > 1 else 0.0
 
 
-def study(
-    name: str,
-    plan: Callable[[Settings], list[Task]],
-    pictures: Callable[[pd.DataFrame], dict[str, Any]],
-    drawn: tuple[str, ...],
-    **more: Any,
-) -> Study:
-    """Return an accuracy figure."""
-    options: dict[str, Any] = {"summarise": summarise, "summary": SUMMARY} | more
-    return Study(
-        name,
-        KEYS,
-        RESULTS,
-        plan,
-        run,
-        effort=effort,
-        is_hopeless=is_hopeless,
-        pictures=pictures,
-        drawn=drawn,
-        **options,
-    )
+# An accuracy figure: a study whose runs are these.
+study = partial(
+    Study,
+    keys=KEYS,
+    results=RESULTS,
+    run=run,
+    effort=effort,
+    is_hopeless=is_hopeless,
+    summarise=summarise,
+    summary=SUMMARY,
+)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -62,6 +62,11 @@ class Problem:
         """Number of classes."""
         return int(self.classes.max()) + 1
 
+    def solve(self, objective: Objective) -> engine.Solution:
+        """Let the engine search for the best tree."""
+        rows = np.ascontiguousarray(self.columns).view(np.uint8)
+        return engine.solve(rows, self.columns.shape[1], self.classes, objective)
+
     def class_weights(self) -> IntArray:
         """Return (n, n_classes): the row's weight in the column of its class."""
         return np.asarray((self.classes[:, None] == np.arange(self.n_classes)) * self.weight[:, None])
@@ -100,9 +105,7 @@ def run(task: Task, settings: Settings) -> Row:
     problem = load(str(task["dataset"]))
     objective = problem.objective(int(task["k"]), int(task["depth"]))
     found = errors(problem, *search_space(problem, objective))
-    rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    cost = engine.solve(rows, problem.columns.shape[1], problem.classes, objective).cost
-    searched = round(objective.user_cost(cost))
+    searched = round(objective.user_cost(problem.solve(objective).cost))
     return {
         "weight": int(problem.weight.sum()),
         "trees": len(found),
@@ -117,7 +120,7 @@ def run(task: Task, settings: Settings) -> Row:
 def search_space(problem: Problem, objective: Objective) -> tuple[IntArray, IntArray]:
     """Return all trees: the columns of their nodes in preorder, false side first, and the classes of their leaves.
 
-    Trees are complete, (n_trees, 2**depth - 1) and (n_trees, 2**depth): below a leaf that ends early all is like it.
+    Trees are complete, (n_trees, 2**depth - 1) and (n_trees, 2**depth): below an early leaf, every leaf has its class.
     """
     unit = oracle().fixed_point(int(problem.weight.sum()))
 
@@ -185,4 +188,6 @@ def lines(rows: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-STUDY = Study("lemma", KEYS, RESULTS, tasks, run, needs=lambda task: None, finished_only=True)
+# A study whose datasets are generated, so that it needs no files.
+generated_study = partial(Study, needs=lambda task: None, finished_only=True)
+STUDY = generated_study("lemma", KEYS, RESULTS, tasks, run)

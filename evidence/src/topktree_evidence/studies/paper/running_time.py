@@ -1,32 +1,31 @@
 """The running time claim: the plain recursion makes at most (2k)**h calls at the bottom; how many the engine needs.
 
 In: a task with `dataset`, `k` and `depth`. Out: the claim's number and the calls at the bottom; the bound on all calls
-and all calls; how many different subsets those above the bottom have, and how many subsets the engine examined. The
-one idea: what is below a call depends on its rows and levels left only, so that equal calls are counted together.
+and all calls; the number of different subsets above the bottom; the number of subsets that the engine examined. The
+one idea: what is below a call depends only on its rows and the levels left, so equal calls are counted together.
 
 The proof's recurrence, T(h) = 2k T(h-1) with T(0) = 1, counts the calls at the bottom. All calls are at most the sum of
-(2k)**l over the levels l, which is less than twice as much. They are fewer where rows of one class come early. The
-engine examines no subset at the bottom. Those one level above it it examines again when they come again, which is
-cheaper than remembering them, and up to 2**(h-1) of them once more, to write down the last splits of its tree.
+(2k)**l over the levels l, which is less than twice as much; there are fewer where the rows of a call are of one class.
+The engine examines no subset at the bottom. One level above it, it examines a subset again whenever it recurs, which is
+cheaper than remembering it, and up to 2**(h-1) of them once more, to write down the last splits of its tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from topktree._search import engine
 from topktree._search.objective import Objective
 
 from ...oracle import oracle
-from ...pictures import panels
-from ...study import Row, Settings, Study, Task
-from ...text import where
+from ...pictures import by_dataset, panels
+from ...study import Row, Settings, Task
+from ...text import span, where
 from . import lemma
-from .lemma import IntArray, Problem
+from .lemma import Problem
 
 KEYS = ("dataset", "k", "depth")
 RESULTS = ("claim", "bottom_calls", "bound", "calls", "subsets", "nodes")
@@ -57,15 +56,13 @@ def run(task: Task, settings: Settings) -> Row:
     problem, k, depth = load(str(task["dataset"])), int(task["k"]), int(task["depth"])
     objective = problem.objective(k, depth)
     bottom_calls, calls, subsets = count_calls(problem, objective)
-    rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    statistics = engine.solve(rows, problem.columns.shape[1], problem.classes, objective).statistics
     return {
         "claim": (2 * k) ** depth,
         "bottom_calls": bottom_calls,
         "bound": sum((2 * k) ** level for level in range(depth + 1)),
         "calls": calls,
         "subsets": subsets,
-        "nodes": int(statistics["nodes"]),
+        "nodes": int(problem.solve(objective).statistics["nodes"]),
     }
 
 
@@ -73,16 +70,11 @@ def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
     """Return calls with no level left, all calls, and different subsets (with their levels) above the bottom."""
     columns, class_weights = problem.columns, problem.class_weights()
     unit = oracle().fixed_point(int(problem.weight.sum()))
-    known: dict[tuple[int, bytes], tuple[int, int]] = {}
 
-    def count(subset: IntArray, level: int) -> tuple[int, int]:
-        key = level, subset.tobytes()
-        if key not in known:
-            known[key] = expand(subset, level)
-        return known[key]
-
-    def expand(subset: IntArray, level: int) -> tuple[int, int]:
-        own, own_weights = columns[subset], class_weights[subset]
+    @cache
+    def count(subset: bytes, level: int) -> tuple[int, int]:
+        rows = np.frombuffer(subset, dtype=np.int64)
+        own, own_weights = columns[rows], class_weights[rows]
         if np.count_nonzero(own_weights.sum(axis=0)) < 2:
             return 0, 1
         if level + 1 == objective.depth:  # which columns the candidates are does not matter
@@ -92,13 +84,13 @@ def count_calls(problem: Problem, objective: Objective) -> tuple[int, int, int]:
         bottom, calls = 0, 1
         for column in oracle().candidates(own, own_weights, level, objective, unit):
             side = own[:, column]
-            for part in (subset[~side], subset[side]):
-                below = count(part, level + 1)
+            for part in (rows[~side], rows[side]):
+                below = count(part.tobytes(), level + 1)
                 bottom, calls = bottom + below[0], calls + below[1]
         return bottom, calls
 
-    bottom, calls = count(np.arange(len(columns), dtype=np.int64), 0)
-    return bottom, calls, len(known)
+    bottom, calls = count(np.arange(len(columns), dtype=np.int64).tobytes(), 0)
+    return bottom, calls, count.cache_info().currsize
 
 
 def lines(rows: pd.DataFrame) -> list[list[str]]:
@@ -106,9 +98,9 @@ def lines(rows: pd.DataFrame) -> list[list[str]]:
     found = []
     for (k, depth), own in rows.groupby(["k", "depth"]):
         within = sum(is_within_bounds(row) for _, row in own.iterrows())
-        cells = [str(k), str(depth), f"{own['claim'].iloc[0]:,}", _range(own["bottom_calls"])]
-        cells += [f"{own['bound'].iloc[0]:,}", _range(own["calls"]), _range(own["calls"] - own["bottom_calls"])]
-        found.append([*cells, _range(own["subsets"]), _range(own["nodes"]), f"{within} of {len(own)}"])
+        cells = [str(k), str(depth), f"{own['claim'].iloc[0]:,}", span(own["bottom_calls"])]
+        cells += [f"{own['bound'].iloc[0]:,}", span(own["calls"]), span(own["calls"] - own["bottom_calls"])]
+        found.append([*cells, span(own["subsets"]), span(own["nodes"]), f"{within} of {len(own)}"])
     return found
 
 
@@ -117,11 +109,6 @@ def is_within_bounds(row: Any) -> bool:
     bottom, calls, nodes = (int(row[name]) for name in ("bottom_calls", "calls", "nodes"))
     again = 2 ** (int(row["depth"]) - 1)
     return bool(bottom <= row["claim"] and calls <= row["bound"] and nodes <= calls - bottom + again)
-
-
-def _range(values: Iterable[int]) -> str:
-    found = list(values)
-    return " to ".join(dict.fromkeys(f"{value:,}" for value in (min(found), max(found))))
 
 
 LINES = {
@@ -136,24 +123,15 @@ def draw(rows: pd.DataFrame) -> dict[str, Any]:
     """Draw counts against depth for the widest k, a panel per dataset."""
     k = rows["k"].max()
 
-    def panel(place: Any, title: str) -> None:
-        own = where(rows, dataset=title.partition(",")[0], k=k).sort_values("depth")
+    def panel(place: Any, own: pd.DataFrame) -> None:
+        own = own.sort_values("depth")
         for column, (label, colour, style, marker) in LINES.items():
             look: dict[str, Any] = {"color": colour, "linestyle": style, "marker": marker, "markersize": 4}
             place.plot(own["depth"], own[column], label=label, **look)
         place.set_yscale("log")
 
-    return {"running-time": panels([f"{name}, k = {k}" for name in rows["dataset"].unique()], panel, "depth", "")}
+    cells = {f"{name}, k = {k}": own for name, own in by_dataset(where(rows, k=k)).items()}
+    return panels("running-time", cells, panel, "depth", "")
 
 
-STUDY = Study(
-    "running-time",
-    KEYS,
-    RESULTS,
-    tasks,
-    run,
-    needs=lambda task: None,
-    finished_only=True,
-    pictures=draw,
-    drawn=("running-time",),
-)
+STUDY = lemma.generated_study("running-time", KEYS, RESULTS, tasks, run, pictures=draw, drawn=("running-time",))

@@ -11,7 +11,6 @@ so, is below the 2**-32 of the whole to which scores are rounded: all features t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +22,7 @@ from topktree.hard import HardDistribution, parity
 
 from ...pictures import integers_only, panels
 from ...study import Row, Settings, Study, Task
-from ...text import where
+from ...text import span, where
 
 KEYS = ("source", "h", "K", "eps", "criterion", "k", "depth")
 RESULTS = ("accuracy", "leaves", "nodes", "bound", "holds")
@@ -57,14 +56,13 @@ def run(task: Task, settings: Settings) -> Row:
     else:
         tree.fit(*distribution.sample(SAMPLES, random_state=0))
     accuracy = exact_accuracy(tree, distribution)
-    eps, nodes = distribution.fraction, tree.search_["nodes"]
-    assert isinstance(nodes, int)
+    eps = distribution.fraction
     is_shallow = depth < h + K - k
     limit = Fraction(1, 2) + eps if is_shallow else 1 - eps
     return {
         "accuracy": float(accuracy),
         "leaves": int(tree.get_n_leaves()),
-        "nodes": nodes,
+        "nodes": tree.search_["nodes"],
         "bound": f"{'at most' if is_shallow else 'at least'} {float(limit):g}",
         "holds": int(accuracy <= limit if is_shallow else accuracy >= limit),
     }
@@ -84,14 +82,8 @@ def lines(rows: pd.DataFrame) -> list[list[str]]:
         enough = h + K - k
         below, above = own["accuracy"][own["depth"] < enough], own["accuracy"][own["depth"] >= enough]
         holds = f"{own['holds'].sum()} of {len(own)}"
-        found.append([*map(str, (source, h, K, eps, k, enough)), _range(below), _range(above), holds])
+        found.append([*map(str, (source, h, K, eps, k, enough)), span(below, ".4f"), span(above, ".4f"), holds])
     return found
-
-
-def _range(values: Iterable[float]) -> str:
-    """Return the lowest and highest of some accuracies, as one number if they are the same."""
-    found = list(values)
-    return " to ".join(dict.fromkeys(f"{value:.4f}" for value in (min(found), max(found)))) if found else "-"
 
 
 def draw(rows: pd.DataFrame) -> dict[str, Any]:
@@ -102,8 +94,8 @@ def draw(rows: pd.DataFrame) -> dict[str, Any]:
     cases = {f"h = {h}, K = {K}, eps = {eps:g}": own for (h, K, eps), own in rows.groupby(["h", "K", "eps"])}
     widest = max(rows["K"], default=1)
 
-    def panel(place: Any, title: str) -> None:
-        own, eps = cases[title], cases[title]["eps"].iloc[0]
+    def panel(place: Any, own: pd.DataFrame) -> None:
+        eps = own["eps"].iloc[0]
         for limit in (0.5 + eps, 1 - eps):
             place.axhline(limit, color="0.55", linestyle=":", linewidth=1)
         for k, line in own.sort_values("depth").groupby("k"):
@@ -113,17 +105,7 @@ def draw(rows: pd.DataFrame) -> dict[str, Any]:
         place.set_ylim(0.48, 1.02)
         integers_only(place)
 
-    return {"theorem2": panels(list(cases), panel, "depth", "accuracy (dotted: 1/2 + eps, 1 - eps)")} if cases else {}
+    return panels("theorem2", cases, panel, "depth", "accuracy (dotted: 1/2 + eps, 1 - eps)")
 
 
-STUDY = Study(
-    "theorem2",
-    KEYS,
-    RESULTS,
-    tasks,
-    run,
-    needs=lambda task: None,
-    finished_only=True,
-    pictures=draw,
-    drawn=("theorem2",),
-)
+STUDY = Study("theorem2", KEYS, RESULTS, tasks, run, finished_only=True, pictures=draw, drawn=("theorem2",))

@@ -24,28 +24,15 @@ from .theorem2 import CRITERIA, exact_accuracy
 
 KEYS = ("h", "K", "eps", "criterion", "k")
 RESULTS = (
-    "accuracy",
-    "leaf_accuracy",
-    "bayes_accuracy",
-    "succeeds",
-    "fails",
-    "leaves",
-    "tribes_covariance",
-    "majority_covariance",
+    *("accuracy", "leaf_accuracy", "bayes_accuracy", "succeeds", "fails", "leaves"),
+    *("tribes_covariance", "majority_covariance"),
 )
 
 # Tribes are single features for h up to 4, pairs from 5 to 15. The first four have K > h, as the theorem needs.
 # In the last four Majority's features rank first at the root, because Tribes has many more features than Majority.
 CASES = (
-    (4, 8, 0.3),
-    (5, 6, 0.1),
-    (5, 10, 0.2),
-    (6, 8, 0.1),
-    (5, 3, 0.1),
-    (8, 4, 0.3),
-    (8, 6, 0.4),
-    (10, 5, 0.3),
-    (12, 3, 0.2),
+    *((4, 8, 0.3), (5, 6, 0.1), (5, 10, 0.2), (6, 8, 0.1), (5, 3, 0.1)),
+    *((8, 4, 0.3), (8, 6, 0.4), (10, 5, 0.3), (12, 3, 0.2)),
 )
 
 
@@ -119,14 +106,4 @@ def draw(rows: pd.DataFrame) -> dict[str, Any]:
     return {"theorem3": figure}
 
 
-STUDY = Study(
-    "theorem3",
-    KEYS,
-    RESULTS,
-    tasks,
-    run,
-    needs=lambda task: None,
-    finished_only=True,
-    pictures=draw,
-    drawn=("theorem3",),
-)
+STUDY = Study("theorem3", KEYS, RESULTS, tasks, run, finished_only=True, pictures=draw, drawn=("theorem3",))

@@ -15,6 +15,8 @@ from ...text import Tables, where
 
 HOLDS, IN_PART, DOES_NOT, NOT_RUN = "holds", "holds in part", "does not hold", "not run"
 
+CASE = ["dataset", "depth"]
+
 Answer = tuple[str, str]  # what we see, and the verdict
 Cases = TypeVar("Cases", bound=Sized)
 
@@ -55,5 +57,12 @@ def ahead(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def behind(table: pd.DataFrame) -> pd.DataFrame:
-    """Return cells in which it has less."""
+    """Return cells in which Top-k has less test accuracy than Top-1."""
     return table[table["gain_mean"] < 0]
+
+
+def lead(cells: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
+    """Return test accuracy less that of others on the same dataset and depth."""
+    base = others.set_index(CASE)["test_mean"].rename("base")
+    both = cells.join(base, on=CASE, how="inner")
+    return both["test_mean"] - both["base"]
