@@ -57,7 +57,7 @@ bench: $(VENV)/evidence $(VENV)/peers
 	@mkdir -p build/benchmarks
 	@$(TOOLS) cmake --build build/editable --target kernel_throughput > build/benchmarks/build.log || { cat build/benchmarks/build.log; exit 1; }
 	@cp build/editable/kernel_throughput build/benchmarks
-	@$(PY) -m topktree_evidence.studies.speed.kernels docs/benchmarks/quick-kernels.csv 3
+	@$(PY) -m topktree_evidence.studies.speed.kernels docs/benchmarks/$(if $(filter speed-full,$(BENCH)),full,quick)-kernels.csv 3
 	@$(PY) -m topktree reproduce --out docs $(BENCH)
 
 # Runs and pages of the evidence: make reproduce ARGS="fig2 --datasets car --splits 2". ARGS="page --out docs" writes the
@@ -71,7 +71,7 @@ sanitize: $(VENV)/build-tools
 	@$(call sanitized,thread,thread)
 	@$(call cpp_tests,thread)
 
-lint: $(VENV)/installed $(VENV)/lint-tools $(VENV)/test-tools $(VENV)/cli-tools $(VENV)/plot-tools $(VENV)/dask-tools
+lint: $(VENV)/evidence $(VENV)/lint-tools $(VENV)/test-tools $(VENV)/dask-tools
 	@$(TOOLS) ruff check
 	@$(TOOLS) ruff format --check
 	@$(TOOLS) lint-imports --no-logo --no-cache

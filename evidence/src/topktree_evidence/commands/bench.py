@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from topktree import __version__
-from topktree._cli.commands import FiniteRange, json_option
+from topktree._cli.commands import json_option, time_limit_option
 from topktree._cli.messages import Mistake
 from topktree.datasets.paper import VARIABLE
 
@@ -38,6 +38,7 @@ from ..studies.speed.quick import (
     paper_problems,
 )
 from ..study import FINISHED, TIMEOUT
+from . import data_option
 
 ANY_WIDTH = 10_000  # columns of what is no terminal
 HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
@@ -45,23 +46,11 @@ HEADINGS = ("dataset", "size", "tree", "errors", "leaves", "seconds", "ratio")
 
 @click.command("bench", short_help="A quick measurement on this machine.")
 @click.option("--peers", "with_peers", is_flag=True, help="Measure pytrees-rs and pystreed too, if installed.")
-@click.option(
-    "--data",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    help="Folder of <name>.csv.gz files, for some of the paper's datasets; else $TOPKTREE_DATA.",
-)
+@data_option(help="Folder of <name>.csv.gz files, for some of the paper's datasets; else $TOPKTREE_DATA.")
 @click.option(
     "--repeat", metavar="N", type=click.IntRange(1, 100), default=5, show_default=True, help="Turns of each tree."
 )
-@click.option(
-    "--time-limit",
-    metavar="SECONDS",
-    type=FiniteRange(min=0, min_open=True),
-    default=10,
-    show_default=True,
-    help="For one fit; what takes longer is stopped.",
-)
+@time_limit_option(default=10, show_default=True, help="For one fit; what takes longer is stopped.")
 @json_option
 def bench_command(with_peers: bool, data: str | None, repeat: int, time_limit: float, to_json: bool) -> None:
     """Measure Top-k trees on this machine against scikit-learn's greedy tree, in about a minute.

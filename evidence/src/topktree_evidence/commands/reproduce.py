@@ -16,11 +16,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from topktree._cli.commands import FiniteRange
+from topktree._cli.commands import time_limit_option
 
 from ..laboratory import NOT_IN_ALL, STUDIES, Report, known_datasets, reproduce
 from ..store import Busy
 from ..study import FINISHED, Row, Settings
+from . import data_option
 
 ALL, PAGE = "all", "page"
 WIDE = 80  # columns of a terminal that has room for all of the bar
@@ -43,12 +44,7 @@ def _dataset_names(context: click.Context, parameter: click.Parameter, value: st
 @click.command("reproduce", short_help="Figures and theorems of the paper, from data to page.")
 @click.argument("what", nargs=-1, required=True, metavar="WHAT...", type=click.Choice([*STUDIES, PAGE, ALL]))
 @click.option("--datasets", metavar="A,B", callback=_dataset_names, help="Only these datasets, separated by commas.")
-@click.option(
-    "--data",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False),
-    help="Folder of <name>.csv.gz files; else $TOPKTREE_DATA, else OpenML.",
-)
+@data_option(help="Folder of <name>.csv.gz files; else $TOPKTREE_DATA, else OpenML.")
 @click.option(
     "--out",
     metavar="DIR",
@@ -73,12 +69,7 @@ def _dataset_names(context: click.Context, parameter: click.Parameter, value: st
     "--sizes", metavar="N", type=click.IntRange(2, 1000), default=30, show_default=True, help="In fig3's sweeps."
 )
 @click.option("--max-depth", metavar="N", type=click.IntRange(1, 30), help="No deeper trees.")
-@click.option(
-    "--time-limit",
-    metavar="SECONDS",
-    type=FiniteRange(min=0, min_open=True),
-    help="For one run. Default: 60, and 600 for the timing figures.",
-)
+@time_limit_option(help="For one run. Default: 60, and 600 for the timing figures.")
 def reproduce_command(
     what: tuple[str, ...],
     datasets: tuple[str, ...] | None,

@@ -112,11 +112,11 @@ def draws_table(data: str) -> str:
         X, _, y, _ = split(name, RAW, SEEDS[0], data)
         seconds: dict[int, list[float]] = {0: [], sys.maxsize: []}
         for _ in range(3):  # in turns
-            for many_columns in seconds:
+            for draw_first_columns in seconds:
                 model = TopKForestClassifier(n_estimators=2, k=8, max_depth=5, max_features="sqrt", random_state=0)
-                with searches_timed(many_columns=many_columns) as own:
+                with searches_timed(draw_first_columns=draw_first_columns) as own:
                     model.fit(X, y)
-                seconds[many_columns].append(sum(own) / len(own))
+                seconds[draw_first_columns].append(sum(own) / len(own))
         first, last = (float(np.median(found)) for found in seconds.values())
         n_columns = len(Binarizer().fit(X, y).get_feature_names_out())
         cells = (str(n_columns), f"{1000 * first:.0f}", f"{1000 * last:.0f}", f"{last / first:.1f}")
@@ -183,7 +183,7 @@ def main() -> None:
         processor=processor(),
         n_trees=N_TREES,
         fits=fits_table(arguments.data),
-        many_columns=engine.SearchOptions().many_columns,
+        draw_first_columns=engine.SearchOptions().draw_first_columns,
         draws=draws_table(arguments.data),
         memory=memory_table(arguments.data),
         n_datasets=len(ROUNDED),

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from topktree import Binarizer, TopKTreeClassifier
 
 from .. import machine, pages
-from ..numbers import NUMERICAL, raw
+from ..matrices import NUMERICAL, raw
 from ..splits import FICO, Array, chosen
 from ..study import FINISHED, SKIPPED, TIMEOUT, Row, Settings, Study, Task
 from ..text import Tables, aligned, mean, where

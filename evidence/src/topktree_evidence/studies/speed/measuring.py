@@ -19,7 +19,7 @@ import numpy as np
 
 from topktree import TopKTreeClassifier
 
-from ... import machine, numbers, peers
+from ... import machine, matrices, peers
 from ...runner import memory_cap
 from ...splits import Array
 from ...stopwatch import Stopwatch, resident_bytes
@@ -113,7 +113,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 @cache
 def _stored(name: str, kind: str, data_home: str | None) -> tuple[Path, Path]:
     """Write X and y to files; the process that measures then never has more in memory than these."""
-    X, y = (numbers.boolean if kind == BOOLEAN else numbers.raw)(name, data_home)
+    X, y = (matrices.boolean if kind == BOOLEAN else matrices.raw)(name, data_home)
     files = Path(_folder().name, f"{name}.{kind}.X.npy"), Path(_folder().name, f"{name}.{kind}.y.npy")
     np.save(files[0], X)
     np.save(files[1], y)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from ...numbers import CATEGORICAL, NUMERICAL
+from ...matrices import CATEGORICAL, NUMERICAL
 from ...peers import CONTREE, GOSDT, GREEDY, OURS, STREED, TOP_K
 from ...splits import FICO
 from ...study import Row, Settings
