@@ -3,11 +3,16 @@
 In: the counts of some nodes. Out: the same nodes with candidates, new nodes below them, and tighter bounds of the cost
 above them. The one idea: nodes are identified by their set of splits, so that each is counted once, and of two children
 only one is counted: the other has what remains of the parent's counts.
+
+Sums are what is counted of rows: the weight of each class without class weights; where rows differ in weight and their
+number is needed, also the number of rows of each class. So the first n_classes sums are always weights, and the last
+n_classes are numbers of rows wherever these are needed. Costs are integers, as in the engine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,11 +20,85 @@ from numpy.typing import NDArray
 
 from .._data.arrays import BoolArray, IntArray
 from .._search.objective import Objective
-from .counted_nodes import Node, Path, Ranking, Split
 from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
 
 # Counts that are ranked at once, so that temporary arrays stay small.
 PART = 2**19
+
+# The sums that can be asked for: the weight of each class, and the number of rows of each class.
+WEIGHT = "weight"
+ROWS = "rows"
+# The splits from the root on; each is twice its column, plus one for the true side.
+Path = tuple[int, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """The rows at the end of a path, or of several, and what is known of the cheapest tree on them."""
+
+    path: Path
+    totals: IntArray  # (n_sums,)
+    weight: int  # without class weights
+    leaf: int  # cost as a leaf
+    lower: int
+    upper: int
+    counts: IntArray | None = None  # (n_sums, n_columns), as long as they may be needed
+    splits: list[Split] | None = None  # by rank; None: not counted yet
+    ranking: Ranking | None = None  # None: all candidates are among the splits
+    above: list[tuple[Node, Node]] = field(default_factory=list)  # parents, each with the sibling there
+
+    @property
+    def is_solved(self) -> bool:
+        """Tell whether the cost is known."""
+        return self.lower == self.upper
+
+    @property
+    def is_new(self) -> bool:
+        """Tell whether counts are missing that may change the tree."""
+        return self.splits is None and self.lower < self.upper
+
+    @property
+    def held(self) -> IntArray:
+        """The counts of a node that has them."""
+        assert self.counts is not None
+        return self.counts
+
+    @property
+    def best_split(self) -> Split | None:
+        """The first split of the cheapest tree known; None if that is a leaf."""
+        splits = () if self.upper == self.leaf else self.splits or ()
+        return next((split for split in splits if split.upper == self.upper), None)
+
+
+@dataclass(eq=False, slots=True)
+class Split:
+    """A candidate of a node."""
+
+    column: int
+    cost: int  # with leaves below
+    true_side: IntArray  # (n_sums,)
+    children: tuple[Node, Node] | None  # false, true; None: only leaves are allowed below
+
+    @property
+    def lower(self) -> int:
+        """The lower bound of its cost."""
+        return self.cost if self.children is None else self.children[0].lower + self.children[1].lower
+
+    @property
+    def upper(self) -> int:
+        """Its cost with the best trees known so far."""
+        return self.cost if self.children is None else self.children[0].upper + self.children[1].upper
+
+
+@dataclass(eq=False, slots=True)
+class Ranking:
+    """The columns of a node from the best score on, if those that split its rows alike count as one candidate."""
+
+    columns: list[int]
+    costs: list[int]  # with leaves below
+    position: int = 0  # of the first column that may or may not be a candidate
+    twins: dict[int, BoolArray] = field(default_factory=dict)  # by candidate: which columns split the rows alike
+    asked: int = -1  # the candidate whose twins must be known next
 
 
 class NodeGraph:
@@ -126,14 +205,14 @@ class NodeGraph:
             self._have_enough_rows(nodes),
             np.array([self._error_limit(node) for node in nodes]),
         )
-        ranked = rank_columns(counts, k, objective, self._total_weight)
-        costs = ranked.errors * objective.cost_scale + 2 * objective.leaf_penalty
-        n_found = np.count_nonzero(ranked.columns >= 0, axis=1).tolist()
+        fewest, columns, errors = rank_columns(counts, k, objective, self._total_weight)
+        costs = errors * objective.cost_scale + 2 * objective.leaf_penalty
         if self.sides_bound_each_other:
-            self._bound_siblings(nodes, counts, ranked.fewest)
+            self._bound_siblings(nodes, counts, fewest)
         for i, node in enumerate(nodes):
-            if n_found[i] > 0:
-                self._add_candidates(node, ranked.columns[i, : n_found[i]], costs[i, : n_found[i]].tolist())
+            n_found = np.count_nonzero(columns[i] >= 0)
+            if n_found > 0:
+                self._add_candidates(node, columns[i, :n_found], costs[i, :n_found].tolist())
 
     def _error_limit(self, node: Node) -> int:
         """Return the number of errors that a last split must stay below to cost less than a leaf."""

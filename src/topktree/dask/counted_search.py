@@ -3,6 +3,9 @@
 In: an `Objective`, the totals of all rows, and a function that answers questions: the sums of every column on the rows
 at the end of a path of splits. Out: the tree that the engine finds, whatever the order of the questions.
 
+Rows that differ in weight are counted by weight alone, which takes half the time, and by number once the tree is known.
+Both are counted throughout if `min_samples_leaf` needs the numbers, or if there may be no time for a last count.
+
 The one idea: every node has a lower and an upper bound of its cost, and a node whose answer cannot change the tree is
 not asked for. Questions go out in batches, the best candidates first, and a batch has no more of them than were asked
 before, so that an early answer can make later questions unnecessary.
@@ -21,8 +24,7 @@ from .._data.arrays import IntArray
 from .._runtime.limits import OutOfTime
 from .._search import engine
 from .._search.objective import Objective
-from .counted_graph import NodeGraph
-from .counted_nodes import Node, Path, PreorderTree, Ranking, Split
+from .counted_graph import ROWS, WEIGHT, Node, NodeGraph, Path, Ranking, Split
 
 if TYPE_CHECKING:
     from .._core import Statistics
@@ -32,9 +34,9 @@ MIN_BATCH = 32
 # The class weights of this many candidates of the root are recorded, as in the engine.
 N_WEIGHED = 20
 
-# Answers paths with their counts, int32 or int64 (n_paths, n_sums, n_columns); see `counted_nodes` for the sums. If the
-# second argument is true it may raise `OutOfTime` instead.
-Ask = Callable[[Sequence[Path], bool], NDArray[Any]]
+# Answers paths with the sums asked for, int32 or int64 (n_paths, n_sums, n_columns). If the last argument is true, it
+# may raise `OutOfTime` instead.
+Ask = Callable[[Sequence[Path], Sequence[str], bool], NDArray[Any]]
 
 
 class CountedSearch:
@@ -42,15 +44,27 @@ class CountedSearch:
 
     def __init__(
         self,
-        totals: IntArray,
+        class_weight: IntArray,
+        class_rows: IntArray,
         n_columns: int,
         objective: Objective,
         ask: Ask,
         *,
+        rows_weigh: bool,
+        greedy_first: bool = False,
         batch_bytes: int = 2**24,
         held_bytes: int = 2**30,
     ) -> None:
-        """Prepare a search of rows with these (n_sums,) totals."""
+        """Prepare a search of rows with these totals per class, which are the same unless rows differ in weight.
+
+        With `greedy_first`, the tree of k = 1 is complete before the search may run out of time.
+        """
+        needs_rows = rows_weigh and (greedy_first or objective.min_samples_leaf > 1)
+        self._sums = (WEIGHT, ROWS) if needs_rows else (WEIGHT,)
+        self._counts_rows_last = rows_weigh and not needs_rows
+        self._class_rows = class_rows
+        self._greedy_first = greedy_first
+        totals = np.concatenate([class_weight, class_rows]) if needs_rows else class_weight
         self.graph = NodeGraph(totals, n_columns, objective)
         self.k = max(objective.k, default=1)  # candidates per node, where they are most
         self.n_asked = 0  # paths
@@ -70,9 +84,9 @@ class CountedSearch:
         """The cost of the best tree known."""
         return self._root.upper
 
-    def run(self, *, greedy_first: bool = False) -> engine.Solution:
-        """Return the tree. With `greedy_first`, the tree of k = 1 is complete before the search may run out of time."""
-        while greedy_first and self._round(self._want_greedy, may_stop=False):
+    def run(self) -> engine.Solution:
+        """Return the tree."""
+        while self._greedy_first and self._round(self._want_greedy, may_stop=False):
             pass
         try:
             while not self._root.is_solved:
@@ -106,26 +120,26 @@ class CountedSearch:
         want()
         if not self._batch:
             return False
-        start = time.perf_counter()
-        paths = list(self._batch)
-        answer = self._ask(paths, may_stop)
-        seconds = time.perf_counter() - start
-        self.n_asked += len(paths)
-        self.rounds.append({"questions": len(paths), "bytes": answer.nbytes, "seconds": seconds})
-        self._learn(paths, answer)
+        answer = self._put(list(self._batch), self._sums, may_stop=may_stop)
+        for (path, node), sums in zip(self._batch.items(), answer, strict=True):
+            counts = sums.astype(np.int64)
+            if path in self._probes:
+                self.graph.add_twins(*self._probes[path], counts)
+            if node is not None:
+                self.graph.add_counts(node, counts)
+        self.graph.update()
         if not self._trace or self.best_cost < self._trace[-1][2]:
             self._trace.append((time.perf_counter() - self._start, self.k, self.best_cost))
         return True
 
-    def _learn(self, paths: Sequence[Path], answer: NDArray[Any]) -> None:
-        for path, sums in zip(paths, answer, strict=True):
-            counts = sums.astype(np.int64)
-            if path in self._probes:
-                self.graph.add_twins(*self._probes[path], counts)
-            node = self._batch[path]
-            if node is not None:
-                self.graph.add_counts(node, counts)
-        self.graph.update()
+    def _put(self, paths: Sequence[Path], sums: Sequence[str], *, may_stop: bool) -> NDArray[Any]:
+        """Ask a question and record the round."""
+        start = time.perf_counter()
+        answer = self._ask(paths, sums, may_stop)
+        seconds = time.perf_counter() - start
+        self.n_asked += len(paths)
+        self.rounds.append({"questions": len(paths), "bytes": answer.nbytes, "seconds": seconds})
+        return answer
 
     # What to ask for.
 
@@ -198,19 +212,36 @@ class CountedSearch:
     # The result.
 
     def _solution(self, complete: bool) -> engine.Solution:
-        tree = PreorderTree(self._root)
+        """Return the cheapest tree known, in preorder."""
+        column: list[int] = []
+        children: list[tuple[int, int]] = []
+        totals: list[IntArray] = []
+        inner: list[tuple[int, Path]] = []  # index and path
+
+        def append(sums: IntArray, node: Node | None = None) -> int:
+            """Append the tree of a node, or a leaf; return the index of its root."""
+            i, split = len(column), node.best_split if node else None
+            column.append(split.column if split else -1)
+            children.append((-1, -1))
+            totals.append(sums)
+            if node and split:
+                inner.append((i, node.path))
+                true_side, below = split.true_side, split.children or (None, None)
+                children[i] = append(sums - true_side, below[0]), append(true_side, below[1])
+            return i
+
+        append(self._root.totals, self._root)
         n_classes = self._objective.n_classes
-        totals = np.stack(tree.totals)
-        class_rows = totals[:, -n_classes:]
-        class_weight = totals[:, :n_classes] * self._objective.class_weight
-        column = np.array(tree.column, dtype=np.int32)
-        children = np.array(tree.children, dtype=np.int32)
-        leaves = np.flatnonzero(column < 0)
+        class_weight = np.stack(totals)[:, :n_classes] * self._objective.class_weight
+        class_rows = np.stack(totals)[:, -n_classes:]
+        if self._counts_rows_last:
+            class_rows = self._count_rows(inner, column, children)
+        leaves = np.flatnonzero(np.array(column) < 0)
         predicted = np.argmax(class_weight[leaves], axis=1)
         return engine.Solution(
-            column=column,
-            false_child=children[:, 0],
-            true_child=children[:, 1],
+            column=np.array(column, dtype=np.int32),
+            false_child=np.array(children, dtype=np.int32)[:, 0],
+            true_child=np.array(children, dtype=np.int32)[:, 1],
             n_rows=class_rows.sum(axis=1),
             class_weight=class_weight,
             cost=self.best_cost,
@@ -218,6 +249,22 @@ class CountedSearch:
             complete=complete,
             statistics=self._statistics(complete),
         )
+
+    def _count_rows(
+        self, inner: list[tuple[int, Path]], column: list[int], children: list[tuple[int, int]]
+    ) -> IntArray:
+        """Ask for the number of rows per class in every node of the tree, (n_nodes, n_classes)."""
+        class_rows = np.empty((len(column), self._objective.n_classes), dtype=np.int64)
+        class_rows[0] = self._class_rows
+        size = max(1, self._batch_bytes // self.graph.node_bytes)
+        for start in range(0, len(inner), size):
+            some = inner[start : start + size]
+            answer = self._put([path for _, path in some], [ROWS], may_stop=False)
+            for (i, _), counts in zip(some, answer, strict=True):  # parents come first
+                false_child, true_child = children[i]
+                class_rows[true_child] = counts[:, column[i]]
+                class_rows[false_child] = class_rows[i] - class_rows[true_child]
+        return class_rows
 
     def _statistics(self, complete: bool) -> Statistics:
         graph, splits, n_classes = self.graph, self._root.splits or [], self._objective.n_classes

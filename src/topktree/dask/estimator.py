@@ -146,12 +146,11 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         'complete'
         """
         limits = Limits.starting(self.time_limit)
-        local = self._unfitted()
-        spec = self._read_spec(local)
+        spec = self._read_spec()
         client = find_client(self.client)
         parts = make_parts(X, y, sample_weight)
         with closing(Cluster(client, float(self.worker_timeout))) as cluster:
-            found = DaskFit(local, spec, parts, cluster, int(self.batch_bytes), int(self.gather_bytes), limits).run()
+            found = DaskFit(self, spec, parts, cluster, limits).run()
         with restored_on_error(self):
             set_fitted(self, found)
             self.n_features_in_ = parts.n_features
@@ -215,11 +214,11 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         parameters = self.get_params(deep=False)
         return TopKTreeClassifier(**{name: value for name, value in parameters.items() if name not in _OWN})
 
-    def _read_spec(self, local: TopKTreeClassifier) -> TreeSpec:
+    def _read_spec(self) -> TreeSpec:
         """Return the specification of the tree; all parameters are validated."""
         if not checks.is_int(self.max_depth) or not 0 <= self.max_depth <= MAX_DEPTH:
             raise ValueError(f"max_depth must be an int in [0, {MAX_DEPTH}] on a cluster, got {self.max_depth!r}")
-        spec = read_spec(local)
+        spec = read_spec(self)
         checks.check_int("batch_bytes", self.batch_bytes, 1)
         checks.check_int("gather_bytes", self.gather_bytes, 0)
         if not checks.is_number(self.worker_timeout) or self.worker_timeout < 0:

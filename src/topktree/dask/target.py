@@ -38,44 +38,31 @@ def summarize_target(y: Any, sample_weight: ArrayLike | None) -> TargetSummary |
     if len(y) == 0 and (sample_weight is None or np.shape(sample_weight)[0] == 0):
         return None
     labels, indices, weights = _read(y, sample_weight)
+    ones = np.ones(len(indices), dtype=np.int64)
     if weights is None:
-        weights = np.ones(len(indices))
-    n, weighs = len(labels), weights > 0
-    smallest, largest = np.full(n, np.inf), np.zeros(n)
-    np.minimum.at(smallest, indices[weighs], weights[weighs])
-    np.maximum.at(largest, indices, weights)
-    return TargetSummary(
-        labels,
-        np.bincount(indices, minlength=n),
-        np.bincount(indices[weighs], minlength=n),
-        np.bincount(indices, weights, n).astype(np.float64),
-        smallest,
-        largest,
-    )
+        weights = ones.astype(np.float64)
+    weighs = weights > 0
+    return _combine(labels, indices, ones, ones * weighs, weights, np.where(weighs, weights, np.inf), weights)
 
 
 def merge_targets(parts: Sequence[TargetSummary | None]) -> TargetSummary | None:
     """Return the summary of the rows of all parts."""
-    present = [part for part in parts if part is not None]
+    present = [vars(part).values() for part in parts if part is not None]
     if not present:
         return None
-    every = np.concatenate([part.labels for part in present])
-    labels, indices = number_labels(every, len(every))
+    every, *others = (np.concatenate(field) for field in zip(*present, strict=True))
+    return _combine(*number_labels(every, len(every)), *others)
 
-    def combine(name: str, combine_two: np.ufunc, start: float) -> NDArray[Any]:
-        values = np.concatenate([getattr(part, name) for part in present])
+
+def _combine(labels: NDArray[Any], indices: NDArray[np.int32], *fields: NDArray[Any]) -> TargetSummary:
+    """Return the summary of entries whose labels have these indices, given the other fields of each entry."""
+    combined = []
+    starts = ((np.add, 0), (np.add, 0), (np.add, 0), (np.minimum, np.inf), (np.maximum, 0))
+    for values, (function, start) in zip(fields, starts, strict=True):
         result = np.full(len(labels), start, dtype=values.dtype)
-        combine_two.at(result, indices, values)
-        return result
-
-    return TargetSummary(
-        labels,
-        combine("n_rows", np.add, 0),
-        combine("n_weighing", np.add, 0),
-        combine("weight", np.add, 0),
-        combine("smallest", np.minimum, np.inf),
-        combine("largest", np.maximum, 0),
-    )
+        function.at(result, indices, values)
+        combined.append(result)
+    return TargetSummary(labels, *combined)
 
 
 def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int32], FloatArray | None]:
@@ -119,7 +106,10 @@ class Weighing:
         return self.row_scale is not None
 
     def read(self, y: Any, sample_weight: ArrayLike | None) -> RowTarget:
-        """Return the target of one part that has rows."""
+        """Return the target of one part."""
+        if len(y) == 0:
+            none = np.empty(0, dtype=np.int32)
+            return RowTarget(none, None, None, None, none)
         classes, weights, keeps = self.number(y, sample_weight)
         left_out = classes[~keeps]
         classes, weights = classes[keeps], None if weights is None else weights[keeps]
@@ -157,24 +147,24 @@ class WeightRanges:
     threshold: WeightRange
     bits: int  # that exact integers may have
 
-    def divisors(self, weighing: Weighing, y: Any, sample_weight: ArrayLike | None) -> tuple[IntArray, IntArray] | None:
-        """Return the common divisor of a part's weights for each unit, for both kinds; None if it has no weight."""
+    def divisors(self, weighing: Weighing, y: Any, sample_weight: ArrayLike | None) -> IntArray | None:
+        """Return the common divisor of a part's weights for every unit of both kinds; None if it has no weight."""
         if len(y) == 0:
             return None
         classes, weights, keeps = weighing.number(y, sample_weight)
         if weights is None or not keeps.any():
             return None
-        classes, weights = classes[keeps], weights[keeps]
-        by_threshold = weighing.threshold_weights(classes, weights)
-        return self._divisors(self.row, weights), self._divisors(self.threshold, by_threshold)
+        weights = weights[keeps]
+        by_class = weighing.threshold_weights(classes[keeps], weights)
+        divisors = [self.row.divisor(weights, unit) for unit in self._units(self.row)]
+        divisors += [self.threshold.divisor(by_class, unit) for unit in self._units(self.threshold)]
+        return np.array(divisors, dtype=np.int64)
 
-    def _divisors(self, span: WeightRange, weights: FloatArray) -> IntArray:
-        return np.array([span.divisor(weights, unit) for unit in span.units(WEIGHT_BITS, self.bits)], dtype=np.int64)
-
-    def finish(self, weighing: Weighing, divisors: tuple[IntArray, IntArray]) -> Weighing:
+    def finish(self, weighing: Weighing, divisors: IntArray) -> Weighing:
         """Return the weighing with the scales that follow from the divisors of all rows."""
-        row_scale, _, largest = self._scale(self.row, divisors[0])
-        threshold_scale, lightest, heaviest = self._scale(self.threshold, divisors[1])
+        n_row_units = len(self._units(self.row))
+        row_scale, _, largest = self._scale(self.row, divisors[:n_row_units])
+        threshold_scale, lightest, heaviest = self._scale(self.threshold, divisors[n_row_units:])
         return replace(
             weighing,
             row_scale=row_scale if largest > 1 else None,
@@ -182,24 +172,22 @@ class WeightRanges:
             weight_unit=row_scale.weight_unit,
         )
 
+    def _units(self, span: WeightRange) -> list[float]:
+        return span.units(WEIGHT_BITS, self.bits)
+
     def _scale(self, span: WeightRange, divisors: IntArray) -> tuple[WeightScale, int, int]:
         """Return the scale, and the smallest and the largest integer weight."""
-        units = span.units(WEIGHT_BITS, self.bits)
-        scale = span.scale(zip(units, divisors.tolist(), strict=True), WEIGHT_BITS)
+        scale = span.scale(zip(self._units(span), divisors.tolist(), strict=True), WEIGHT_BITS)
         smallest, largest = scale.integers(np.array([span.smallest, span.largest])).tolist()
         return scale, smallest, largest
 
 
-def merge_divisors(parts: Sequence[tuple[IntArray, IntArray] | None]) -> tuple[IntArray, IntArray] | None:
+def merge_divisors(parts: Sequence[IntArray | None]) -> IntArray | None:
     """Return the common divisors of the rows of all parts: zero for a unit if some part has no multiples of it."""
     present = [part for part in parts if part is not None]
     if not present:
         return None
-    row, threshold = (np.stack(kind) for kind in zip(*present, strict=True))
-    row_divisors, threshold_divisors = (
-        np.where(np.any(kind == 0, axis=0), 0, np.gcd.reduce(kind, axis=0)) for kind in (row, threshold)
-    )
-    return row_divisors, threshold_divisors
+    return np.where(np.any(np.equal(present, 0), axis=0), 0, np.gcd.reduce(present, axis=0))
 
 
 def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[Weighing, WeightRanges | None]:
@@ -227,8 +215,9 @@ def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[We
         by_class = _range(factor * smallest, factor * largest)
         return weighing, WeightRanges(_range(smallest, largest), by_class, bits)
     unit = weight_scale(smallest[:1], exact_bits=bits).weight_unit
-    scale = None if np.ptp(factor * smallest) == 0 else weight_scale(factor * smallest, exact_bits=bits)
-    return replace(weighing, threshold_scale=scale, weight_unit=unit), None
+    scale = weight_scale(factor * smallest, exact_bits=bits)
+    by_class_differs = np.ptp(scale.integers(factor * smallest)) > 0
+    return replace(weighing, threshold_scale=scale if by_class_differs else None, weight_unit=unit), None
 
 
 def _range(smallest: FloatArray, largest: FloatArray) -> WeightRange:
