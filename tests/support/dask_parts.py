@@ -57,7 +57,7 @@ def fit_parts(
     if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
         names = tuple(X.columns)
     weights = [None] * len(which) if sample_weight is None else divided(sample_weight)
-    parts = Parts(divided(X), divided(y), weights, names, X.shape[1])
+    parts = Parts(list(zip(divided(X), divided(y), weights, strict=True)), names, X.shape[1])
     clf = DaskTopKTreeClassifier(**parameters, gather_bytes=gather_bytes)
     cluster: Any = HereAndNow()
     set_fitted(clf, DaskFit(clf, read_spec(clf), parts, cluster, Limits()).run())

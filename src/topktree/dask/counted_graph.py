@@ -116,8 +116,7 @@ class NodeGraph:
         self._n_classes = objective.n_classes
         self._total_weight = int(totals[: self._n_classes] @ objective.class_weight)
         self._counted: list[Node] = []  # nodes that have counts but no candidates yet
-        self._probed: list[Node] = []  # nodes of which more twins are known
-        self._stale: list[Node] = []  # parents of nodes whose bounds were raised
+        self._changed: list[Node] = []  # nodes with more candidates, or with tighter bounds below them
         leaf, is_mixed = self._leaf_costs(totals)
         self.root = self._make_node((), totals, leaf, is_mixed)
 
@@ -140,17 +139,16 @@ class NodeGraph:
         same = (inside == n_inside) & (outside == 0)
         opposite = (inside == 0) & (outside == n_outside)
         node.ranking.twins[column] = same | opposite
-        self._probed.append(node)
+        self._take_distinct(node)
+        self._changed.append(node)
 
     def update(self) -> None:
         """Find candidates and bounds, given all that was added since the last update."""
         size = max(1, PART // (self._n_columns * self._n_classes))
         for start in range(0, len(self._counted), size):
             self._find_candidates(self._counted[start : start + size])
-        for node in self._probed:
-            self._take_distinct(node)
-        changed = self._counted + self._probed + self._stale
-        self._counted, self._probed, self._stale = [], [], []
+        changed = self._counted + self._changed
+        self._counted, self._changed = [], []
         self._tighten(changed)
 
     def is_last(self, node: Node) -> bool:
@@ -305,7 +303,7 @@ class NodeGraph:
         lower = min(lower, node.upper)
         if node.splits is None and node.lower < lower:
             node.lower = lower
-            self._stale += [parent for parent, _ in node.above]
+            self._changed += [parent for parent, _ in node.above]
 
     def _tighten(self, changed: list[Node]) -> None:
         """Tighten the bounds of nodes that have changed, and of the nodes above them."""

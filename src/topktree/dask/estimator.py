@@ -168,7 +168,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         array([1, 1, 1])
         """
         local = self.to_local()
-        return self._map(X, local.predict, (), local.classes_.dtype)
+        return self._map(X, local.predict, local.classes_[:0])
 
     def predict_proba(self, X: Any) -> da.Array:
         """Return the share of each class in each row's leaf, as a lazy Array with the partitions of X.
@@ -179,7 +179,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         (432, 2)
         """
         local = self.to_local()
-        return self._map(X, local.predict_proba, (len(local.classes_),), np.dtype(np.float64))
+        return self._map(X, local.predict_proba, np.empty((0, len(local.classes_))))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, which is computed at once.
@@ -225,10 +225,8 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"worker_timeout must be a number of seconds >= 0, got {self.worker_timeout!r}")
         return spec
 
-    def _map(
-        self, X: Any, predict: Callable[[Any], NDArray[Any]], shape: tuple[int, ...], dtype: np.dtype[Any]
-    ) -> da.Array:
-        """Return the predictions for every partition as an array (n_rows, *shape)."""
+    def _map(self, X: Any, predict: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> da.Array:
+        """Return the predictions for every partition as one array; `empty` is the prediction for no rows."""
         check_rows(X)
         names, n_features = feature_names(X)
         if n_features != self.n_features_in_:
@@ -239,7 +237,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         sizes = X.chunks[0] if isinstance(X, da.Array) else [np.nan] * len(parts)
         task, shared = dask.delayed(_predict_part, pure=False), dask.delayed(predict, traverse=False)
         arrays = [
-            da.from_delayed(task(part, shared, shape, dtype), (size, *shape), dtype=dtype)
+            da.from_delayed(task(part, shared, empty), (size, *empty.shape[1:]), dtype=empty.dtype)
             for part, size in zip(parts, sizes, strict=True)
         ]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
@@ -258,12 +256,8 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return self._unfitted().__sklearn_tags__()
 
 
-def _predict_part(
-    part: Any, predict: Callable[[Any], NDArray[Any]], shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> NDArray[Any]:
-    if len(part) == 0:
-        return np.empty((0, *shape), dtype=dtype)
-    return predict(part)
+def _predict_part(part: Any, predict: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:
+    return predict(part) if len(part) > 0 else empty
 
 
 def _score_part(local: TopKTreeClassifier, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:

@@ -16,13 +16,7 @@ from sklearn.base import BaseEstimator
 from .._data.arrays import BoolArray, FloatArray
 from .._data.columns import Columns, binary_columns, make_columns
 from .._data.encoding import Category, categories_of, kind_of_types, numbers_of, object_types
-from .._data.features import (
-    Feature,
-    check_categorical_features,
-    check_no_category,
-    missing_and_extreme,
-    sorted_categories,
-)
+from .._data.features import Feature, check_no_category, missing_and_extreme, sorted_categories
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
 from .cluster import sized
 from .target import RowTarget, Weighing
@@ -38,18 +32,13 @@ class PartRules:
 
     weighing: Weighing
     names: tuple[str, ...] | None
-    n_features: int
-    categorical_features: Any
+    is_category: list[bool | None]  # whether the user wants a feature to be a category; None: its type decides
     max_thresholds: int | None
 
     @property
     def max_values(self) -> int | None:
         """The number of values that the summary of a feature may have; None: all."""
         return None if self.max_thresholds is None else max(MAX_VALUES, 4 * self.max_thresholds)
-
-    def wanted(self) -> list[bool | None]:
-        """Return for each feature whether the user wants it to be a category; None where its type decides."""
-        return check_categorical_features(self.categorical_features, self.n_features, self.names)
 
     def read_target(self, X: Any, y: Any, sample_weight: Any, part: int) -> RowTarget:
         """Return the target of the part with this number."""
@@ -65,8 +54,8 @@ class PartRules:
         table = read_table(estimator, X, reset=True)
         names = getattr(estimator, "feature_names_in_", None)
         found = None if names is None else tuple(names)
-        if len(table.names) != self.n_features or found != self.names:
-            expected = f"{self.n_features} features" if self.names is None else f"the features {list(self.names)}"
+        if len(table.names) != len(self.is_category) or found != self.names:
+            expected = f"{len(self.is_category)} features" if self.names is None else f"the features {list(self.names)}"
             raise ValueError(f"X must have {expected} in every partition, got {list(table.names)}")
         return table if rows is None else table.take(rows)
 
@@ -94,7 +83,7 @@ def summarize_features(rules: PartRules, X: Any, y: Any, sample_weight: Any, par
     if len(target.classes) == 0:
         return None
     table = rules.read_table(X, target.kept)
-    columns = zip(table.names, table.split(), rules.wanted(), strict=True)
+    columns = zip(table.names, table.split(), rules.is_category, strict=True)
     return [_summarize_column(*column, target, rules) for column in columns]
 
 

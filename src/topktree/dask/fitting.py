@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .._data.arrays import IntArray
 from .._data.columns import redundant_hashes
-from .._data.features import warn_about_identifiers
+from .._data.features import check_categorical_features, warn_about_identifiers
 from .._data.table import default_names
 from .._runtime.limits import Limits, OutOfTime
 from .._runtime.parallel import count_threads
@@ -85,7 +85,7 @@ class DaskFit:
         searched = columns.take(np.isin(np.arange(len(columns)), packed.kept))
         found = describe_solution(solution, self.spec, objective, searched, features, weighing.classes)
         record = {
-            "n_partitions": len(self.parts.X),
+            "n_partitions": len(self.parts.triples),
             "threshold_error": packed.threshold_error,
             "stages": self.stages,
         }
@@ -126,8 +126,8 @@ class DaskFit:
     def _pack(self, weighing: target.Weighing) -> Packed:
         names, n_features = self.parts.names, self.parts.n_features
         max_thresholds, gather_bytes = self.estimator.max_thresholds, int(self.estimator.gather_bytes)
-        rules = PartRules(weighing, names, n_features, self.estimator.categorical_features, max_thresholds)
-        rules.wanted()  # raises now if that is wrong, rather than on the workers
+        is_category = check_categorical_features(self.estimator.categorical_features, n_features, names)
+        rules = PartRules(weighing, names, is_category, max_thresholds)
         with self._timed("columns"):
             tasks = self._part_tasks(summarize_features, rules)
             summaries = self._merged(tasks, merge_features, rules.max_values)

@@ -18,18 +18,11 @@ from .._data.table import unique_names
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Delayed partitions; those of X, y and sample_weight at one index have the same rows."""
+    """The delayed partitions of the rows, with what is known of their features."""
 
-    X: list[Any]
-    y: list[Any]
-    sample_weight: list[Any]  # None in all places if there are no weights
+    triples: list[tuple[Any, Any, Any]]  # the X, y and sample_weight of some rows; the weight is None if there are none
     names: tuple[str, ...] | None  # None: the features have no names, or names that are not strings
     n_features: int
-
-    @property
-    def triples(self) -> list[tuple[Any, Any, Any]]:
-        """The X, y and sample_weight of every part."""
-        return list(zip(self.X, self.y, self.sample_weight, strict=True))
 
 
 def make_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
@@ -41,7 +34,7 @@ def make_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
     weights = [None] * len(tables)
     if sample_weight is not None:
         weights = _column_parts("sample_weight", sample_weight, X, len(tables))
-    return Parts(tables, labels, weights, names, n_features)
+    return Parts(list(zip(tables, labels, weights, strict=True)), names, n_features)
 
 
 def check_rows(X: Any) -> None:
