@@ -88,11 +88,8 @@ class Counter:
 def make_search(problem: Problem, counter: Counter, **limits: Any) -> CountedSearch:
     weight, n_classes = problem.objective.row_weight, problem.objective.n_classes
     class_weight = np.bincount(problem.classes, weight, n_classes).astype(np.int64)
-    class_rows = np.bincount(problem.classes, minlength=n_classes)
-    n_columns, rows_weigh = problem.columns.shape[1], weight is not None
-    return CountedSearch(
-        class_weight, class_rows, n_columns, problem.objective, counter, rows_weigh=rows_weigh, **limits
-    )
+    class_rows = None if weight is None else np.bincount(problem.classes, minlength=n_classes)
+    return CountedSearch(class_weight, class_rows, problem.columns.shape[1], problem.objective, counter, **limits)
 
 
 def run(problem: Problem, options: dict[str, Any]) -> engine.Solution:

@@ -75,19 +75,18 @@ class Split:
     """A candidate of a node."""
 
     column: int
-    cost: int  # with leaves below
-    true_side: IntArray  # (n_sums,)
-    children: tuple[Node, Node] | None  # false, true; None: only leaves are allowed below
+    false_child: Node
+    true_child: Node
 
     @property
     def lower(self) -> int:
         """The lower bound of its cost."""
-        return self.cost if self.children is None else self.children[0].lower + self.children[1].lower
+        return self.false_child.lower + self.true_child.lower
 
     @property
     def upper(self) -> int:
         """Its cost with the best trees known so far."""
-        return self.cost if self.children is None else self.children[0].upper + self.children[1].upper
+        return self.false_child.upper + self.true_child.upper
 
 
 @dataclass(eq=False, slots=True)
@@ -98,7 +97,7 @@ class Ranking:
     costs: list[int]  # with leaves below
     position: int = 0  # of the first column that may or may not be a candidate
     twins: dict[int, BoolArray] = field(default_factory=dict)  # by candidate: which columns split the rows alike
-    asked: int = -1  # the candidate whose twins must be known next
+    asked: Split | None = None  # the candidate whose twins must be known next
 
 
 class NodeGraph:
@@ -122,25 +121,16 @@ class NodeGraph:
 
     def add_counts(self, node: Node, counts: IntArray) -> None:
         """Take the counts of a node, from which those of its siblings follow."""
-        for parent, sibling in node.above:
-            if parent.counts is not None and sibling.is_new:
+        for parent, sibling in list(node.above):
+            if parent.counts is None:  # the parent is solved
+                continue
+            if sibling.is_new:
                 self._set_counts(sibling, parent.counts - counts)
+            ranking = parent.ranking
+            if ranking is not None and ranking.asked is not None and ranking.asked.true_child is node:
+                self._find_twins(parent, ranking, ranking.asked, counts)
         if node.is_new:
             self._set_counts(node, counts)
-
-    def add_twins(self, node: Node, column: int, counts: IntArray) -> None:
-        """Find the columns that split a node's rows as `column` does, given the counts of its true side."""
-        if node.ranking is None or node.counts is None:
-            return
-        everywhere = node.counts[: self._n_classes].sum(axis=0)
-        inside = counts[: self._n_classes].sum(axis=0)
-        outside = everywhere - inside
-        n_inside, n_outside = everywhere[column], node.weight - everywhere[column]
-        same = (inside == n_inside) & (outside == 0)
-        opposite = (inside == 0) & (outside == n_outside)
-        node.ranking.twins[column] = same | opposite
-        self._take_distinct(node)
-        self._changed.append(node)
 
     def update(self) -> None:
         """Find candidates and bounds, given all that was added since the last update."""
@@ -165,14 +155,15 @@ class NodeGraph:
 
     def _make_node(self, path: Path, totals: IntArray, leaf: int, is_mixed: bool) -> Node:
         """Return the node at the end of a path, which other paths may have led to before."""
+        weight = int(totals[: self._n_classes].sum())
+        if len(path) == self.objective.depth:  # a leaf, about which nothing is ever asked
+            return Node(path, totals, weight, leaf, leaf, leaf)
         key = frozenset(path)
         known = self.nodes.get(key)
         if known is not None:
             self.n_shared += 1
             return known
-        may_split = is_mixed and len(path) < self.objective.depth and self._n_columns > 0
-        lower = min(leaf, 2 * self.objective.leaf_penalty) if may_split else leaf
-        weight = int(totals[: self._n_classes].sum())
+        lower = min(leaf, 2 * self.objective.leaf_penalty) if is_mixed and self._n_columns > 0 else leaf
         node = self.nodes[key] = Node(path, totals, weight, leaf, lower, leaf)
         return node
 
@@ -242,10 +233,9 @@ class NodeGraph:
             weight = int(counts.totals[i].sum())
             for parent, _ in node.above:
                 for split in parent.splits or ():
-                    if split.children is not None:
-                        n_true = int(true_weight[split.column])
-                        self._raise(split.children[0], least - scale * n_true)
-                        self._raise(split.children[1], least - scale * (weight - n_true))
+                    n_true = int(true_weight[split.column])
+                    self._raise(split.false_child, least - scale * n_true)
+                    self._raise(split.true_child, least - scale * (weight - n_true))
 
     def _add_candidates(self, node: Node, columns: NDArray[np.int32], costs: list[int]) -> None:
         if self.objective.distinct_splits:
@@ -253,19 +243,15 @@ class NodeGraph:
             self._take_distinct(node)
             return
         k = self.objective.k[len(node.path)]
-        costs = costs[:k]
+        columns = columns[:k]
         if self.is_last(node):  # only the first of the cheapest can be the split
-            best = costs.index(min(costs))
-            node.splits = self._make_splits(node, columns[best : best + 1], costs[best : best + 1])
-        else:
-            node.splits = self._make_splits(node, columns[:k], costs)
+            columns = columns[[np.argmin(costs[:k])]]
+        node.splits = self._make_splits(node, columns)
 
-    def _make_splits(self, node: Node, columns: NDArray[np.int32], costs: list[int]) -> list[Split]:
+    def _make_splits(self, node: Node, columns: NDArray[np.int32]) -> list[Split]:
         sides = np.empty((2, len(columns), len(node.totals)), dtype=np.int64)
         sides[1] = node.held[:, columns].T
         sides[0] = node.totals - sides[1]
-        if self.is_last(node):
-            return [Split(*split, None) for split in zip(columns.tolist(), costs, sides[1], strict=True)]
         leaves, are_mixed = self._leaf_costs(sides)
         splits = []
         for i, column in enumerate(columns.tolist()):
@@ -274,25 +260,36 @@ class NodeGraph:
             true_child = self._make_node(true_path, sides[1, i], leaves[1][i], are_mixed[1][i])
             false_child.above.append((node, true_child))
             true_child.above.append((node, false_child))
-            splits.append(Split(column, costs[i], sides[1, i], (false_child, true_child)))
+            splits.append(Split(column, false_child, true_child))
         return splits
+
+    def _find_twins(self, node: Node, ranking: Ranking, split: Split, counts: IntArray) -> None:
+        """Find the columns that split a node's rows as a candidate does, given the counts of its true side."""
+        everywhere = node.held[: self._n_classes].sum(axis=0)
+        inside = counts[: self._n_classes].sum(axis=0)
+        outside = everywhere - inside
+        same = (inside == split.true_child.weight) & (outside == 0)
+        opposite = (inside == 0) & (outside == split.false_child.weight)
+        ranking.twins[split.column] = same | opposite
+        self._take_distinct(node)
+        self._changed.append(node)
 
     def _take_distinct(self, node: Node) -> None:
         """Continue with the ranking until there are k candidates, or until twins must be known."""
         ranking, splits = node.ranking, node.splits
-        if ranking is None or splits is None or node.counts is None:
-            return
+        assert ranking is not None
+        assert splits is not None
         k = self.objective.k[len(node.path)]
         while len(splits) < k and ranking.position < len(ranking.columns):
             column = ranking.columns[ranking.position]
             # Columns that split the rows alike have the same counts, or one has what the other lacks.
             counts = node.held[:, column], node.totals - node.held[:, column]
-            alike = [s.column for s in splits if any(np.array_equal(s.true_side, side) for side in counts)]
-            ranking.asked = next((taken for taken in alike if taken not in ranking.twins), -1)
-            if ranking.asked >= 0:
+            alike = [s for s in splits if any(np.array_equal(s.true_child.totals, side) for side in counts)]
+            ranking.asked = next((split for split in alike if split.column not in ranking.twins), None)
+            if ranking.asked is not None:
                 return
-            if not any(ranking.twins[taken][column] for taken in alike):
-                splits += self._make_splits(node, np.array([column], dtype=np.int32), [ranking.costs[ranking.position]])
+            if not any(ranking.twins[split.column][column] for split in alike):
+                splits += self._make_splits(node, np.array([column], dtype=np.int32))
             ranking.position += 1
         node.ranking = None
 

@@ -24,7 +24,7 @@ from .._data.arrays import IntArray
 from .._runtime.limits import OutOfTime
 from .._search import engine
 from .._search.objective import Objective
-from .counted_graph import ROWS, WEIGHT, Node, NodeGraph, Path, Ranking, Split
+from .counted_graph import ROWS, WEIGHT, Node, NodeGraph, Path, Split
 
 if TYPE_CHECKING:
     from .._core import Statistics
@@ -45,26 +45,25 @@ class CountedSearch:
     def __init__(
         self,
         class_weight: IntArray,
-        class_rows: IntArray,
+        class_rows: IntArray | None,
         n_columns: int,
         objective: Objective,
         ask: Ask,
         *,
-        rows_weigh: bool,
         greedy_first: bool = False,
         batch_bytes: int = 2**24,
         held_bytes: int = 2**30,
     ) -> None:
-        """Prepare a search of rows with these totals per class, which are the same unless rows differ in weight.
+        """Prepare a search of rows with this total weight per class, and with so many rows if these differ in weight.
 
         With `greedy_first`, the tree of k = 1 is complete before the search may run out of time.
         """
-        needs_rows = rows_weigh and (greedy_first or objective.min_samples_leaf > 1)
-        self._sums = (WEIGHT, ROWS) if needs_rows else (WEIGHT,)
-        self._counts_rows_last = rows_weigh and not needs_rows
-        self._class_rows = class_rows
+        totals, self._sums = class_weight, [WEIGHT]
+        self._last_rows = class_rows  # None: rows are not counted last
+        if class_rows is not None and (greedy_first or objective.min_samples_leaf > 1):
+            totals, self._sums = np.concatenate([class_weight, class_rows]), [WEIGHT, ROWS]
+            self._last_rows = None
         self._greedy_first = greedy_first
-        totals = np.concatenate([class_weight, class_rows]) if needs_rows else class_weight
         self.graph = NodeGraph(totals, n_columns, objective)
         self.k = max(objective.k, default=1)  # candidates per node, where they are most
         self.n_asked = 0  # paths
@@ -73,8 +72,7 @@ class CountedSearch:
         self._root = self.graph.root
         self._ask = ask
         self._batch_bytes, self._held_bytes = batch_bytes, held_bytes
-        self._batch: dict[Path, Node | None] = {}  # None: only twins are asked for
-        self._probes: dict[Path, tuple[Node, int]] = {}  # the node, and the candidate of it whose twins are asked for
+        self._batch: dict[Path, Node] = {}
         self._room = 0  # paths that the batch may have
         self._start = time.perf_counter()
         self._trace: list[tuple[float, int, int]] = []
@@ -114,19 +112,15 @@ class CountedSearch:
 
     def _round(self, want: Callable[[], None], *, may_stop: bool = True) -> bool:
         """Ask for what `want` adds to the batch. Return False if it adds nothing."""
-        self._batch, self._probes = {}, {}
+        self._batch = {}
         room = min(self._batch_bytes, self._held_bytes - self.graph.held_bytes) // self.graph.node_bytes
         self._room = max(1, min(max(MIN_BATCH, self.n_asked), room))
         want()
         if not self._batch:
             return False
         answer = self._put(list(self._batch), self._sums, may_stop=may_stop)
-        for (path, node), sums in zip(self._batch.items(), answer, strict=True):
-            counts = sums.astype(np.int64)
-            if path in self._probes:
-                self.graph.add_twins(*self._probes[path], counts)
-            if node is not None:
-                self.graph.add_counts(node, counts)
+        for node, sums in zip(self._batch.values(), answer, strict=True):
+            self.graph.add_counts(node, sums.astype(np.int64))
         self.graph.update()
         if not self._trace or self.best_cost < self._trace[-1][2]:
             self._trace.append((time.perf_counter() - self._start, self.k, self.best_cost))
@@ -159,13 +153,7 @@ class CountedSearch:
             if node.is_new:
                 self._want(node)
             elif node.splits and not node.is_solved:
-                stack += node.splits[0].children or ()
-
-    def _want_twins(self, node: Node, ranking: Ranking) -> None:
-        """Ask for the true side of the candidate whose twins must be known."""
-        path = (*node.path, 2 * ranking.asked + 1)
-        self._batch.setdefault(path, self.graph.nodes.get(frozenset(path)))
-        self._probes[path] = node, ranking.asked
+                stack += node.splits[0].false_child, node.splits[0].true_child
 
     def _visit(self, node: Node, budget: int, k: int) -> None:
         """Ask for what decides whether one of the node's first k candidates costs less than `budget`."""
@@ -177,8 +165,9 @@ class CountedSearch:
             return
         self._visit_splits([(split, budget) for split in self._next_splits(node, node.splits, budget, k)], k)
         is_wanted = len(node.splits) < k and self.graph.lowest_unknown(node) < budget
-        if node.ranking is not None and is_wanted and len(self._batch) < self._room:
-            self._want_twins(node, node.ranking)
+        asked = None if node.ranking is None else node.ranking.asked
+        if asked is not None and is_wanted and len(self._batch) < self._room:
+            self._batch[asked.true_child.path] = asked.true_child
 
     def _next_splits(self, node: Node, splits: Sequence[Split], budget: int, k: int) -> Sequence[Split]:
         """Return the first k candidates; where sides bound each other, no more of them than were tried before."""
@@ -191,10 +180,9 @@ class CountedSearch:
     def _visit_splits(self, splits: Sequence[tuple[Split, int]], k: int) -> None:
         """Visit the children of splits, each with its budget."""
         for split, budget in splits:
-            if split.children is not None and split.lower < budget:
-                false_child, true_child = split.children
-                self._visit(false_child, budget - true_child.lower, k)
-                self._visit(true_child, budget - false_child.lower, k)
+            if split.lower < budget:
+                self._visit(split.false_child, budget - split.true_child.lower, k)
+                self._visit(split.true_child, budget - split.false_child.lower, k)
 
     def _undecided(self, node: Node) -> Iterator[tuple[Split, int]]:
         """Yield splits, each with a budget, that may cost as little as a split of the tree and come before it."""
@@ -205,37 +193,33 @@ class CountedSearch:
                 yield split, node.upper + 1
                 return
             if split.upper == node.upper:
-                for child in split.children or ():
-                    yield from self._undecided(child)
+                yield from self._undecided(split.false_child)
+                yield from self._undecided(split.true_child)
                 return
 
     # The result.
 
     def _solution(self, complete: bool) -> engine.Solution:
         """Return the cheapest tree known, in preorder."""
+        nodes: list[Node] = []
         column: list[int] = []
         children: list[tuple[int, int]] = []
-        totals: list[IntArray] = []
-        inner: list[tuple[int, Path]] = []  # index and path
 
-        def append(sums: IntArray, node: Node | None = None) -> int:
-            """Append the tree of a node, or a leaf; return the index of its root."""
-            i, split = len(column), node.best_split if node else None
+        def append(node: Node) -> int:
+            """Append the tree of a node; return the index of its root."""
+            i, split = len(nodes), node.best_split
+            nodes.append(node)
             column.append(split.column if split else -1)
             children.append((-1, -1))
-            totals.append(sums)
-            if node and split:
-                inner.append((i, node.path))
-                true_side, below = split.true_side, split.children or (None, None)
-                children[i] = append(sums - true_side, below[0]), append(true_side, below[1])
+            if split:
+                children[i] = append(split.false_child), append(split.true_child)
             return i
 
-        append(self._root.totals, self._root)
-        n_classes = self._objective.n_classes
-        class_weight = np.stack(totals)[:, :n_classes] * self._objective.class_weight
-        class_rows = np.stack(totals)[:, -n_classes:]
-        if self._counts_rows_last:
-            class_rows = self._count_rows(inner, column, children)
+        append(self._root)
+        n_classes, totals = self._objective.n_classes, np.stack([node.totals for node in nodes])
+        class_weight, class_rows = totals[:, :n_classes] * self._objective.class_weight, totals[:, -n_classes:]
+        if self._last_rows is not None:
+            class_rows = self._count_rows(self._last_rows, [node.path for node in nodes], column, children)
         leaves = np.flatnonzero(np.array(column) < 0)
         predicted = np.argmax(class_weight[leaves], axis=1)
         return engine.Solution(
@@ -251,16 +235,17 @@ class CountedSearch:
         )
 
     def _count_rows(
-        self, inner: list[tuple[int, Path]], column: list[int], children: list[tuple[int, int]]
+        self, of_root: IntArray, paths: list[Path], column: list[int], children: list[tuple[int, int]]
     ) -> IntArray:
         """Ask for the number of rows per class in every node of the tree, (n_nodes, n_classes)."""
-        class_rows = np.empty((len(column), self._objective.n_classes), dtype=np.int64)
-        class_rows[0] = self._class_rows
+        class_rows = np.empty((len(paths), len(of_root)), dtype=np.int64)
+        class_rows[0] = of_root
+        inner = [i for i in range(len(paths)) if column[i] >= 0]  # parents come first
         size = max(1, self._batch_bytes // self.graph.node_bytes)
         for start in range(0, len(inner), size):
             some = inner[start : start + size]
-            answer = self._put([path for _, path in some], [ROWS], may_stop=False)
-            for (i, _), counts in zip(some, answer, strict=True):  # parents come first
+            answer = self._put([paths[i] for i in some], [ROWS], may_stop=False)
+            for i, counts in zip(some, answer, strict=True):
                 false_child, true_child = children[i]
                 class_rows[true_child] = counts[:, column[i]]
                 class_rows[false_child] = class_rows[i] - class_rows[true_child]
@@ -268,7 +253,7 @@ class CountedSearch:
 
     def _statistics(self, complete: bool) -> Statistics:
         graph, splits, n_classes = self.graph, self._root.splits or [], self._objective.n_classes
-        true_sides = [split.true_side[:n_classes] * self._objective.class_weight for split in splits[:N_WEIGHED]]
+        true_sides = [s.true_child.totals[:n_classes] * self._objective.class_weight for s in splits[:N_WEIGHED]]
         return {
             "seconds": time.perf_counter() - self._start,
             "nodes": graph.n_counted,

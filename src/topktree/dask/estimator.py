@@ -26,7 +26,7 @@ from .._search.objective import ScoreFunction
 from .._search.spec import TreeSpec, read_spec
 from .cluster import Cluster, find_client
 from .fitting import DaskFit
-from .partitions import check_rows, feature_names, make_parts, table_parts
+from .partitions import feature_names, make_parts, table_parts
 
 # The search on the client descends by recursive calls.
 MAX_DEPTH = 100
@@ -227,7 +227,6 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _map(self, X: Any, predict: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> da.Array:
         """Return the predictions for every partition as one array; `empty` is the prediction for no rows."""
-        check_rows(X)
         names, n_features = feature_names(X)
         if n_features != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, as in fit, got {n_features}")

@@ -117,11 +117,11 @@ class DaskFit:
         labels = [(y, weight) for _, y, weight in self.parts.triples]
         task = dask.delayed(target.summarize_target, pure=False)
         summary = self._merged([task(*pair) for pair in labels], target.merge_targets)
-        weighing, ranges = target.start_weighing(summary, self.estimator.class_weight)
-        if ranges is None:
-            return weighing
-        task, shared = dask.delayed(ranges.divisors, pure=False), dask.delayed(weighing, traverse=False)
-        return ranges.finish(weighing, self._merged([task(shared, *pair) for pair in labels], target.merge_divisors))
+        weighing, divisors = target.start_weighing(summary, self.estimator.class_weight)
+        if divisors is None:
+            task = dask.delayed(weighing.part_divisors, pure=False)
+            divisors = self._merged([task(*pair) for pair in labels], target.merge_divisors)
+        return weighing.finish(divisors)
 
     def _pack(self, weighing: target.Weighing) -> Packed:
         names, n_features = self.parts.names, self.parts.n_features
@@ -193,11 +193,10 @@ class DaskFit:
 
         search = CountedSearch(
             packed.facts.weight,
-            packed.facts.rows,
+            packed.facts.rows if weighing.rows_weigh else None,
             len(packed.kept),
             objective,
             ask,
-            rows_weigh=weighing.rows_weigh,
             greedy_first=deadline is not None,
             batch_bytes=int(self.estimator.batch_bytes),
             held_bytes=search_options(self.estimator.memory_limit, 1).cache_bytes,

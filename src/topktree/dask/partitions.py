@@ -27,7 +27,6 @@ class Parts:
 
 def make_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return the collections as parts."""
-    check_rows(X)
     names, n_features = feature_names(X)
     tables = table_parts(X)
     labels = _column_parts("y", y, X, len(tables))
@@ -37,21 +36,15 @@ def make_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
     return Parts(list(zip(tables, labels, weights, strict=True)), names, n_features)
 
 
-def check_rows(X: Any) -> None:
-    """Raise unless `X` is a Dask DataFrame or an Array of two dimensions."""
-    if isinstance(X, dd.DataFrame):
-        return
-    if not isinstance(X, da.Array):
+def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
+    """Return the names of the features, if they are strings as scikit-learn wants them, and their number."""
+    if not isinstance(X, dd.DataFrame | da.Array):
         raise TypeError(
             f"X must be a Dask DataFrame or Array, got {type(X).__name__}; TopKTreeClassifier takes data in memory"
         )
-    if X.ndim != 2:
-        raise ValueError(f"X must have 2 dimensions, got {X.ndim}")
-
-
-def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
-    """Return the names of the features, if they are strings as scikit-learn wants them, and their number."""
     if isinstance(X, da.Array):
+        if X.ndim != 2:
+            raise ValueError(f"X must have 2 dimensions, got {X.ndim}")
         if np.isnan(X.shape[1]):
             raise ValueError(
                 "X must have a known number of columns, got an Array whose shape is not known: see "
