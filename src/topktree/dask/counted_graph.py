@@ -28,11 +28,12 @@ PART = 2**19
 # The sums that can be asked for: the weight of each class, and the number of rows of each class.
 WEIGHT = "weight"
 ROWS = "rows"
+
 # The splits from the root on; each is twice its column, plus one for the true side.
 Path = tuple[int, ...]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)  # nodes lead to each other, so a text of one would never end
 class Node:
     """The rows at the end of a path, or of several, and what is known of the cheapest tree on them."""
 
