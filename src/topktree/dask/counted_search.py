@@ -3,12 +3,12 @@
 In: an `Objective`, the totals of all rows, and a function that answers questions: the sums of every column on the rows
 at the end of a path of splits. Out: the tree that the engine finds, whatever the order of the questions.
 
-Rows that differ in weight are counted by weight alone, which takes half the time, and by number once the tree is known.
-Both are counted throughout if `min_samples_leaf` needs the numbers, or if there may be no time for a last count.
-
 The one idea: every node has a lower and an upper bound of its cost, and a node whose answer cannot change the tree is
 not asked for. Questions go out in batches, the best candidates first, and a batch has no more of them than were asked
 before, so that an early answer can make later questions unnecessary.
+
+Rows that differ in weight are counted by weight alone, which takes half the time, and by number once the tree is known.
+Both are counted throughout if `min_samples_leaf` needs the numbers, or if there may be no time for a last count.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CountedSearch:
         batch_bytes: int = 2**24,
         held_bytes: int = 2**30,
     ) -> None:
-        """Prepare a search of rows with this total weight per class, and with so many rows if these differ in weight.
+        """Prepare a search of rows with these totals per class; `class_rows` is given if rows differ in weight.
 
         With `greedy_first`, the tree of k = 1 is complete before the search may run out of time.
         """

@@ -20,7 +20,7 @@ from .._data.features import Feature, check_no_category, missing_and_extreme, so
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
 from .cluster import sized
 from .target import RowTarget, Weighing
-from .value_summary import MAX_VALUES, ValueSummary, merge, summarize
+from .value_summary import ValueSummary, merge, summarize
 
 # Different numbers among objects that are kept in case strings of other parts make them categories.
 MAX_OBJECT_NUMBERS = 100_000
@@ -33,12 +33,7 @@ class PartRules:
     weighing: Weighing
     names: tuple[str, ...] | None
     is_category: list[bool | None]  # whether the user wants a feature to be a category; None: its type decides
-    max_thresholds: int | None
-
-    @property
-    def max_values(self) -> int | None:
-        """The number of values that the summary of a feature may have; None: all."""
-        return None if self.max_thresholds is None else max(MAX_VALUES, 4 * self.max_thresholds)
+    max_values: int | None  # that the summary of a feature may have; None: all
 
     def read_target(self, X: Any, y: Any, sample_weight: Any, part: int) -> RowTarget:
         """Return the target of the part with this number."""

@@ -37,6 +37,7 @@ from .counted_graph import Path
 from .counted_search import CountedSearch
 from .features import PartRules, columns_of, feature_of, merge_features, summarize_features, threshold_error
 from .partitions import Parts
+from .value_summary import MAX_VALUES
 
 # A solution, and what is recorded of the search beside the usual.
 Searched = tuple[engine.Solution, dict[str, Any]]
@@ -119,18 +120,20 @@ class DaskFit:
         summary = self._merged([task(*pair) for pair in labels], target.merge_targets)
         weighing, divisors = target.start_weighing(summary, self.estimator.class_weight)
         if divisors is None:
-            task = dask.delayed(weighing.part_divisors, pure=False)
-            divisors = self._merged([task(*pair) for pair in labels], target.merge_divisors)
+            task = dask.delayed(target.Weighing.part_divisors, pure=False)
+            shared = dask.delayed(weighing, traverse=False)
+            divisors = self._merged([task(shared, *pair) for pair in labels], target.merge_divisors)
         return weighing.finish(divisors)
 
     def _pack(self, weighing: target.Weighing) -> Packed:
         names, n_features = self.parts.names, self.parts.n_features
         max_thresholds, gather_bytes = self.estimator.max_thresholds, int(self.estimator.gather_bytes)
         is_category = check_categorical_features(self.estimator.categorical_features, n_features, names)
-        rules = PartRules(weighing, names, is_category, max_thresholds)
+        max_values = None if max_thresholds is None else max(MAX_VALUES, 4 * max_thresholds)
+        rules = PartRules(weighing, names, is_category, max_values)
         with self._timed("columns"):
             tasks = self._part_tasks(summarize_features, rules)
-            summaries = self._merged(tasks, merge_features, rules.max_values)
+            summaries = self._merged(tasks, merge_features, max_values)
         features = tuple(map(feature_of, summaries, names or default_names(n_features)))
         warn_about_identifiers(features, weighing.n_rows)
         columns, is_binary = columns_of(summaries, features, max_thresholds)
