@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +27,7 @@ from topktree._runtime.limits import OutOfTime
 from topktree._search import engine
 from topktree._search.objective import Objective
 from topktree.dask import counted_search
-from topktree.dask.counted_nodes import Path
+from topktree.dask.counted_graph import ROWS, WEIGHT, Path
 from topktree.dask.counted_ranking import NO_LIMIT, NodeCounts, Ranked, rank_columns
 from topktree.dask.counted_search import CountedSearch
 
@@ -41,10 +42,13 @@ batches = st.fixed_dictionaries(
     {
         "min_batch": st.sampled_from([1, 3, counted_search.MIN_BATCH]),
         "limits": st.fixed_dictionaries(
-            {"batch_bytes": st.sampled_from([1, 1000, 2**24]), "held_bytes": st.sampled_from([0, 5000, 2**30])}
+            {
+                "batch_bytes": st.sampled_from([1, 1000, 2**24]),
+                "held_bytes": st.sampled_from([0, 5000, 2**30]),
+                "greedy_first": st.booleans(),
+            }
         ),
         "n_parts": st.integers(1, 4),
-        "greedy_first": st.booleans(),
     }
 )
 
@@ -56,8 +60,8 @@ class Counter:
         part = np.random.default_rng(0).integers(n_parts, size=len(problem.classes))
         self.shards = [self._shard(problem, part == i) for i in range(n_parts) if (part == i).any()]
         self.questions: list[list[Path]] = []
+        self.sums: list[tuple[str, ...]] = []  # of each question
         self.n_rounds = n_rounds
-        self.with_rows = problem.objective.row_weight is not None
 
     @staticmethod
     def _shard(problem: Problem, rows: np.ndarray) -> Shard:
@@ -72,27 +76,27 @@ class Counter:
         )
         return Shard(bits, d, n_classes)
 
-    def __call__(self, paths: list[Path], may_stop: bool) -> np.ndarray:
+    def __call__(self, paths: Sequence[Path], sums: Sequence[str], may_stop: bool) -> np.ndarray:
         if may_stop and self.n_rounds is not None and len(self.questions) >= self.n_rounds:
             raise OutOfTime
         self.questions.append(list(paths))
-        question = make_question(paths, None, self.with_rows)
+        self.sums.append(tuple(sums))
+        question = make_question(paths, None, sums)
         return add_counts([count_shards([shard], question) for shard in self.shards])
 
 
-def make_search(problem: Problem, counter: Counter, **limits: int) -> CountedSearch:
+def make_search(problem: Problem, counter: Counter, **limits: Any) -> CountedSearch:
     weight, n_classes = problem.objective.row_weight, problem.objective.n_classes
-    totals = np.bincount(problem.classes, weight, n_classes).astype(np.int64)
-    if weight is not None:
-        totals = np.concatenate([totals, np.bincount(problem.classes, minlength=n_classes)])
-    return CountedSearch(totals, problem.columns.shape[1], problem.objective, counter, **limits)
+    class_weight = np.bincount(problem.classes, weight, n_classes).astype(np.int64)
+    class_rows = None if weight is None else np.bincount(problem.classes, minlength=n_classes)
+    return CountedSearch(class_weight, class_rows, problem.columns.shape[1], problem.objective, counter, **limits)
 
 
 def run(problem: Problem, options: dict[str, Any]) -> engine.Solution:
     search = make_search(problem, Counter(problem, options["n_parts"]), **options["limits"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted_search, "MIN_BATCH", options["min_batch"])
-        return search.run(greedy_first=options["greedy_first"])
+        return search.run()
 
 
 @many
@@ -121,15 +125,38 @@ def test_many_columns(problem: Problem, options: dict) -> None:
 @given(hard_problems)
 def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem: Problem) -> None:
     counter = Counter(problem)
-    weighted = problem.objective.row_weight is not None
-    node_bytes = 8 * problem.objective.n_classes * problem.columns.shape[1] * (2 if weighted else 1)
-    limit = 10 * node_bytes
+    class_bytes = 8 * problem.objective.n_classes * problem.columns.shape[1]
+    limit = 20 * class_bytes
     search = make_search(problem, counter, batch_bytes=limit)
     search.run()
-    asked = [frozenset(path) for paths in counter.questions for path in paths]
+    questions = list(zip(counter.questions, counter.sums, strict=True))
+    asked = [(frozenset(path), sums) for paths, sums in questions for path in paths]
     if not problem.objective.distinct_splits:
         assert len(set(asked)) == len(asked) == search.n_asked
-        assert all(len(paths) * node_bytes <= limit for paths in counter.questions)
+        assert all(len(paths) * len(sums) * class_bytes <= limit for paths, sums in questions)
+
+
+@some
+@given(hard_problems)
+def test_rows_are_counted_last_where_only_their_weight_decides(problem: Problem) -> None:
+    """Weights alone and weights with numbers of rows give the same tree; the numbers of rows are asked for once."""
+    last, throughout = Counter(problem), Counter(problem)
+    solution = make_search(problem, last).run()
+    other = make_search(problem, throughout, greedy_first=True).run()
+    assert_identical(solution, other)
+    assert solution.n_wrong == other.n_wrong
+    both = (WEIGHT, ROWS)
+    if problem.objective.row_weight is None:
+        assert set(last.sums) | set(throughout.sums) <= {(WEIGHT,)}
+        return
+    assert set(throughout.sums) <= {both}
+    if problem.objective.min_samples_leaf > 1:
+        assert set(last.sums) <= {both}
+        return
+    n_inner = np.count_nonzero(solution.column >= 0)
+    n_paths = [len(paths) for paths, sums in zip(last.questions, last.sums, strict=True) if sums == (ROWS,)]
+    assert n_paths == ([n_inner] if n_inner else [])
+    assert set(last.sums[: len(last.sums) - len(n_paths)]) <= {(WEIGHT,)}
 
 
 @examples(3)
@@ -148,7 +175,7 @@ def test_nested_columns_and_nodes_that_many_paths_lead_to(seed: int, options: di
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted_search, "MIN_BATCH", options["min_batch"])
         search = make_search(problem, Counter(problem, options["n_parts"]), **options["limits"])
-        solution = search.run(greedy_first=options["greedy_first"])
+        solution = search.run()
     assert solution.complete
     assert_identical(solution, problem.engine())
     for node in search.graph.nodes.values():
@@ -188,7 +215,7 @@ def test_bounds_spare_most_questions() -> None:
 @given(hard_problems, st.integers(0, 6))
 def test_when_there_is_no_time_the_best_tree_known_is_at_least_the_greedy_one(problem: Problem, n_rounds: int) -> None:
     counter = Counter(problem, n_rounds=n_rounds)
-    solution = make_search(problem, counter).run(greedy_first=True)
+    solution = make_search(problem, counter, greedy_first=True).run()
     greedy = replace(problem, objective=replace(problem.objective, k=(1,) * problem.objective.depth)).engine()
     complete = problem.engine()
     assert complete.cost <= solution.cost <= greedy.cost
@@ -213,19 +240,20 @@ def test_choices_at_the_root(problem: Problem) -> None:
 def rank_by_oracle(nodes: NodeCounts, k: int, objective: Objective, total: int) -> Ranked:
     """`rank_columns` from its definition, node by node."""
     shape = (len(nodes.totals), k)
-    ranked = Ranked(np.full(shape, -1, np.int32), np.zeros(shape, np.int64), np.full(len(nodes.totals), NO_LIMIT))
+    ranked, ranked_errors = np.full(shape, -1, np.int32), np.zeros(shape, np.int64)
+    fewest = np.full(len(nodes.totals), NO_LIMIT)
     for i, whole in enumerate(nodes.totals):
         right = nodes.true_weight[i].T
         left = whole - right
         usable = np.minimum(left.sum(axis=1), right.sum(axis=1)) >= objective.min_weight_leaf
         admissible = np.flatnonzero(usable if nodes.usable is None else usable & nodes.usable[i])
         errors = whole.sum() - left.max(axis=1) - right.max(axis=1)
-        ranked.fewest[i] = errors[admissible].min(initial=NO_LIMIT)
-        if ranked.fewest[i] < nodes.limit[i]:
+        fewest[i] = errors[admissible].min(initial=NO_LIMIT)
+        if fewest[i] < nodes.limit[i]:
             scores = oracle.column_scores(left, right, objective, oracle.fixed_point(total))[admissible]
             best = admissible[np.lexsort((admissible, -scores))][:k]
-            ranked.columns[i, : len(best)], ranked.errors[i, : len(best)] = best, errors[best]
-    return ranked
+            ranked[i, : len(best)], ranked_errors[i, : len(best)] = best, errors[best]
+    return fewest, ranked, ranked_errors
 
 
 @some
@@ -243,6 +271,5 @@ def test_columns_are_ranked_as_in_numpy(seed: int, criterion: str) -> None:
     nodes = NodeCounts(counts, totals, usable, limit)
     k, total = int(rng.integers(1, d + 2)), int(totals.sum()) + 1
     fast, slow = (rank(nodes, k, objective, total) for rank in (rank_columns, rank_by_oracle))
-    np.testing.assert_array_equal(fast.columns, slow.columns)
-    np.testing.assert_array_equal(fast.errors, slow.errors)
-    np.testing.assert_array_equal(fast.fewest, slow.fewest)
+    for of_engine, of_oracle in zip(fast, slow, strict=True):
+        np.testing.assert_array_equal(of_engine, of_oracle)

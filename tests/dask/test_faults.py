@@ -18,7 +18,7 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-from topktree.dask import DaskTopKTreeClassifier, cluster, fitting  # noqa: E402
+from topktree.dask import DaskTopKTreeClassifier, cluster, shards  # noqa: E402
 
 # Workers are killed, Ctrl-C is the whole process's, and memory is measured.
 pytestmark = [
@@ -340,7 +340,7 @@ def test_ctrl_c_frees_the_workers(client, local, ctrl_c, monkeypatch, tmp_path, 
         if phase == "labels":
             y = first_block(y, gated(lambda block: block, str(gate)))
         else:
-            patch.setattr(fitting, "count_shards", gated(fitting.count_shards, str(gate)))
+            patch.setattr(shards, "count_shards", gated(shards.count_shards, str(gate)))
         interrupt = threading.Thread(target=lambda: (wait_until((tmp_path / "gate-waits").exists), ctrl_c()))
         interrupt.start()
         try:
@@ -358,7 +358,7 @@ def test_ctrl_c_frees_the_workers(client, local, ctrl_c, monkeypatch, tmp_path, 
 def test_a_time_limit_within_a_round(client, monkeypatch, tmp_path):
     gate = tmp_path / "gate"
     gate.touch()
-    monkeypatch.setattr(fitting, "count_shards", gated(fitting.count_shards, str(gate)))
+    monkeypatch.setattr(shards, "count_shards", gated(shards.count_shards, str(gate)))
     result, waited = cluster.Cluster.result, []
 
     def close_gate(self, future, deadline=None):

@@ -12,6 +12,7 @@ from topktree import TopKTreeClassifier
 from topktree._base import set_fitted
 from topktree._runtime.limits import Limits
 from topktree._search.spec import read_spec
+from topktree.dask import DaskTopKTreeClassifier
 from topktree.dask.fitting import DaskFit
 from topktree.dask.partitions import Parts
 
@@ -45,7 +46,7 @@ class HereAndNow:
 
 def fit_parts(
     parameters: dict[str, Any], X: Any, y: Any, sample_weight: Any, part: np.ndarray, gather_bytes: int
-) -> TopKTreeClassifier:
+) -> DaskTopKTreeClassifier:
     """Return the tree of rows of which row i is in part number part[i]; parts may be empty."""
     which = [np.flatnonzero(part == i) for i in range(int(part.max(initial=0)) + 2)]
 
@@ -56,11 +57,11 @@ def fit_parts(
     if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
         names = tuple(X.columns)
     weights = [None] * len(which) if sample_weight is None else divided(sample_weight)
-    parts = Parts(divided(X), divided(y), weights, names, X.shape[1])
-    local = TopKTreeClassifier(**parameters)
+    parts = Parts(list(zip(divided(X), divided(y), weights, strict=True)), names, X.shape[1])
+    clf = DaskTopKTreeClassifier(**parameters, gather_bytes=gather_bytes)
     cluster: Any = HereAndNow()
-    set_fitted(local, DaskFit(local, read_spec(local), parts, cluster, 2**24, gather_bytes, Limits()).run())
-    return local
+    set_fitted(clf, DaskFit(clf, read_spec(clf), parts, cluster, Limits()).run())
+    return clf
 
 
 def assert_same_fit(found: Any, expected: TopKTreeClassifier) -> None:

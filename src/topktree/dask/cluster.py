@@ -85,14 +85,14 @@ class Cluster:
     def reduce(self, parts: Sequence[Future], merge: Callable[..., Any], *arguments: Any) -> Future:
         """Merge the results of parts, some at a time, and let go of them; `merge` gets a list of results."""
         level = list(parts)
-        is_merged = False
-        while len(level) > 1 or not is_merged:
+        while True:
             chunks = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
             # Merging goes before parts that are still to come: what is merged need not be held.
             merged = [self.submit(merge, chunk, *arguments, priority=1) for chunk in chunks]
             self.release(level)
-            level, is_merged = merged, True
-        return level[0]
+            level = merged
+            if len(level) <= 1:
+                return level[0]
 
     def result(self, future: Future, deadline: float | None = None) -> Any:
         """Wait for a result and let go of the future. Raise `OutOfTime` at the deadline."""

@@ -3,11 +3,16 @@
 In: the counts of some nodes. Out: the same nodes with candidates, new nodes below them, and tighter bounds of the cost
 above them. The one idea: nodes are identified by their set of splits, so that each is counted once, and of two children
 only one is counted: the other has what remains of the parent's counts.
+
+Sums are what is counted of rows: the weight of each class without class weights; where rows differ in weight and their
+number is needed, also the number of rows of each class. So the first n_classes sums are always weights, and the last
+n_classes are numbers of rows wherever these are needed. Costs are integers, as in the engine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,11 +20,85 @@ from numpy.typing import NDArray
 
 from .._data.arrays import BoolArray, IntArray
 from .._search.objective import Objective
-from .counted_nodes import Node, Path, Ranking, Split
 from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
 
 # Counts that are ranked at once, so that temporary arrays stay small.
 PART = 2**19
+
+# The sums that can be asked for: the weight of each class, and the number of rows of each class.
+WEIGHT = "weight"
+ROWS = "rows"
+
+# The splits from the root on; each is twice its column, plus one for the true side.
+Path = tuple[int, ...]
+
+
+@dataclass(eq=False, slots=True, repr=False)  # nodes lead to each other, so a text of one would never end
+class Node:
+    """The rows at the end of a path, or of several, and what is known of the cheapest tree on them."""
+
+    path: Path
+    totals: IntArray  # (n_sums,)
+    weight: int  # without class weights
+    leaf: int  # cost as a leaf
+    lower: int
+    upper: int
+    counts: IntArray | None = None  # (n_sums, n_columns), as long as they may be needed
+    splits: list[Split] | None = None  # by rank; None: not counted yet
+    ranking: Ranking | None = None  # None: all candidates are among the splits
+    above: list[tuple[Node, Node]] = field(default_factory=list)  # parents, each with the sibling there
+
+    @property
+    def is_solved(self) -> bool:
+        """Tell whether the cost is known."""
+        return self.lower == self.upper
+
+    @property
+    def is_new(self) -> bool:
+        """Tell whether counts are missing that may change the tree."""
+        return self.splits is None and self.lower < self.upper
+
+    @property
+    def held(self) -> IntArray:
+        """The counts of a node that has them."""
+        assert self.counts is not None
+        return self.counts
+
+    @property
+    def best_split(self) -> Split | None:
+        """The first split of the cheapest tree known; None if that is a leaf."""
+        splits = () if self.upper == self.leaf else self.splits or ()
+        return next((split for split in splits if split.upper == self.upper), None)
+
+
+@dataclass(eq=False, slots=True)
+class Split:
+    """A candidate of a node."""
+
+    column: int
+    false_child: Node
+    true_child: Node
+
+    @property
+    def lower(self) -> int:
+        """The lower bound of its cost."""
+        return self.false_child.lower + self.true_child.lower
+
+    @property
+    def upper(self) -> int:
+        """Its cost with the best trees known so far."""
+        return self.false_child.upper + self.true_child.upper
+
+
+@dataclass(eq=False, slots=True)
+class Ranking:
+    """The columns of a node from the best score on, if those that split its rows alike count as one candidate."""
+
+    columns: list[int]
+    costs: list[int]  # with leaves below
+    position: int = 0  # of the first column that may or may not be a candidate
+    twins: dict[int, BoolArray] = field(default_factory=dict)  # by candidate: which columns split the rows alike
+    asked: Split | None = None  # the candidate whose twins must be known next
 
 
 class NodeGraph:
@@ -37,41 +116,30 @@ class NodeGraph:
         self._n_classes = objective.n_classes
         self._total_weight = int(totals[: self._n_classes] @ objective.class_weight)
         self._counted: list[Node] = []  # nodes that have counts but no candidates yet
-        self._probed: list[Node] = []  # nodes of which more twins are known
-        self._stale: list[Node] = []  # parents of nodes whose bounds were raised
+        self._changed: list[Node] = []  # nodes with more candidates, or with tighter bounds below them
         leaf, is_mixed = self._leaf_costs(totals)
         self.root = self._make_node((), totals, leaf, is_mixed)
 
     def add_counts(self, node: Node, counts: IntArray) -> None:
         """Take the counts of a node, from which those of its siblings follow."""
-        for parent, sibling in node.above:
-            if parent.counts is not None and sibling.is_new:
+        for parent, sibling in list(node.above):
+            if parent.counts is None:  # the parent is solved
+                continue
+            if sibling.is_new:
                 self._set_counts(sibling, parent.counts - counts)
+            ranking = parent.ranking
+            if ranking is not None and ranking.asked is not None and ranking.asked.true_child is node:
+                self._find_twins(parent, ranking, ranking.asked, counts)
         if node.is_new:
             self._set_counts(node, counts)
-
-    def add_twins(self, node: Node, column: int, counts: IntArray) -> None:
-        """Find the columns that split a node's rows as `column` does, given the counts of its true side."""
-        if node.ranking is None or node.counts is None:
-            return
-        everywhere = node.counts[: self._n_classes].sum(axis=0)
-        inside = counts[: self._n_classes].sum(axis=0)
-        outside = everywhere - inside
-        n_inside, n_outside = everywhere[column], node.weight - everywhere[column]
-        same = (inside == n_inside) & (outside == 0)
-        opposite = (inside == 0) & (outside == n_outside)
-        node.ranking.twins[column] = same | opposite
-        self._probed.append(node)
 
     def update(self) -> None:
         """Find candidates and bounds, given all that was added since the last update."""
         size = max(1, PART // (self._n_columns * self._n_classes))
         for start in range(0, len(self._counted), size):
             self._find_candidates(self._counted[start : start + size])
-        for node in self._probed:
-            self._take_distinct(node)
-        changed = self._counted + self._probed + self._stale
-        self._counted, self._probed, self._stale = [], [], []
+        changed = self._counted + self._changed
+        self._counted, self._changed = [], []
         self._tighten(changed)
 
     def is_last(self, node: Node) -> bool:
@@ -88,14 +156,15 @@ class NodeGraph:
 
     def _make_node(self, path: Path, totals: IntArray, leaf: int, is_mixed: bool) -> Node:
         """Return the node at the end of a path, which other paths may have led to before."""
+        weight = int(totals[: self._n_classes].sum())
+        if len(path) == self.objective.depth:  # a leaf, about which nothing is ever asked
+            return Node(path, totals, weight, leaf, leaf, leaf)
         key = frozenset(path)
         known = self.nodes.get(key)
         if known is not None:
             self.n_shared += 1
             return known
-        may_split = is_mixed and len(path) < self.objective.depth and self._n_columns > 0
-        lower = min(leaf, 2 * self.objective.leaf_penalty) if may_split else leaf
-        weight = int(totals[: self._n_classes].sum())
+        lower = min(leaf, 2 * self.objective.leaf_penalty) if is_mixed and self._n_columns > 0 else leaf
         node = self.nodes[key] = Node(path, totals, weight, leaf, lower, leaf)
         return node
 
@@ -126,14 +195,14 @@ class NodeGraph:
             self._have_enough_rows(nodes),
             np.array([self._error_limit(node) for node in nodes]),
         )
-        ranked = rank_columns(counts, k, objective, self._total_weight)
-        costs = ranked.errors * objective.cost_scale + 2 * objective.leaf_penalty
-        n_found = np.count_nonzero(ranked.columns >= 0, axis=1).tolist()
+        fewest, columns, errors = rank_columns(counts, k, objective, self._total_weight)
+        costs = errors * objective.cost_scale + 2 * objective.leaf_penalty
         if self.sides_bound_each_other:
-            self._bound_siblings(nodes, counts, ranked.fewest)
+            self._bound_siblings(nodes, counts, fewest)
         for i, node in enumerate(nodes):
-            if n_found[i] > 0:
-                self._add_candidates(node, ranked.columns[i, : n_found[i]], costs[i, : n_found[i]].tolist())
+            n_found = np.count_nonzero(columns[i] >= 0)
+            if n_found > 0:
+                self._add_candidates(node, columns[i, :n_found], costs[i, :n_found].tolist())
 
     def _error_limit(self, node: Node) -> int:
         """Return the number of errors that a last split must stay below to cost less than a leaf."""
@@ -165,10 +234,9 @@ class NodeGraph:
             weight = int(counts.totals[i].sum())
             for parent, _ in node.above:
                 for split in parent.splits or ():
-                    if split.children is not None:
-                        n_true = int(true_weight[split.column])
-                        self._raise(split.children[0], least - scale * n_true)
-                        self._raise(split.children[1], least - scale * (weight - n_true))
+                    n_true = int(true_weight[split.column])
+                    self._raise(split.false_child, least - scale * n_true)
+                    self._raise(split.true_child, least - scale * (weight - n_true))
 
     def _add_candidates(self, node: Node, columns: NDArray[np.int32], costs: list[int]) -> None:
         if self.objective.distinct_splits:
@@ -176,19 +244,15 @@ class NodeGraph:
             self._take_distinct(node)
             return
         k = self.objective.k[len(node.path)]
-        costs = costs[:k]
+        columns = columns[:k]
         if self.is_last(node):  # only the first of the cheapest can be the split
-            best = costs.index(min(costs))
-            node.splits = self._make_splits(node, columns[best : best + 1], costs[best : best + 1])
-        else:
-            node.splits = self._make_splits(node, columns[:k], costs)
+            columns = columns[[np.argmin(costs[:k])]]
+        node.splits = self._make_splits(node, columns)
 
-    def _make_splits(self, node: Node, columns: NDArray[np.int32], costs: list[int]) -> list[Split]:
+    def _make_splits(self, node: Node, columns: NDArray[np.int32]) -> list[Split]:
         sides = np.empty((2, len(columns), len(node.totals)), dtype=np.int64)
         sides[1] = node.held[:, columns].T
         sides[0] = node.totals - sides[1]
-        if self.is_last(node):
-            return [Split(*split, None) for split in zip(columns.tolist(), costs, sides[1], strict=True)]
         leaves, are_mixed = self._leaf_costs(sides)
         splits = []
         for i, column in enumerate(columns.tolist()):
@@ -197,25 +261,36 @@ class NodeGraph:
             true_child = self._make_node(true_path, sides[1, i], leaves[1][i], are_mixed[1][i])
             false_child.above.append((node, true_child))
             true_child.above.append((node, false_child))
-            splits.append(Split(column, costs[i], sides[1, i], (false_child, true_child)))
+            splits.append(Split(column, false_child, true_child))
         return splits
+
+    def _find_twins(self, node: Node, ranking: Ranking, split: Split, counts: IntArray) -> None:
+        """Find the columns that split a node's rows as a candidate does, given the counts of its true side."""
+        everywhere = node.held[: self._n_classes].sum(axis=0)
+        inside = counts[: self._n_classes].sum(axis=0)
+        outside = everywhere - inside
+        same = (inside == split.true_child.weight) & (outside == 0)
+        opposite = (inside == 0) & (outside == split.false_child.weight)
+        ranking.twins[split.column] = same | opposite
+        self._take_distinct(node)
+        self._changed.append(node)
 
     def _take_distinct(self, node: Node) -> None:
         """Continue with the ranking until there are k candidates, or until twins must be known."""
         ranking, splits = node.ranking, node.splits
-        if ranking is None or splits is None or node.counts is None:
-            return
+        assert ranking is not None
+        assert splits is not None
         k = self.objective.k[len(node.path)]
         while len(splits) < k and ranking.position < len(ranking.columns):
             column = ranking.columns[ranking.position]
             # Columns that split the rows alike have the same counts, or one has what the other lacks.
             counts = node.held[:, column], node.totals - node.held[:, column]
-            alike = [s.column for s in splits if any(np.array_equal(s.true_side, side) for side in counts)]
-            ranking.asked = next((taken for taken in alike if taken not in ranking.twins), -1)
-            if ranking.asked >= 0:
+            alike = [s for s in splits if any(np.array_equal(s.true_child.totals, side) for side in counts)]
+            ranking.asked = next((split for split in alike if split.column not in ranking.twins), None)
+            if ranking.asked is not None:
                 return
-            if not any(ranking.twins[taken][column] for taken in alike):
-                splits += self._make_splits(node, np.array([column], dtype=np.int32), [ranking.costs[ranking.position]])
+            if not any(ranking.twins[split.column][column] for split in alike):
+                splits += self._make_splits(node, np.array([column], dtype=np.int32))
             ranking.position += 1
         node.ranking = None
 
@@ -226,7 +301,7 @@ class NodeGraph:
         lower = min(lower, node.upper)
         if node.splits is None and node.lower < lower:
             node.lower = lower
-            self._stale += [parent for parent, _ in node.above]
+            self._changed += [parent for parent, _ in node.above]
 
     def _tighten(self, changed: list[Node]) -> None:
         """Tighten the bounds of nodes that have changed, and of the nodes above them."""

@@ -28,20 +28,16 @@ class NodeCounts:
     limit: IntArray  # (n_nodes,): a node is ranked only if its best split has fewer errors than this
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """The k best columns of each node, -1 after the last, and the weight that a split on each gets wrong."""
-
-    columns: NDArray[np.int32]
-    errors: IntArray
-    fewest: IntArray  # (n_nodes,): errors of the best split; NO_LIMIT if there is none
+# Errors are weights of misclassified rows. The fewest errors of a split of each node (n_nodes,), NO_LIMIT if there is
+# none; the k best columns of each node (n_nodes, k), -1 after the last; and the errors of a split on each of these.
+Ranked = tuple[IntArray, NDArray[np.int32], IntArray]
 
 
 def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
     """Return the candidates of the nodes; `total_weight` is the weight of all rows of the search."""
     if callable(objective.criterion):
         return _rank_by_callable(nodes, k, objective, objective.criterion)
-    fewest, columns, errors = engine.rank_columns(
+    return engine.rank_columns(
         counts=nodes.true_weight,
         totals=nodes.totals,
         usable=None if nodes.usable is None else nodes.usable.view(np.uint8),
@@ -51,7 +47,6 @@ def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: 
         min_weight=objective.min_weight_leaf,
         total_weight=total_weight,
     )
-    return Ranked(columns, errors, fewest)
 
 
 def _rank_by_callable(nodes: NodeCounts, k: int, objective: Objective, criterion: ScoreFunction) -> Ranked:
@@ -75,4 +70,4 @@ def _rank_by_callable(nodes: NodeCounts, k: int, objective: Objective, criterion
         ranked = admissible[np.lexsort((admissible, -scores))][:k]
         columns[i, : len(ranked)] = ranked
         errors[i, : len(ranked)] = split_errors[ranked]
-    return Ranked(columns, errors, fewest)
+    return fewest, columns, errors

@@ -6,6 +6,9 @@ at the end of a path of splits. Out: the tree that the engine finds, whatever th
 The one idea: every node has a lower and an upper bound of its cost, and a node whose answer cannot change the tree is
 not asked for. Questions go out in batches, the best candidates first, and a batch has no more of them than were asked
 before, so that an early answer can make later questions unnecessary.
+
+Rows that differ in weight are counted by weight alone, which takes half the time, and by number once the tree is known.
+Both are counted throughout if `min_samples_leaf` needs the numbers, or if there may be no time for a last count.
 """
 
 from __future__ import annotations
@@ -21,8 +24,7 @@ from .._data.arrays import IntArray
 from .._runtime.limits import OutOfTime
 from .._search import engine
 from .._search.objective import Objective
-from .counted_graph import NodeGraph
-from .counted_nodes import Node, Path, PreorderTree, Ranking, Split
+from .counted_graph import ROWS, WEIGHT, Node, NodeGraph, Path, Split
 
 if TYPE_CHECKING:
     from .._core import Statistics
@@ -32,9 +34,9 @@ MIN_BATCH = 32
 # The class weights of this many candidates of the root are recorded, as in the engine.
 N_WEIGHED = 20
 
-# Answers paths with their counts, int32 or int64 (n_paths, n_sums, n_columns); see `counted_nodes` for the sums. If the
-# second argument is true it may raise `OutOfTime` instead.
-Ask = Callable[[Sequence[Path], bool], NDArray[Any]]
+# Answers paths with the sums asked for, int32 or int64 (n_paths, n_sums, n_columns). If the last argument is true, it
+# may raise `OutOfTime` instead.
+Ask = Callable[[Sequence[Path], Sequence[str], bool], NDArray[Any]]
 
 
 class CountedSearch:
@@ -42,15 +44,26 @@ class CountedSearch:
 
     def __init__(
         self,
-        totals: IntArray,
+        class_weight: IntArray,
+        class_rows: IntArray | None,
         n_columns: int,
         objective: Objective,
         ask: Ask,
         *,
+        greedy_first: bool = False,
         batch_bytes: int = 2**24,
         held_bytes: int = 2**30,
     ) -> None:
-        """Prepare a search of rows with these (n_sums,) totals."""
+        """Prepare a search of rows with these totals per class; `class_rows` is given if rows differ in weight.
+
+        With `greedy_first`, the tree of k = 1 is complete before the search may run out of time.
+        """
+        totals, self._sums = class_weight, [WEIGHT]
+        self._last_rows = class_rows  # None: rows are not counted last
+        if class_rows is not None and (greedy_first or objective.min_samples_leaf > 1):
+            totals, self._sums = np.concatenate([class_weight, class_rows]), [WEIGHT, ROWS]
+            self._last_rows = None
+        self._greedy_first = greedy_first
         self.graph = NodeGraph(totals, n_columns, objective)
         self.k = max(objective.k, default=1)  # candidates per node, where they are most
         self.n_asked = 0  # paths
@@ -59,8 +72,7 @@ class CountedSearch:
         self._root = self.graph.root
         self._ask = ask
         self._batch_bytes, self._held_bytes = batch_bytes, held_bytes
-        self._batch: dict[Path, Node | None] = {}  # None: only twins are asked for
-        self._probes: dict[Path, tuple[Node, int]] = {}  # the node, and the candidate of it whose twins are asked for
+        self._batch: dict[Path, Node] = {}
         self._room = 0  # paths that the batch may have
         self._start = time.perf_counter()
         self._trace: list[tuple[float, int, int]] = []
@@ -70,9 +82,9 @@ class CountedSearch:
         """The cost of the best tree known."""
         return self._root.upper
 
-    def run(self, *, greedy_first: bool = False) -> engine.Solution:
-        """Return the tree. With `greedy_first`, the tree of k = 1 is complete before the search may run out of time."""
-        while greedy_first and self._round(self._want_greedy, may_stop=False):
+    def run(self) -> engine.Solution:
+        """Return the tree."""
+        while self._greedy_first and self._round(self._want_greedy, may_stop=False):
             pass
         try:
             while not self._root.is_solved:
@@ -100,32 +112,28 @@ class CountedSearch:
 
     def _round(self, want: Callable[[], None], *, may_stop: bool = True) -> bool:
         """Ask for what `want` adds to the batch. Return False if it adds nothing."""
-        self._batch, self._probes = {}, {}
+        self._batch = {}
         room = min(self._batch_bytes, self._held_bytes - self.graph.held_bytes) // self.graph.node_bytes
         self._room = max(1, min(max(MIN_BATCH, self.n_asked), room))
         want()
         if not self._batch:
             return False
-        start = time.perf_counter()
-        paths = list(self._batch)
-        answer = self._ask(paths, may_stop)
-        seconds = time.perf_counter() - start
-        self.n_asked += len(paths)
-        self.rounds.append({"questions": len(paths), "bytes": answer.nbytes, "seconds": seconds})
-        self._learn(paths, answer)
+        answer = self._put(list(self._batch), self._sums, may_stop=may_stop)
+        for node, sums in zip(self._batch.values(), answer, strict=True):
+            self.graph.add_counts(node, sums.astype(np.int64))
+        self.graph.update()
         if not self._trace or self.best_cost < self._trace[-1][2]:
             self._trace.append((time.perf_counter() - self._start, self.k, self.best_cost))
         return True
 
-    def _learn(self, paths: Sequence[Path], answer: NDArray[Any]) -> None:
-        for path, sums in zip(paths, answer, strict=True):
-            counts = sums.astype(np.int64)
-            if path in self._probes:
-                self.graph.add_twins(*self._probes[path], counts)
-            node = self._batch[path]
-            if node is not None:
-                self.graph.add_counts(node, counts)
-        self.graph.update()
+    def _put(self, paths: Sequence[Path], sums: Sequence[str], *, may_stop: bool) -> NDArray[Any]:
+        """Ask a question and record the round."""
+        start = time.perf_counter()
+        answer = self._ask(paths, sums, may_stop)
+        seconds = time.perf_counter() - start
+        self.n_asked += len(paths)
+        self.rounds.append({"questions": len(paths), "bytes": answer.nbytes, "seconds": seconds})
+        return answer
 
     # What to ask for.
 
@@ -145,13 +153,7 @@ class CountedSearch:
             if node.is_new:
                 self._want(node)
             elif node.splits and not node.is_solved:
-                stack += node.splits[0].children or ()
-
-    def _want_twins(self, node: Node, ranking: Ranking) -> None:
-        """Ask for the true side of the candidate whose twins must be known."""
-        path = (*node.path, 2 * ranking.asked + 1)
-        self._batch.setdefault(path, self.graph.nodes.get(frozenset(path)))
-        self._probes[path] = node, ranking.asked
+                stack += node.splits[0].false_child, node.splits[0].true_child
 
     def _visit(self, node: Node, budget: int, k: int) -> None:
         """Ask for what decides whether one of the node's first k candidates costs less than `budget`."""
@@ -163,8 +165,9 @@ class CountedSearch:
             return
         self._visit_splits([(split, budget) for split in self._next_splits(node, node.splits, budget, k)], k)
         is_wanted = len(node.splits) < k and self.graph.lowest_unknown(node) < budget
-        if node.ranking is not None and is_wanted and len(self._batch) < self._room:
-            self._want_twins(node, node.ranking)
+        asked = None if node.ranking is None else node.ranking.asked
+        if asked is not None and is_wanted and len(self._batch) < self._room:
+            self._batch[asked.true_child.path] = asked.true_child
 
     def _next_splits(self, node: Node, splits: Sequence[Split], budget: int, k: int) -> Sequence[Split]:
         """Return the first k candidates; where sides bound each other, no more of them than were tried before."""
@@ -177,10 +180,9 @@ class CountedSearch:
     def _visit_splits(self, splits: Sequence[tuple[Split, int]], k: int) -> None:
         """Visit the children of splits, each with its budget."""
         for split, budget in splits:
-            if split.children is not None and split.lower < budget:
-                false_child, true_child = split.children
-                self._visit(false_child, budget - true_child.lower, k)
-                self._visit(true_child, budget - false_child.lower, k)
+            if split.lower < budget:
+                self._visit(split.false_child, budget - split.true_child.lower, k)
+                self._visit(split.true_child, budget - split.false_child.lower, k)
 
     def _undecided(self, node: Node) -> Iterator[tuple[Split, int]]:
         """Yield splits, each with a budget, that may cost as little as a split of the tree and come before it."""
@@ -191,26 +193,39 @@ class CountedSearch:
                 yield split, node.upper + 1
                 return
             if split.upper == node.upper:
-                for child in split.children or ():
-                    yield from self._undecided(child)
+                yield from self._undecided(split.false_child)
+                yield from self._undecided(split.true_child)
                 return
 
     # The result.
 
     def _solution(self, complete: bool) -> engine.Solution:
-        tree = PreorderTree(self._root)
-        n_classes = self._objective.n_classes
-        totals = np.stack(tree.totals)
-        class_rows = totals[:, -n_classes:]
-        class_weight = totals[:, :n_classes] * self._objective.class_weight
-        column = np.array(tree.column, dtype=np.int32)
-        children = np.array(tree.children, dtype=np.int32)
-        leaves = np.flatnonzero(column < 0)
+        """Return the cheapest tree known, in preorder."""
+        nodes: list[Node] = []
+        column: list[int] = []
+        children: list[tuple[int, int]] = []
+
+        def append(node: Node) -> int:
+            """Append the tree of a node; return the index of its root."""
+            i, split = len(nodes), node.best_split
+            nodes.append(node)
+            column.append(split.column if split else -1)
+            children.append((-1, -1))
+            if split:
+                children[i] = append(split.false_child), append(split.true_child)
+            return i
+
+        append(self._root)
+        n_classes, totals = self._objective.n_classes, np.stack([node.totals for node in nodes])
+        class_weight, class_rows = totals[:, :n_classes] * self._objective.class_weight, totals[:, -n_classes:]
+        if self._last_rows is not None:
+            class_rows = self._count_rows(self._last_rows, [node.path for node in nodes], column, children)
+        leaves = np.flatnonzero(np.array(column) < 0)
         predicted = np.argmax(class_weight[leaves], axis=1)
         return engine.Solution(
-            column=column,
-            false_child=children[:, 0],
-            true_child=children[:, 1],
+            column=np.array(column, dtype=np.int32),
+            false_child=np.array(children, dtype=np.int32)[:, 0],
+            true_child=np.array(children, dtype=np.int32)[:, 1],
             n_rows=class_rows.sum(axis=1),
             class_weight=class_weight,
             cost=self.best_cost,
@@ -219,9 +234,26 @@ class CountedSearch:
             statistics=self._statistics(complete),
         )
 
+    def _count_rows(
+        self, of_root: IntArray, paths: list[Path], column: list[int], children: list[tuple[int, int]]
+    ) -> IntArray:
+        """Ask for the number of rows per class in every node of the tree, (n_nodes, n_classes)."""
+        class_rows = np.empty((len(paths), len(of_root)), dtype=np.int64)
+        class_rows[0] = of_root
+        inner = [i for i in range(len(paths)) if column[i] >= 0]  # parents come first
+        size = max(1, self._batch_bytes // self.graph.node_bytes)
+        for start in range(0, len(inner), size):
+            some = inner[start : start + size]
+            answer = self._put([paths[i] for i in some], [ROWS], may_stop=False)
+            for i, counts in zip(some, answer, strict=True):
+                false_child, true_child = children[i]
+                class_rows[true_child] = counts[:, column[i]]
+                class_rows[false_child] = class_rows[i] - class_rows[true_child]
+        return class_rows
+
     def _statistics(self, complete: bool) -> Statistics:
         graph, splits, n_classes = self.graph, self._root.splits or [], self._objective.n_classes
-        true_sides = [split.true_side[:n_classes] * self._objective.class_weight for split in splits[:N_WEIGHED]]
+        true_sides = [s.true_child.totals[:n_classes] * self._objective.class_weight for s in splits[:N_WEIGHED]]
         return {
             "seconds": time.perf_counter() - self._start,
             "nodes": graph.n_counted,

@@ -26,7 +26,7 @@ from .._search.objective import ScoreFunction
 from .._search.spec import TreeSpec, read_spec
 from .cluster import Cluster, find_client
 from .fitting import DaskFit
-from .partitions import check_rows, feature_names, make_parts, table_parts
+from .partitions import feature_names, make_parts, table_parts
 
 # The search on the client descends by recursive calls.
 MAX_DEPTH = 100
@@ -146,12 +146,11 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         'complete'
         """
         limits = Limits.starting(self.time_limit)
-        local = self._unfitted()
-        spec = self._read_spec(local)
+        spec = self._read_spec()
         client = find_client(self.client)
         parts = make_parts(X, y, sample_weight)
         with closing(Cluster(client, float(self.worker_timeout))) as cluster:
-            found = DaskFit(local, spec, parts, cluster, int(self.batch_bytes), int(self.gather_bytes), limits).run()
+            found = DaskFit(self, spec, parts, cluster, limits).run()
         with restored_on_error(self):
             set_fitted(self, found)
             self.n_features_in_ = parts.n_features
@@ -169,7 +168,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         array([1, 1, 1])
         """
         local = self.to_local()
-        return self._map(X, local.predict, (), local.classes_.dtype)
+        return self._map(X, local.predict, local.classes_[:0])
 
     def predict_proba(self, X: Any) -> da.Array:
         """Return the share of each class in each row's leaf, as a lazy Array with the partitions of X.
@@ -180,7 +179,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         (432, 2)
         """
         local = self.to_local()
-        return self._map(X, local.predict_proba, (len(local.classes_),), np.dtype(np.float64))
+        return self._map(X, local.predict_proba, np.empty((0, len(local.classes_))))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, which is computed at once.
@@ -215,22 +214,19 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         parameters = self.get_params(deep=False)
         return TopKTreeClassifier(**{name: value for name, value in parameters.items() if name not in _OWN})
 
-    def _read_spec(self, local: TopKTreeClassifier) -> TreeSpec:
+    def _read_spec(self) -> TreeSpec:
         """Return the specification of the tree; all parameters are validated."""
         if not checks.is_int(self.max_depth) or not 0 <= self.max_depth <= MAX_DEPTH:
             raise ValueError(f"max_depth must be an int in [0, {MAX_DEPTH}] on a cluster, got {self.max_depth!r}")
-        spec = read_spec(local)
+        spec = read_spec(self)
         checks.check_int("batch_bytes", self.batch_bytes, 1)
         checks.check_int("gather_bytes", self.gather_bytes, 0)
         if not checks.is_number(self.worker_timeout) or self.worker_timeout < 0:
             raise ValueError(f"worker_timeout must be a number of seconds >= 0, got {self.worker_timeout!r}")
         return spec
 
-    def _map(
-        self, X: Any, predict: Callable[[Any], NDArray[Any]], shape: tuple[int, ...], dtype: np.dtype[Any]
-    ) -> da.Array:
-        """Return the predictions for every partition as an array (n_rows, *shape)."""
-        check_rows(X)
+    def _map(self, X: Any, predict: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> da.Array:
+        """Return the predictions for every partition as one array; `empty` is the prediction for no rows."""
         names, n_features = feature_names(X)
         if n_features != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, as in fit, got {n_features}")
@@ -240,7 +236,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         sizes = X.chunks[0] if isinstance(X, da.Array) else [np.nan] * len(parts)
         task, shared = dask.delayed(_predict_part, pure=False), dask.delayed(predict, traverse=False)
         arrays = [
-            da.from_delayed(task(part, shared, shape, dtype), (size, *shape), dtype=dtype)
+            da.from_delayed(task(part, shared, empty), (size, *empty.shape[1:]), dtype=empty.dtype)
             for part, size in zip(parts, sizes, strict=True)
         ]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
@@ -259,12 +255,8 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return self._unfitted().__sklearn_tags__()
 
 
-def _predict_part(
-    part: Any, predict: Callable[[Any], NDArray[Any]], shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> NDArray[Any]:
-    if len(part) == 0:
-        return np.empty((0, *shape), dtype=dtype)
-    return predict(part)
+def _predict_part(part: Any, predict: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:
+    return predict(part) if len(part) > 0 else empty
 
 
 def _score_part(local: TopKTreeClassifier, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:

@@ -16,39 +16,43 @@ from sklearn.base import BaseEstimator
 from .._data.arrays import BoolArray, FloatArray
 from .._data.columns import Columns, binary_columns, make_columns
 from .._data.encoding import Category, categories_of, kind_of_types, numbers_of, object_types
-from .._data.features import (
-    Feature,
-    check_categorical_features,
-    check_no_category,
-    missing_and_extreme,
-    sorted_categories,
-)
+from .._data.features import Feature, check_no_category, missing_and_extreme, sorted_categories
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
 from .cluster import sized
-from .target import RowTarget
-from .value_summary import MAX_VALUES, ValueSummary, merge, summarize
+from .target import RowTarget, Weighing
+from .value_summary import ValueSummary, merge, summarize
 
 # Different numbers among objects that are kept in case strings of other parts make them categories.
 MAX_OBJECT_NUMBERS = 100_000
 
 
-@dataclass(frozen=True)
-class FeatureRules:
-    """The user's rules for the features."""
+@dataclass(frozen=True, eq=False)
+class PartRules:
+    """The rules by which every part is read."""
 
+    weighing: Weighing
     names: tuple[str, ...] | None
-    n_features: int
-    categorical_features: Any
-    max_thresholds: int | None
+    is_category: list[bool | None]  # whether the user wants a feature to be a category; None: its type decides
+    max_values: int | None  # that the summary of a feature may have; None: all
 
-    @property
-    def max_values(self) -> int | None:
-        """The number of values that the summary of a feature may have; None: all."""
-        return None if self.max_thresholds is None else max(MAX_VALUES, 4 * self.max_thresholds)
+    def read_target(self, X: Any, y: Any, sample_weight: Any, part: int) -> RowTarget:
+        """Return the target of the part with this number."""
+        for name, column in (("y", y), ("sample_weight", sample_weight)):
+            if column is not None and len(column) != len(X):
+                found = f"{len(column)} for {len(X)} in partition {part}"
+                raise ValueError(f"{name} must have the rows of X in every partition, got {found}")
+        return self.weighing.read(y, sample_weight)
 
-    def wanted(self) -> list[bool | None]:
-        """Return for each feature whether the user wants it to be a category; None where its type decides."""
-        return check_categorical_features(self.categorical_features, self.n_features, self.names)
+    def read_table(self, X: Any, rows: BoolArray | None) -> Table:
+        """Return the table of a part, or its rows where `rows` is true."""
+        estimator = BaseEstimator()
+        table = read_table(estimator, X, reset=True)
+        names = getattr(estimator, "feature_names_in_", None)
+        found = None if names is None else tuple(names)
+        if len(table.names) != len(self.is_category) or found != self.names:
+            expected = f"{len(self.is_category)} features" if self.names is None else f"the features {list(self.names)}"
+            raise ValueError(f"X must have {expected} in every partition, got {list(table.names)}")
+        return table if rows is None else table.take(rows)
 
 
 @sized
@@ -68,29 +72,18 @@ class FeatureSummary:
         return self.types == {NUMBER} and (self.values is None or len(self.values.values) == 0)
 
 
-def read_part(X: Any, rules: FeatureRules, rows: BoolArray | None) -> Table:
-    """Return the table of a part, or its rows where `rows` is true."""
-    estimator = BaseEstimator()
-    table = read_table(estimator, X, reset=True)
-    names = getattr(estimator, "feature_names_in_", None)
-    found = None if names is None else tuple(names)
-    if len(table.names) != rules.n_features or found != rules.names:
-        expected = f"{rules.n_features} features" if rules.names is None else f"the features {list(rules.names)}"
-        raise ValueError(f"X must have {expected} in every partition, got {list(table.names)}")
-    return table if rows is None else table.take(rows)
-
-
-def summarize_features(X: Any, target: RowTarget, n_classes: int, rules: FeatureRules) -> list[FeatureSummary] | None:
+def summarize_features(rules: PartRules, X: Any, y: Any, sample_weight: Any, part: int) -> list[FeatureSummary] | None:
     """Return the summary of each feature of one part; None if none of its rows has weight."""
+    target = rules.read_target(X, y, sample_weight, part)
     if len(target.classes) == 0:
         return None
-    table = read_part(X, rules, target.kept)
-    columns = zip(table.names, table.split(), rules.wanted(), strict=True)
-    return [_summarize_column(*column, target, n_classes, rules.max_values) for column in columns]
+    table = rules.read_table(X, target.kept)
+    columns = zip(table.names, table.split(), rules.is_category, strict=True)
+    return [_summarize_column(*column, target, rules) for column in columns]
 
 
 def _summarize_column(
-    name: str, column: RawColumn, wanted: bool | None, target: RowTarget, n_classes: int, max_values: int | None
+    name: str, column: RawColumn, wanted: bool | None, target: RowTarget, rules: PartRules
 ) -> FeatureSummary:
     is_object = column.kind is None
     types = object_types(column.values, name) if is_object and not wanted else frozenset({column.kind or CATEGORY})
@@ -101,12 +94,12 @@ def _summarize_column(
     categories, missing = categories_of(column, name) if kind == CATEGORY or is_object else (None, False)
     if kind == CATEGORY:
         return FeatureSummary(frozenset({CATEGORY}) if wanted else types, missing, False, frozenset(categories or ()))
-    numbers = numbers_of(column, name)
+    numbers, n_classes = numbers_of(column, name), len(rules.weighing.classes)
     return FeatureSummary(
         types,
         *missing_and_extreme(numbers),
         _unless_many(frozenset(categories)) if categories is not None else None,
-        summarize(numbers, target.classes, n_classes, target.threshold_weight, max_values),
+        summarize(numbers, target.classes, n_classes, target.threshold_weight, rules.max_values),
     )
 
 
@@ -139,12 +132,8 @@ def _merge(parts: Sequence[FeatureSummary], max_values: int | None) -> FeatureSu
     )
 
 
-def features_of(summaries: Sequence[FeatureSummary], names: Sequence[str]) -> tuple[Feature, ...]:
-    """Return the features of all rows."""
-    return tuple(_feature_of(*pair) for pair in zip(summaries, names, strict=True))
-
-
-def _feature_of(summary: FeatureSummary, name: str) -> Feature:
+def feature_of(summary: FeatureSummary, name: str) -> Feature:
+    """Return a feature of all rows."""
     kind = kind_of_types(summary.types)
     if kind != CATEGORY:
         return Feature(name, kind, (), summary.has_missing, summary.has_extreme)
@@ -160,7 +149,7 @@ def columns_of(
     summaries: Sequence[FeatureSummary], features: Sequence[Feature], max_thresholds: int | None
 ) -> tuple[Columns, bool]:
     """Return the columns of all rows, and whether they are the features themselves, all of them 0 or 1."""
-    if _is_binary(summaries, features):
+    if all(_is_binary(*pair) for pair in zip(summaries, features, strict=True)):
         return binary_columns(features), True
 
     def thresholds(f: int) -> FloatArray:
@@ -170,13 +159,10 @@ def columns_of(
     return make_columns(features, thresholds), False
 
 
-def _is_binary(summaries: Sequence[FeatureSummary], features: Sequence[Feature]) -> bool:
-    if any(feature.kind == CATEGORY or feature.has_missing for feature in features):
+def _is_binary(summary: FeatureSummary, feature: Feature) -> bool:
+    if feature.kind == CATEGORY or feature.has_missing:
         return False
-    return all(
-        feature.kind == BOOLEAN or (summary.values is not None and summary.values.is_binary())
-        for summary, feature in zip(summaries, features, strict=True)
-    )
+    return feature.kind == BOOLEAN or (summary.values is not None and summary.values.is_binary())
 
 
 def threshold_error(summaries: Sequence[FeatureSummary]) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,10 +19,9 @@ import numpy as np
 from distributed import Future
 from numpy.typing import NDArray
 
-from .._classifier import TopKTreeClassifier
 from .._data.arrays import IntArray
-from .._data.columns import Columns, redundant_hashes
-from .._data.features import Feature, warn_about_identifiers
+from .._data.columns import redundant_hashes
+from .._data.features import check_categorical_features, warn_about_identifiers
 from .._data.table import default_names
 from .._runtime.limits import Limits, OutOfTime
 from .._runtime.parallel import count_threads
@@ -32,27 +31,13 @@ from .._search.column_tree import column_tree
 from .._search.fitter import FoundTree, describe_solution, search_options
 from .._search.objective import Objective, objective_of_totals
 from .._search.spec import TreeSpec
+from . import shards, target
 from .cluster import Cluster
-from .counted_nodes import Path
+from .counted_graph import Path
 from .counted_search import CountedSearch
-from .features import FeatureRules, columns_of, features_of, merge_features, summarize_features, threshold_error
+from .features import PartRules, columns_of, feature_of, merge_features, summarize_features, threshold_error
 from .partitions import Parts
-from .shards import (
-    DistinctRows,
-    LeftOut,
-    Packing,
-    ShardFacts,
-    add_counts,
-    add_wrong,
-    count_shards,
-    make_question,
-    merge_facts,
-    pack_part,
-)
-from .target import RowTarget, Weighing, merge_divisors, merge_targets, start_weighing, summarize_target
-
-# The rows of part i are numbered from i times this on.
-ROWS_PER_PART = 2**40
+from .value_summary import MAX_VALUES
 
 # A solution, and what is recorded of the search beside the usual.
 Searched = tuple[engine.Solution, dict[str, Any]]
@@ -62,11 +47,9 @@ Searched = tuple[engine.Solution, dict[str, Any]]
 class Packed:
     """The rows as bits, on the workers, and what the client knows of them."""
 
-    weighing: Weighing
-    features: tuple[Feature, ...]
-    columns: Columns
+    packing: shards.Packing
     kept: IntArray  # the columns that are searched
-    facts: ShardFacts
+    facts: shards.ShardFacts
     shards: list[Future]
     left_out: list[Future]
     threshold_error: float
@@ -74,14 +57,12 @@ class Packed:
 
 @dataclass(frozen=True, eq=False)
 class DaskFit:
-    """One fit; the local classifier has the parameters."""
+    """One fit, with the parameters of the estimator."""
 
-    local: TopKTreeClassifier
+    estimator: Any
     spec: TreeSpec
     parts: Parts
     cluster: Cluster
-    batch_bytes: int
-    gather_bytes: int
     limits: Limits
     stages: dict[str, float] = field(default_factory=dict)  # seconds of each
 
@@ -90,6 +71,7 @@ class DaskFit:
         with self._timed("labels"):
             weighing = self._weigh()
         packed = self._pack(weighing)
+        columns, features = packed.packing.columns, packed.packing.features
         objective = objective_of_totals(
             packed.facts.weight,
             weighing.n_rows,
@@ -101,10 +83,10 @@ class DaskFit:
         )
         with self._timed("search"):
             solution, extra = self._search(packed, objective)
-        searched = packed.columns.take(np.isin(np.arange(len(packed.columns)), packed.kept))
-        found = describe_solution(solution, self.spec, objective, searched, packed.features, weighing.classes)
+        searched = columns.take(np.isin(np.arange(len(columns)), packed.kept))
+        found = describe_solution(solution, self.spec, objective, searched, features, weighing.classes)
         record = {
-            "n_partitions": len(self.parts.X),
+            "n_partitions": len(self.parts.triples),
             "threshold_error": packed.threshold_error,
             "stages": self.stages,
         }
@@ -132,77 +114,77 @@ class DaskFit:
 
     # Labels, features, bits.
 
-    def _weigh(self) -> Weighing:
+    def _weigh(self) -> target.Weighing:
         labels = [(y, weight) for _, y, weight in self.parts.triples]
-        task = dask.delayed(summarize_target, pure=False)
-        summary = self._merged([task(*pair) for pair in labels], merge_targets)
-        weighing, ranges = start_weighing(summary, self.local.class_weight)
-        if ranges is None:
-            return weighing
-        task, shared = dask.delayed(ranges.divisors, pure=False), dask.delayed(weighing, traverse=False)
-        return ranges.finish(weighing, self._merged([task(shared, *pair) for pair in labels], merge_divisors))
+        task = dask.delayed(target.summarize_target, pure=False)
+        summary = self._merged([task(*pair) for pair in labels], target.merge_targets)
+        weighing, divisors = target.start_weighing(summary, self.estimator.class_weight)
+        if divisors is None:
+            task = dask.delayed(target.Weighing.part_divisors, pure=False)
+            shared = dask.delayed(weighing, traverse=False)
+            divisors = self._merged([task(shared, *pair) for pair in labels], target.merge_divisors)
+        return weighing.finish(divisors)
 
-    def _pack(self, weighing: Weighing) -> Packed:
-        local, names, n_features = self.local, self.parts.names, self.parts.n_features
-        rules = FeatureRules(names, n_features, local.categorical_features, local.max_thresholds)
-        rules.wanted()  # raises now if that is wrong, rather than on the workers
+    def _pack(self, weighing: target.Weighing) -> Packed:
+        names, n_features = self.parts.names, self.parts.n_features
+        max_thresholds, gather_bytes = self.estimator.max_thresholds, int(self.estimator.gather_bytes)
+        is_category = check_categorical_features(self.estimator.categorical_features, n_features, names)
+        max_values = None if max_thresholds is None else max(MAX_VALUES, 4 * max_thresholds)
+        rules = PartRules(weighing, names, is_category, max_values)
         with self._timed("columns"):
-            tasks = self._part_tasks(_summarize_part, (weighing, rules))
-            summaries = self._merged(tasks, merge_features, rules.max_values)
-        features = features_of(summaries, names or default_names(n_features))
+            tasks = self._part_tasks(summarize_features, rules)
+            summaries = self._merged(tasks, merge_features, max_values)
+        features = tuple(map(feature_of, summaries, names or default_names(n_features)))
         warn_about_identifiers(features, weighing.n_rows)
-        columns, is_binary = columns_of(summaries, features, local.max_thresholds)
-        packing = Packing(rules, weighing, features, columns, not is_binary, self.gather_bytes)
+        columns, is_binary = columns_of(summaries, features, max_thresholds)
+        packing = shards.Packing(rules, features, columns, not is_binary, gather_bytes)
         with self._timed("packing"):
-            tasks = self._part_tasks(_pack_part, packing, nout=3)
+            tasks = self._part_tasks(shards.pack_part, packing, nout=3)
             futures = self.cluster.compute([one for three in tasks for one in three])
-            shards, facts, left_out = futures[::3], futures[1::3], futures[2::3]
-            merged = self.cluster.result(self.cluster.reduce(facts, merge_facts, self.gather_bytes))
-        kept = np.arange(len(columns)) if is_binary else np.flatnonzero(~redundant_hashes(merged.hashes))
-        return Packed(weighing, features, columns, kept, merged, shards, left_out, threshold_error(summaries))
+            facts = self.cluster.result(self.cluster.reduce(futures[1::3], shards.merge_facts, gather_bytes))
+        kept = np.arange(len(columns)) if is_binary else np.flatnonzero(~redundant_hashes(facts.hashes))
+        return Packed(packing, kept, facts, futures[::3], futures[2::3], threshold_error(summaries))
 
     # The search.
 
     def _search(self, packed: Packed, objective: Objective) -> Searched:
-        line = ProgressLine(objective.user_cost) if self.local.verbose else None
         distinct = packed.facts.distinct
         # Merged rows give the same tree unless the number of rows counts as well as their weight.
         can_be_merged = objective.min_samples_leaf == 1 or not objective.weighted
-        try:
+        line = ProgressLine(objective.user_cost) if self.estimator.verbose else None
+        with line or nullcontext():
             if distinct is not None and can_be_merged:
                 self.cluster.release(packed.shards)
                 return self._search_here(packed, distinct, objective, line)
             return self._search_there(packed, objective, line)
-        finally:
-            if line:
-                line.close()
 
     def _search_here(
-        self, packed: Packed, distinct: DistinctRows, objective: Objective, line: ProgressLine | None
+        self, packed: Packed, distinct: shards.DistinctRows, objective: Objective, line: ProgressLine | None
     ) -> Searched:
         """Search the distinct rows on the client."""
         min_weight = objective.min_weight_leaf
         if not objective.weighted:
             min_weight = max(min_weight, objective.min_samples_leaf)
         merged = replace(objective, row_weight=distinct.weight, min_samples_leaf=1, min_weight_leaf=min_weight)
-        threads = count_threads(self.local.n_jobs)
-        options = search_options(self.local.memory_limit, threads, self.limits.seconds_left(), progress=line)
-        kept = packed.kept.astype(np.int32)
-        solution = engine.solve(distinct.rows, len(packed.columns), distinct.classes, merged, options, kept)
+        threads = count_threads(self.estimator.n_jobs)
+        options = search_options(self.estimator.memory_limit, threads, self.limits.seconds_left(), progress=line)
+        kept, n_columns = packed.kept.astype(np.int32), len(packed.packing.columns)
+        solution = engine.solve(distinct.rows, n_columns, distinct.classes, merged, options, kept)
         solution = distinct.count_rows(solution, column_tree(solution, kept))
         return solution, {"where": "client", "distinct_rows": len(distinct.rows)}
 
     def _search_there(self, packed: Packed, objective: Objective, line: ProgressLine | None) -> Searched:
         """Search by counts from the workers."""
-        cluster, facts, rows_weigh = self.cluster, packed.facts, packed.weighing.rows_weigh
-        deadline = None if self.local.time_limit is None else self.limits.deadline
+        cluster, weighing, n_columns = self.cluster, packed.packing.rules.weighing, len(packed.packing.columns)
+        deadline = None if self.estimator.time_limit is None else self.limits.deadline
         start = time.monotonic()
-        columns = None if len(packed.kept) == len(packed.columns) else packed.kept
-        n_bytes = len(packed.columns) * packed.weighing.n_rows // 8
+        columns = None if len(packed.kept) == n_columns else packed.kept
+        n_bytes = n_columns * weighing.n_rows // 8
 
-        def ask(paths: Sequence[Path], may_stop: bool) -> NDArray[Any]:
-            question = make_question(paths, columns, rows_weigh)
-            total = cluster.reduce(cluster.count(packed.shards, n_bytes, count_shards, question), add_counts)
+        def ask(paths: Sequence[Path], sums: Sequence[str], may_stop: bool) -> NDArray[Any]:
+            question = shards.make_question(paths, columns, sums)
+            counts = cluster.count(packed.shards, n_bytes, shards.count_shards, question)
+            total = cluster.reduce(counts, shards.add_counts)
             if line is not None:
                 line(time.monotonic() - start, search.k, search.n_asked, search.best_cost)
             try:
@@ -213,44 +195,21 @@ class DaskFit:
             return answer
 
         search = CountedSearch(
-            np.concatenate([facts.weight, facts.rows]) if rows_weigh else facts.weight,
+            packed.facts.weight,
+            packed.facts.rows if weighing.rows_weigh else None,
             len(packed.kept),
             objective,
             ask,
-            batch_bytes=self.batch_bytes,
-            held_bytes=search_options(self.local.memory_limit, 1).cache_bytes,
+            greedy_first=deadline is not None,
+            batch_bytes=int(self.estimator.batch_bytes),
+            held_bytes=search_options(self.estimator.memory_limit, 1).cache_bytes,
         )
-        solution = search.run(greedy_first=deadline is not None)
-        return solution, {"where": "workers", "rounds": search.rounds}
+        return search.run(), {"where": "workers", "rounds": search.rounds}
 
     def _errors_left_out(self, solution: engine.Solution, packed: Packed) -> int:
         """Return how many rows without weight the tree gets wrong."""
-        if packed.weighing.n_left_out == 0:  # a search out of time need not wait for what workers still count
+        if packed.packing.rules.weighing.n_left_out == 0:  # do not wait for what workers still count after a time limit
             return 0
         tree = column_tree(solution, packed.kept)
-        wrong = [self.cluster.submit(LeftOut.count_wrong, rows, tree) for rows in packed.left_out]
-        return self.cluster.result(self.cluster.reduce(wrong, add_wrong)) or 0
-
-
-# Tasks.
-
-
-def _summarize_part(shared: tuple[Weighing, FeatureRules], X: Any, y: Any, sample_weight: Any, part: int) -> Any:
-    weighing, rules = shared
-    target = _read_target(X, y, sample_weight, weighing, part)
-    return None if target is None else summarize_features(X, target, len(weighing.classes), rules)
-
-
-def _pack_part(packing: Packing, X: Any, y: Any, sample_weight: Any, part: int) -> Any:
-    target = _read_target(X, y, sample_weight, packing.weighing, part)
-    return pack_part(X, target, packing, part * ROWS_PER_PART)
-
-
-def _read_target(X: Any, y: Any, sample_weight: Any, weighing: Weighing, part: int) -> RowTarget | None:
-    """Return the target of a part; None if it has no rows."""
-    for name, column in (("y", y), ("sample_weight", sample_weight)):
-        if column is not None and len(column) != len(X):
-            raise ValueError(
-                f"{name} must have the rows of X in every partition, got {len(column)} for {len(X)} in partition {part}"
-            )
-    return weighing.read(y, sample_weight) if len(X) > 0 else None
+        wrong = [self.cluster.submit(shards.LeftOut.count_wrong, rows, tree) for rows in packed.left_out]
+        return self.cluster.result(self.cluster.reduce(wrong, shards.add_wrong)) or 0

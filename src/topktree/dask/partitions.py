@@ -18,47 +18,33 @@ from .._data.table import unique_names
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Delayed partitions; those of X, y and sample_weight at one index have the same rows."""
+    """The delayed partitions of the rows, with what is known of their features."""
 
-    X: list[Any]
-    y: list[Any]
-    sample_weight: list[Any]  # None in all places if there are no weights
+    triples: list[tuple[Any, Any, Any]]  # the X, y and sample_weight of some rows; the weight is None if there are none
     names: tuple[str, ...] | None  # None: the features have no names, or names that are not strings
     n_features: int
-
-    @property
-    def triples(self) -> list[tuple[Any, Any, Any]]:
-        """The X, y and sample_weight of every part."""
-        return list(zip(self.X, self.y, self.sample_weight, strict=True))
 
 
 def make_parts(X: Any, y: Any, sample_weight: Any) -> Parts:
     """Return the collections as parts."""
-    check_rows(X)
     names, n_features = feature_names(X)
     tables = table_parts(X)
     labels = _column_parts("y", y, X, len(tables))
     weights = [None] * len(tables)
     if sample_weight is not None:
         weights = _column_parts("sample_weight", sample_weight, X, len(tables))
-    return Parts(tables, labels, weights, names, n_features)
-
-
-def check_rows(X: Any) -> None:
-    """Raise unless `X` is a Dask DataFrame or an Array of two dimensions."""
-    if isinstance(X, dd.DataFrame):
-        return
-    if not isinstance(X, da.Array):
-        raise TypeError(
-            f"X must be a Dask DataFrame or Array, got {type(X).__name__}; TopKTreeClassifier takes data in memory"
-        )
-    if X.ndim != 2:
-        raise ValueError(f"X must have 2 dimensions, got {X.ndim}")
+    return Parts(list(zip(tables, labels, weights, strict=True)), names, n_features)
 
 
 def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
     """Return the names of the features, if they are strings as scikit-learn wants them, and their number."""
+    if not isinstance(X, dd.DataFrame | da.Array):
+        raise TypeError(
+            f"X must be a Dask DataFrame or Array, got {type(X).__name__}; TopKTreeClassifier takes data in memory"
+        )
     if isinstance(X, da.Array):
+        if X.ndim != 2:
+            raise ValueError(f"X must have 2 dimensions, got {X.ndim}")
         if np.isnan(X.shape[1]):
             raise ValueError(
                 "X must have a known number of columns, got an Array whose shape is not known: see "

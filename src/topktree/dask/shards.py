@@ -21,12 +21,14 @@ from .._data.features import Feature, encode
 from .._search import engine
 from .._search.column_tree import ColumnTree
 from .cluster import sized
-from .counted_nodes import Path
-from .features import FeatureRules, read_part
-from .target import RowTarget, Weighing
+from .counted_graph import ROWS, Path
+from .features import PartRules
+from .target import RowTarget
 
 # Bits that stay in the second-level cache while many subsets are counted on them.
 BLOCK_BYTES = 2**20
+# The rows of part i are numbered from i times this on.
+ROWS_PER_PART = 2**40
 
 
 @sized
@@ -90,8 +92,7 @@ class ShardFacts:
 class Packing:
     """The rules by which parts become shards."""
 
-    rules: FeatureRules
-    weighing: Weighing
+    rules: PartRules
     features: tuple[Feature, ...]
     columns: Columns
     find_redundant: bool
@@ -99,16 +100,15 @@ class Packing:
 
     def encode(self, X: Any, kept: BoolArray | None) -> FloatArray:
         """Return the rows of a part where `kept` is true as numbers, (n_features, n_rows)."""
-        return by_feature(encode(read_part(X, self.rules, kept), self.features), self.features)
+        return by_feature(encode(self.rules.read_table(X, kept), self.features), self.features)
 
 
-def pack_part(X: Any, target: RowTarget | None, packing: Packing, first_row: int) -> tuple[Shard, ShardFacts, LeftOut]:
-    """Return the shard of a part, whose first row has this number among the rows with weight of all parts."""
-    n_columns, n_classes = len(packing.columns), len(packing.weighing.classes)
-    if target is None or len(target.classes) == 0:
-        encoded = np.empty((len(packing.features), 0))
-        target = target or RowTarget(np.empty(0, np.int32), None, None, None, np.empty(0, np.int32))
-    else:
+def pack_part(packing: Packing, X: Any, y: Any, sample_weight: Any, part: int) -> tuple[Shard, ShardFacts, LeftOut]:
+    """Return the shard of the part with this number."""
+    target = packing.rules.read_target(X, y, sample_weight, part)
+    n_columns, n_classes = len(packing.columns), len(packing.rules.weighing.classes)
+    encoded = np.empty((len(packing.features), 0))
+    if len(target.classes):
         encoded = packing.encode(X, target.kept)
     rows = pack(encoded, packing.columns)
     bits = np.empty(0, dtype=np.uint64)
@@ -126,7 +126,7 @@ def pack_part(X: Any, target: RowTarget | None, packing: Packing, first_row: int
     facts = ShardFacts(
         np.bincount(target.classes, weight, n_classes).astype(np.int64),
         np.bincount(target.classes, minlength=n_classes),
-        hash_columns(encoded, packing.columns, first_row) if packing.find_redundant else None,
+        hash_columns(encoded, packing.columns, part * ROWS_PER_PART) if packing.find_redundant else None,
         merge_rows(DistinctRows(rows, target.classes, weight, ones), packing.gather_bytes),
     )
     return Shard(bits, n_columns, n_classes), facts, _pack_left_out(X, target, packing)
@@ -188,7 +188,7 @@ def add_wrong(parts: Sequence[int | None]) -> int | None:
 @sized
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Paths as one tree in preorder, see shard.hpp; and which columns are asked about."""
+    """Paths as one tree in preorder, see shard.hpp; and which columns and sums are asked about."""
 
     depth: NDArray[np.int32]
     column: NDArray[np.int32]
@@ -196,22 +196,15 @@ class Question:
     answers: IntArray  # index of the path that ends at a node; -1: none does
     n_answers: int
     columns: IntArray | None  # None: all
-    with_rows: bool  # count rows as well as weights, because rows differ in weight
+    sums: Sequence[str]  # WEIGHT, ROWS or both
 
 
-def make_question(paths: Sequence[Path], columns: IntArray | None, with_rows: bool) -> Question:
+def make_question(paths: Sequence[Path], columns: IntArray | None, sums: Sequence[str]) -> Question:
     """Return the question for the paths, whose columns are numbered among `columns`."""
     depth, split, answers = (np.array(field, dtype=np.int64) for field in zip(*_preorder(paths), strict=True))
-    column = split // 2 if columns is None else columns[split // 2]
-    return Question(
-        depth.astype(np.int32),
-        column.astype(np.int32),
-        (split % 2).astype(np.uint8),
-        answers,
-        len(paths),
-        columns,
-        with_rows,
-    )
+    column = (split // 2 if columns is None else columns[split // 2]).astype(np.int32)
+    side = (split % 2).astype(np.uint8)
+    return Question(depth.astype(np.int32), column, side, answers, len(paths), columns, sums)
 
 
 def _preorder(paths: Sequence[Path]) -> Iterator[tuple[int, int, int]]:
@@ -230,24 +223,23 @@ def _preorder(paths: Sequence[Path]) -> Iterator[tuple[int, int, int]]:
 
 
 def count_shards(shards: Sequence[Shard], question: Question) -> NDArray[Any]:
-    """Return the counts of the shards' rows, (n_answers, n_sums, n_columns); see `counted_nodes` for the sums."""
-    kinds = (False, True) if question.with_rows else (False,)
-    return add_counts(np.concatenate([_count(shard, question, kind) for kind in kinds], axis=1) for shard in shards)
+    """Return the counts of the shards' rows, (n_answers, n_sums, n_columns)."""
 
+    def count(shard: Shard, kind: str) -> IntArray:
+        counts = engine.count_shard(
+            shard=shard.bits,
+            n_columns=shard.n_columns,
+            n_classes=shard.n_classes,
+            depth=question.depth,
+            column=question.column,
+            side=question.side,
+            answers=question.answers,
+            n_answers=question.n_answers,
+            count_rows=kind == ROWS,
+        )
+        return counts if question.columns is None else counts[:, :, question.columns]
 
-def _count(shard: Shard, question: Question, count_rows: bool) -> IntArray:
-    counts = engine.count_shard(
-        shard=shard.bits,
-        n_columns=shard.n_columns,
-        n_classes=shard.n_classes,
-        depth=question.depth,
-        column=question.column,
-        side=question.side,
-        answers=question.answers,
-        n_answers=question.n_answers,
-        count_rows=count_rows,
-    )
-    return counts if question.columns is None else counts[:, :, question.columns]
+    return add_counts(np.concatenate([count(shard, kind) for kind in question.sums], axis=1) for shard in shards)
 
 
 def add_counts(answers: Iterable[NDArray[Any]]) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._data.arrays import BoolArray, FloatArray, IntArray
 from .._data.labels import number_labels, read_labels, read_weights
 from .._data.training import check_classes, class_weights
-from .._data.weights import WEIGHT_BITS, WeightRange, WeightScale, exact_weight_bits, inverse_totals, weight_scale
+from .._data.weights import WEIGHT_BITS, WeightRange, WeightScale, exact_weight_bits, inverse_totals
 from .cluster import sized
 
 
@@ -38,54 +38,38 @@ def summarize_target(y: Any, sample_weight: ArrayLike | None) -> TargetSummary |
     if len(y) == 0 and (sample_weight is None or np.shape(sample_weight)[0] == 0):
         return None
     labels, indices, weights = _read(y, sample_weight)
-    if weights is None:
-        weights = np.ones(len(indices))
-    n, weighs = len(labels), weights > 0
-    smallest, largest = np.full(n, np.inf), np.zeros(n)
-    np.minimum.at(smallest, indices[weighs], weights[weighs])
-    np.maximum.at(largest, indices, weights)
-    return TargetSummary(
-        labels,
-        np.bincount(indices, minlength=n),
-        np.bincount(indices[weighs], minlength=n),
-        np.bincount(indices, weights, n).astype(np.float64),
-        smallest,
-        largest,
-    )
+    ones, weighs = np.ones(len(indices), dtype=np.int64), weights > 0
+    return _combine(labels, indices, ones, ones * weighs, weights, np.where(weighs, weights, np.inf), weights)
 
 
 def merge_targets(parts: Sequence[TargetSummary | None]) -> TargetSummary | None:
     """Return the summary of the rows of all parts."""
-    present = [part for part in parts if part is not None]
+    present = [vars(part).values() for part in parts if part is not None]
     if not present:
         return None
-    every = np.concatenate([part.labels for part in present])
-    labels, indices = number_labels(every, len(every))
+    every, *others = (np.concatenate(field) for field in zip(*present, strict=True))
+    return _combine(*number_labels(every, len(every)), *others)
 
-    def combine(name: str, combine_two: np.ufunc, start: float) -> NDArray[Any]:
-        values = np.concatenate([getattr(part, name) for part in present])
+
+def _combine(labels: NDArray[Any], indices: NDArray[np.int32], *fields: NDArray[Any]) -> TargetSummary:
+    """Return the summary of entries whose labels have these indices, given the other fields of each entry."""
+    combined = []
+    starts = ((np.add, 0), (np.add, 0), (np.add, 0), (np.minimum, np.inf), (np.maximum, 0))
+    for values, (function, start) in zip(fields, starts, strict=True):
         result = np.full(len(labels), start, dtype=values.dtype)
-        combine_two.at(result, indices, values)
-        return result
-
-    return TargetSummary(
-        labels,
-        combine("n_rows", np.add, 0),
-        combine("n_weighing", np.add, 0),
-        combine("weight", np.add, 0),
-        combine("smallest", np.minimum, np.inf),
-        combine("largest", np.maximum, 0),
-    )
+        function.at(result, indices, values)
+        combined.append(result)
+    return TargetSummary(labels, *combined)
 
 
-def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int32], FloatArray | None]:
+def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int32], FloatArray]:
     """Return the distinct labels of a part, the index of each row's label among them, and the weights."""
     labels = read_labels(y)
-    weights = None if sample_weight is None else np.asarray(sample_weight)
+    weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
     # scikit-learn refuses weights that are all zero, but other parts may have weight.
-    if weights is None or weights.shape != (len(labels),) or weights.dtype.kind not in "biuf" or weights.any():
-        weights = read_weights(weights, len(labels))
-    return *number_labels(labels, len(labels)), None if weights is None else weights.astype(np.float64)
+    if weights.shape != (len(labels),) or weights.dtype.kind not in "biuf" or weights.any():
+        weights = np.asarray(read_weights(weights, len(labels)))
+    return *number_labels(labels, len(labels)), weights.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +85,11 @@ class RowTarget:
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """The rules by which the rows of every part are numbered and weighed."""
+    """The rules by which the rows of every part are numbered and weighed.
+
+    There are two kinds of weights: those of the objective, and those for placing thresholds, which include the weights
+    of the classes. Both become integers by scales that depend on the common divisors of the weights of all rows.
+    """
 
     classes: NDArray[Any]
     class_weight: FloatArray | str | None  # for the objective
@@ -109,6 +97,7 @@ class Weighing:
     n_rows: int  # with weight
     n_left_out: int  # without weight
     threshold_class_weight: FloatArray | None
+    ranges: tuple[WeightRange, WeightRange]  # of both kinds
     row_scale: WeightScale | None = None  # None: every row weighs 1
     threshold_scale: WeightScale | None = None  # None: every row weighs the same
     weight_unit: float = 1.0  # the weight that an integer row weight of 1 stands for
@@ -119,91 +108,79 @@ class Weighing:
         return self.row_scale is not None
 
     def read(self, y: Any, sample_weight: ArrayLike | None) -> RowTarget:
-        """Return the target of one part that has rows."""
-        classes, weights, keeps = self.number(y, sample_weight)
+        """Return the target of one part."""
+        if len(y) == 0:
+            none = np.empty(0, dtype=np.int32)
+            return RowTarget(none, None, None, None, none)
+        classes, weights, keeps = self._number(y, sample_weight)
         left_out = classes[~keeps]
-        classes, weights = classes[keeps], None if weights is None else weights[keeps]
+        classes, weights = classes[keeps], weights[keeps]
         threshold_weight = None
         if self.threshold_scale is not None:
-            threshold_weight = self.threshold_scale.integers(self.threshold_weights(classes, weights)).astype(float)
+            threshold_weight = self.threshold_scale.integers(self._by_class(classes, weights)).astype(np.float64)
         return RowTarget(
             classes,
-            None if self.row_scale is None or weights is None else self.row_scale.integers(weights),
+            None if self.row_scale is None else self.row_scale.integers(weights),
             threshold_weight,
             None if keeps.all() else keeps,
             left_out,
         )
 
-    def number(self, y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[np.int32], FloatArray | None, BoolArray]:
-        """Return the classes and weights of the rows of one part, and which rows have weight."""
-        labels, indices, weights = _read(y, sample_weight)
-        classes = np.searchsorted(self.classes, labels).astype(np.int32)[indices]
-        return classes, weights, self.present[classes] & (True if weights is None else weights > 0)
-
-    def threshold_weights(self, classes: NDArray[np.int32], weights: FloatArray | None) -> FloatArray:
-        """Return the weights of rows for placing thresholds, as real numbers."""
-        result = np.ones(len(classes)) if weights is None else weights
-        return result if self.threshold_class_weight is None else self.threshold_class_weight[classes] * result
-
-
-# Rows that differ in weight: their scale depends on the common divisors of all weights, which a second pass finds.
-
-
-@dataclass(frozen=True, eq=False)
-class WeightRanges:
-    """The ranges of two kinds of weights: those of the objective, and those for placing thresholds."""
-
-    row: WeightRange
-    threshold: WeightRange
-    bits: int  # that exact integers may have
-
-    def divisors(self, weighing: Weighing, y: Any, sample_weight: ArrayLike | None) -> tuple[IntArray, IntArray] | None:
-        """Return the common divisor of a part's weights for each unit, for both kinds; None if it has no weight."""
+    def part_divisors(self, y: Any, sample_weight: ArrayLike | None) -> IntArray | None:
+        """Return the common divisors of a part's weights, see `divisors`; None if it has no weight."""
         if len(y) == 0:
             return None
-        classes, weights, keeps = weighing.number(y, sample_weight)
-        if weights is None or not keeps.any():
-            return None
-        classes, weights = classes[keeps], weights[keeps]
-        by_threshold = weighing.threshold_weights(classes, weights)
-        return self._divisors(self.row, weights), self._divisors(self.threshold, by_threshold)
+        classes, weights, keeps = self._number(y, sample_weight)
+        return self.divisors(weights[keeps], self._by_class(classes[keeps], weights[keeps])) if keeps.any() else None
 
-    def _divisors(self, span: WeightRange, weights: FloatArray) -> IntArray:
-        return np.array([span.divisor(weights, unit) for unit in span.units(WEIGHT_BITS, self.bits)], dtype=np.int64)
+    def divisors(self, *kinds: FloatArray) -> IntArray:
+        """Return the common divisor of both kinds of weights for every unit of their ranges."""
+        pairs = zip(self.ranges, kinds, strict=True)
+        divisors = [span.divisor(weights, unit) for span, weights in pairs for unit in self._units(span)]
+        return np.array(divisors, dtype=np.int64)
 
-    def finish(self, weighing: Weighing, divisors: tuple[IntArray, IntArray]) -> Weighing:
+    def finish(self, divisors: IntArray) -> Weighing:
         """Return the weighing with the scales that follow from the divisors of all rows."""
-        row_scale, _, largest = self._scale(self.row, divisors[0])
-        threshold_scale, lightest, heaviest = self._scale(self.threshold, divisors[1])
+        n_row_units = len(self._units(self.ranges[0]))
+        row_scale, _, largest = self._scale(self.ranges[0], divisors[:n_row_units])
+        threshold_scale, lightest, heaviest = self._scale(self.ranges[1], divisors[n_row_units:])
         return replace(
-            weighing,
+            self,
             row_scale=row_scale if largest > 1 else None,
             threshold_scale=threshold_scale if lightest < heaviest else None,
             weight_unit=row_scale.weight_unit,
         )
 
+    def _units(self, span: WeightRange) -> list[float]:
+        return span.units(WEIGHT_BITS, exact_weight_bits(self.n_rows))
+
     def _scale(self, span: WeightRange, divisors: IntArray) -> tuple[WeightScale, int, int]:
         """Return the scale, and the smallest and the largest integer weight."""
-        units = span.units(WEIGHT_BITS, self.bits)
-        scale = span.scale(zip(units, divisors.tolist(), strict=True), WEIGHT_BITS)
+        scale = span.scale(zip(self._units(span), divisors.tolist(), strict=True), WEIGHT_BITS)
         smallest, largest = scale.integers(np.array([span.smallest, span.largest])).tolist()
         return scale, smallest, largest
 
+    def _number(self, y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[np.int32], FloatArray, BoolArray]:
+        """Return the classes and weights of the rows of one part, and which rows have weight."""
+        labels, indices, weights = _read(y, sample_weight)
+        classes = np.searchsorted(self.classes, labels).astype(np.int32)[indices]
+        return classes, weights, self.present[classes] & (weights > 0)
 
-def merge_divisors(parts: Sequence[tuple[IntArray, IntArray] | None]) -> tuple[IntArray, IntArray] | None:
+    def _by_class(self, classes: NDArray[np.int32], weights: FloatArray) -> FloatArray:
+        """Return the weights of rows for placing thresholds, as real numbers."""
+        return weights if self.threshold_class_weight is None else self.threshold_class_weight[classes] * weights
+
+
+def merge_divisors(parts: Sequence[IntArray | None]) -> IntArray | None:
     """Return the common divisors of the rows of all parts: zero for a unit if some part has no multiples of it."""
     present = [part for part in parts if part is not None]
     if not present:
         return None
-    row, threshold = (np.stack(kind) for kind in zip(*present, strict=True))
-    row_divisors, threshold_divisors = (
-        np.where(np.any(kind == 0, axis=0), 0, np.gcd.reduce(kind, axis=0)) for kind in (row, threshold)
-    )
-    return row_divisors, threshold_divisors
+    return np.where(np.any(np.equal(present, 0), axis=0), 0, np.gcd.reduce(present, axis=0))
 
 
-def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[Weighing, WeightRanges | None]:
-    """Return the weighing; if rows differ in weight also the ranges, whose `finish` completes it."""
+def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[Weighing, IntArray | None]:
+    """Return the weighing, and the divisors that its `finish` needs; None if the parts must be asked for them."""
     if summary is None:
         raise ValueError("X and y must have at least one row, got none in any partition")
     if not np.isfinite(summary.weight.sum()):
@@ -219,16 +196,12 @@ def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[We
     for_thresholds = weights
     if isinstance(for_thresholds, str):
         for_thresholds = inverse_totals(np.where(weighs, summary.weight, 0.0))
-    weighing = Weighing(summary.labels, weights, weighs, n_rows, n_left_out, for_thresholds)
-    factor = 1.0 if for_thresholds is None else for_thresholds[weighs]
     smallest, largest = summary.smallest[weighs], summary.largest[weighs]
-    bits = exact_weight_bits(n_rows)
-    if smallest.min() < largest.max():
-        by_class = _range(factor * smallest, factor * largest)
-        return weighing, WeightRanges(_range(smallest, largest), by_class, bits)
-    unit = weight_scale(smallest[:1], exact_bits=bits).weight_unit
-    scale = None if np.ptp(factor * smallest) == 0 else weight_scale(factor * smallest, exact_bits=bits)
-    return replace(weighing, threshold_scale=scale, weight_unit=unit), None
+    factor = 1.0 if for_thresholds is None else for_thresholds[weighs]
+    ranges = _range(smallest, largest), _range(factor * smallest, factor * largest)
+    weighing = Weighing(summary.labels, weights, weighs, n_rows, n_left_out, for_thresholds, ranges)
+    is_constant = smallest.min() == largest.max()
+    return weighing, weighing.divisors(smallest, factor * smallest) if is_constant else None
 
 
 def _range(smallest: FloatArray, largest: FloatArray) -> WeightRange:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._core import class_cells
 from .._data.arrays import FloatArray, IntArray
-from .._data.thresholds import Boundaries, choose_thresholds
+from .._data.thresholds import Boundaries, choose_thresholds, find_boundaries
 from .cluster import sized
 
 # Thinning out misplaces at most one part in this many, which is as fine as the search for class boundaries.
@@ -59,14 +59,15 @@ def summarize(
     """Return the summary of rows; NaN is missing. With `max_values` None every value is kept."""
     with np.errstate(invalid="ignore"):
         values = np.clip(values, -_LARGEST, _LARGEST)
-    ordered, position = _order(values, row_weight)
-    last = np.flatnonzero(np.append(ordered[:-1] < ordered[1:], True))[: len(ordered)]  # end of each distinct value
-    is_thin = max_values is not None and len(last) > max_values
-    if is_thin:
-        last = _spread(last, position, max_values or 1)
-    edges = ordered[last]
+    boundaries, error = find_boundaries(values, row_weight), 0.0
+    n_present = len(boundaries.ordered)
+    last = np.append(boundaries.below, n_present - 1)[:n_present]  # the end of each distinct value
+    if max_values is not None and len(last) > max_values:
+        cumulated = last + 1.0 if boundaries.cumulated is None else boundaries.cumulated[last]
+        last, error = _spread(last, cumulated, max_values), 1 / max_values
+    edges = boundaries.ordered[last]
     cells = class_cells(values=values, edges=edges[:-1], classes=classes, n_classes=n_classes, row_weight=row_weight)
-    return ValueSummary(edges, cells[: len(edges)], 1 / (max_values or 1) if is_thin else 0.0)
+    return ValueSummary(edges, cells[: len(edges)], error)
 
 
 def merge(parts: Sequence[ValueSummary], max_values: int | None) -> ValueSummary:
@@ -78,26 +79,18 @@ def merge(parts: Sequence[ValueSummary], max_values: int | None) -> ValueSummary
     error = max(part.error for part in parts)
     last = np.flatnonzero(np.append(values[:-1] < values[1:], True))[: len(values)]
     if max_values is not None and len(last) > max_values:
-        last = _spread(last, np.cumsum(weight.sum(axis=1)), max_values)
+        last = _spread(last, np.cumsum(weight.sum(axis=1))[last], max_values)
         error += 1 / max_values
     first = np.concatenate([[0], last[:-1] + 1]).astype(np.intp)[: len(last)]
     return ValueSummary(values[last], np.add.reduceat(weight, first, axis=0) if len(last) else weight, error)
 
 
-def _order(values: FloatArray, row_weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """Return the values in order, without NaN, and the weight of the rows up to each."""
-    if row_weight is None:
-        ordered = np.sort(values)
-        ordered = ordered[: np.searchsorted(ordered, np.nan)]  # NaN come last
-        return ordered, np.arange(1.0, len(ordered) + 1)
-    present = ~np.isnan(values)
-    order = np.argsort(values[present], kind="stable")
-    return values[present][order], np.cumsum(row_weight[present][order])
+def _spread(last: IntArray, cumulated: FloatArray, n: int) -> IntArray:
+    """Return the ends of distinct values to keep, so that less than one n-th of the weight lies between two of them.
 
-
-def _spread(last: NDArray[np.intp], cumulated: FloatArray, n: int) -> NDArray[np.intp]:
-    """Return the ends of distinct values to keep, so that less than one n-th of the weight lies between two of them."""
-    share = np.minimum((cumulated[last] * (n / cumulated[-1])).astype(np.int64), n - 1)
+    `cumulated` is the weight of the rows up to each of the values.
+    """
+    share = np.minimum((cumulated * (n / cumulated[-1])).astype(np.int64), n - 1)
     starts_share = share != np.append(-1, share[:-1])
     ends_share = np.append(share[:-1] != share[1:], True)
     return np.asarray(last[starts_share | ends_share])
