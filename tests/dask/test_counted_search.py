@@ -23,6 +23,7 @@ from support.problems import (
 )
 from support.profiles import examples
 
+from topktree._core import make_shard
 from topktree._runtime.limits import OutOfTime
 from topktree._search import engine
 from topktree._search.objective import Objective
@@ -66,7 +67,7 @@ class Counter:
     @staticmethod
     def _shard(problem: Problem, rows: np.ndarray) -> Shard:
         weight, d, n_classes = problem.objective.row_weight, problem.columns.shape[1], problem.objective.n_classes
-        bits = engine.make_shard(
+        bits = make_shard(
             rows=np.ascontiguousarray(problem.columns[rows]).view(np.uint8),
             n_columns=d,
             classes=problem.classes[rows],

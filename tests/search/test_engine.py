@@ -36,7 +36,7 @@ from support.problems import (
 )
 from support.profiles import examples, seed_range
 
-from topktree._core import pack_booleans
+from topktree._core import kernels, pack_booleans
 from topktree._search import engine
 
 many = examples(20)
@@ -280,7 +280,7 @@ def middle_solution(criterion: Any, weights: str) -> tuple[Problem, engine.Solut
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("criterion", [*CRITERIA, user_criterion])
-@pytest.mark.parametrize("kernel", engine.kernels())
+@pytest.mark.parametrize("kernel", kernels())
 def test_kernels_and_threads_agree(kernel: str, criterion: Any, weights: str) -> None:
     problem, expected = middle_solution(criterion, weights)
     for threads in (1, 2, 4):
@@ -299,7 +299,7 @@ def test_memory_limits_agree(cache_bytes: int, threads: int) -> None:
     assert solution.statistics["cache_bytes"] <= cache_bytes
 
 
-@pytest.mark.parametrize("kernel", engine.kernels())
+@pytest.mark.parametrize("kernel", kernels())
 def test_many_rows(kernel: str) -> None:
     """Long columns, nearly full ones among them: sums that are too narrow overflow."""
     rng = np.random.default_rng(13)
@@ -409,7 +409,7 @@ def test_a_hundred_schedules_agree() -> None:
         options = {
             "threads": int(rng.integers(2, 9)),
             "cache_bytes": int(rng.choice([0, 20_000, 2**30])),
-            "kernel": str(rng.choice(engine.kernels())),
+            "kernel": str(rng.choice(kernels())),
         }
         assert_identical(tied[run % 10].engine(**options), expected[run % 10])
 
@@ -568,7 +568,7 @@ def test_statistics(threads: int) -> None:
     assert statistics["cache_bytes"] > 0
     assert statistics["k_reached"] == 5
     assert statistics["n_threads"] == threads
-    assert statistics["kernel"] in engine.kernels()
+    assert statistics["kernel"] in kernels()
 
 
 def test_switches_show_in_the_statistics() -> None:

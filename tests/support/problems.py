@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from support import oracle
 
-from topktree._core import pack_booleans
+from topktree._core import kernels, pack_booleans
 from topktree._search import engine
 from topktree._search.objective import Objective, make_objective
 
@@ -355,7 +355,7 @@ switches = st.fixed_dictionaries(
         "use_cache": st.booleans(),
         "use_bounds": st.booleans(),
         "threads": st.sampled_from([1, 1, 2, 3]),
-        "kernel": st.sampled_from(engine.kernels()),
+        "kernel": st.sampled_from(kernels()),
         "cache_bytes": st.sampled_from([0, 10_000, 40_000, 2**30]),
         "time_limit": st.sampled_from([None, None, 3600.0]),
         "arrange": st.sampled_from(["never", "if_it_pays", "always"]),

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import count_shard as count_shard
-from .._core import kernels as kernels
-from .._core import make_shard as make_shard
 from .._core import near_optimal as core_near_optimal
-from .._core import rank_columns as rank_columns
 from .._core import solve as core_solve
-from .._core import walk as walk
+from .._core import walk
 from .._data.arrays import FloatArray, IntArray, Rows
 from .._runtime.limits import Progress
 from .objective import Objective, ScoreFunction
@@ -43,6 +39,20 @@ class Solution:
     n_wrong: int  # misclassified rows, whatever they weigh
     complete: bool  # False: the time limit was reached
     statistics: Statistics
+
+    def apply(self, rows: Rows, columns: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+        """Return the leaf of each row; `columns` as in `solve`."""
+        return walk(
+            rows=rows,
+            n_columns=rows.shape[1] * (64 if rows.dtype == np.uint64 else 1),
+            column=self.column if columns is None else np.append(columns, np.int32(-1))[self.column],
+            false_child=self.false_child,
+            true_child=self.true_child,
+        )
+
+    def predicted(self) -> IntArray:
+        """Return the class that each node predicts as a leaf: the heaviest, the first of equally heavy ones."""
+        return np.asarray(np.argmax(self.class_weight, axis=1))
 
 
 @dataclass(frozen=True)

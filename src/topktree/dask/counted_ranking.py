@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import rank_columns as core_rank_columns
 from .._data.arrays import BoolArray, IntArray
 from .._search import engine
 from .._search.objective import Objective, ScoreFunction
@@ -37,7 +38,7 @@ def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: 
     """Return the candidates of the nodes; `total_weight` is the weight of all rows of the search."""
     if callable(objective.criterion):
         return _rank_by_callable(nodes, k, objective, objective.criterion)
-    return engine.rank_columns(
+    return core_rank_columns(
         counts=nodes.true_weight,
         totals=nodes.totals,
         usable=None if nodes.usable is None else nodes.usable.view(np.uint8),

@@ -27,7 +27,6 @@ from .._runtime.limits import Limits, OutOfTime
 from .._runtime.parallel import count_threads
 from .._runtime.progress import ProgressLine
 from .._search import engine
-from .._search.column_tree import column_tree
 from .._search.fitter import FoundTree, describe_solution, search_options
 from .._search.objective import Objective, objective_of_totals
 from .._search.spec import TreeSpec
@@ -170,7 +169,7 @@ class DaskFit:
         options = search_options(self.estimator.memory_limit, threads, self.limits.seconds_left(), progress=line)
         kept, n_columns = packed.kept.astype(np.int32), len(packed.packing.columns)
         solution = engine.solve(distinct.rows, n_columns, distinct.classes, merged, options, kept)
-        solution = distinct.count_rows(solution, column_tree(solution, kept))
+        solution = distinct.count_rows(solution, kept)
         return solution, {"where": "client", "distinct_rows": len(distinct.rows)}
 
     def _search_there(self, packed: Packed, objective: Objective, line: ProgressLine | None) -> Searched:
@@ -210,6 +209,6 @@ class DaskFit:
         """Return how many rows without weight the tree gets wrong."""
         if packed.packing.rules.weighing.n_left_out == 0:  # do not wait for what workers still count after a time limit
             return 0
-        tree = column_tree(solution, packed.kept)
-        wrong = [self.cluster.submit(shards.LeftOut.count_wrong, rows, tree) for rows in packed.left_out]
+        kept = packed.kept.astype(np.int32)
+        wrong = [self.cluster.submit(shards.LeftOut.count_wrong, rows, solution, kept) for rows in packed.left_out]
         return self.cluster.result(self.cluster.reduce(wrong, shards.add_wrong)) or 0

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import count_shard, make_shard
 from .._data.arrays import BoolArray, FloatArray, IntArray, PackedRows
 from .._data.columns import Columns, by_feature, hash_columns, hash_rows, pack
 from .._data.features import Feature, encode
-from .._search import engine
-from .._search.column_tree import ColumnTree
+from .._search.engine import Solution
 from .cluster import sized
 from .counted_graph import ROWS, Path
 from .features import PartRules
@@ -49,9 +49,12 @@ class LeftOut:
     rows: PackedRows | None  # None: they hold what a tree cannot read
     classes: NDArray[np.int32]
 
-    def count_wrong(self, tree: ColumnTree) -> int | None:
-        """Return how many of the rows the tree gets wrong; None if it cannot read them."""
-        return None if self.rows is None else int(np.count_nonzero(tree.predict(self.rows) != self.classes))
+    def count_wrong(self, solution: Solution, columns: NDArray[np.int32]) -> int | None:
+        """Return how many of the rows a solution for these columns gets wrong; None if it cannot read them."""
+        if self.rows is None:
+            return None
+        leaf = solution.apply(self.rows, columns)
+        return int(np.count_nonzero(solution.predicted()[leaf] != self.classes))
 
 
 @sized
@@ -64,13 +67,13 @@ class DistinctRows:
     weight: IntArray
     n_rows: IntArray
 
-    def count_rows(self, solution: engine.Solution, tree: ColumnTree) -> engine.Solution:
-        """Return a solution for these rows with the numbers of the rows that they stand for."""
-        leaf = tree.apply(self.rows)
-        n_rows = np.bincount(leaf, self.n_rows, len(tree.column)).astype(np.int64)
-        is_wrong = tree.predicted[leaf] != self.classes
-        for i in np.flatnonzero(tree.column >= 0)[::-1]:
-            n_rows[i] = n_rows[tree.false_child[i]] + n_rows[tree.true_child[i]]
+    def count_rows(self, solution: Solution, columns: NDArray[np.int32]) -> Solution:
+        """Return a solution for these rows and columns with the numbers of the rows that they stand for."""
+        leaf = solution.apply(self.rows, columns)
+        n_rows = np.bincount(leaf, self.n_rows, len(solution.column)).astype(np.int64)
+        is_wrong = solution.predicted()[leaf] != self.classes
+        for i in np.flatnonzero(solution.column >= 0)[::-1]:
+            n_rows[i] = n_rows[solution.false_child[i]] + n_rows[solution.true_child[i]]
         return replace(solution, n_rows=n_rows, n_wrong=int(self.n_rows[is_wrong].sum()))
 
 
@@ -113,7 +116,7 @@ def pack_part(packing: Packing, X: Any, y: Any, sample_weight: Any, part: int) -
     rows = pack(encoded, packing.columns)
     bits = np.empty(0, dtype=np.uint64)
     if len(rows):
-        bits = engine.make_shard(
+        bits = make_shard(
             rows=rows,
             n_columns=n_columns,
             classes=target.classes,
@@ -226,7 +229,7 @@ def count_shards(shards: Sequence[Shard], question: Question) -> NDArray[Any]:
     """Return the counts of the shards' rows, (n_answers, n_sums, n_columns)."""
 
     def count(shard: Shard, kind: str) -> IntArray:
-        counts = engine.count_shard(
+        counts = count_shard(
             shard=shard.bits,
             n_columns=shard.n_columns,
             n_classes=shard.n_classes,

@@ -15,7 +15,6 @@ from .._data.arrays import IntArray
 from .._data.training import TrainingData
 from .._runtime.limits import COMPLETE, OPTIMAL
 from .._search import engine
-from .._search.column_tree import column_tree
 from .._search.fitter import FoundTree, count_errors, found_tree
 from .._search.objective import Objective
 from .._search.root_choices import without_choices
@@ -41,7 +40,7 @@ def search_member(data: TrainingData, spec: TreeSpec, objective: Objective, opti
     found = found_tree(data, spec, objective, without_choices(solution))
     if found.status == OPTIMAL and objective.draw is not None:
         found = replace(found, status=COMPLETE)  # it is optimal only among the features that were drawn
-    member = Member(found, column_tree(solution).apply(data.rows))
+    member = Member(found, solution.apply(data.rows))
     # The search counts the errors of the rows that have weight in it, and a sample does not have all rows.
     n_wrong = int(np.count_nonzero(member.predicted() != data.y)) + count_errors(found.tree, data.left_out)
     return replace(member, found=replace(found, train_errors=n_wrong))
