@@ -89,6 +89,8 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     ...     clf = DaskTopKTreeClassifier(max_depth=3).fit(X, y)
     >>> clf.train_errors_, clf.to_local().get_n_leaves()
     (48, 7)
+    >>> clf.predict(X).compute()[:3], round(clf.score(X, y), 3)
+    (array([1, 1, 1]), 0.889)
     """
 
     def __init__(
@@ -138,12 +140,6 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         `X` is a Dask DataFrame or Array; `y` and `sample_weight` are Series or Arrays with the same rows in every
         partition. Labels and weights are read up to twice before the features, and the features twice: persist
         collections first that are expensive to compute and fit into the memory of the workers.
-
-        Examples
-        --------
-        >>> with Client(processes=False, dashboard_address=":0") as client:
-        ...     clf.fit(X, y).status_
-        'complete'
         """
         limits = Limits.starting(self.time_limit)
         spec = self._read_spec()
@@ -160,35 +156,17 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> da.Array:
-        """Return the class of each row, as a lazy Array with the partitions of X.
-
-        Examples
-        --------
-        >>> clf.predict(X).compute()[:3]
-        array([1, 1, 1])
-        """
+        """Return the class of each row, as a lazy Array with the partitions of X."""
         local = self.to_local()
         return self._map(X, local.predict, local.classes_[:0])
 
     def predict_proba(self, X: Any) -> da.Array:
-        """Return the share of each class in each row's leaf, as a lazy Array with the partitions of X.
-
-        Examples
-        --------
-        >>> clf.predict_proba(X).shape
-        (432, 2)
-        """
+        """Return the share of each class in each row's leaf, as a lazy Array with the partitions of X."""
         local = self.to_local()
         return self._map(X, local.predict_proba, np.empty((0, len(local.classes_))))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy, which is computed at once.
-
-        Examples
-        --------
-        >>> round(clf.score(X, y), 3)
-        0.889
-        """
+        """Return the accuracy, which is computed at once."""
         local = self.to_local()
         parts = make_parts(X, y, sample_weight)
         task, shared = dask.delayed(_score_part, pure=False), dask.delayed(local, traverse=False)
@@ -199,12 +177,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return float(right / total)
 
     def to_local(self) -> TopKTreeClassifier:
-        """Return the fitted tree as a `TopKTreeClassifier`, which can be saved, exported, plotted and reported.
-
-        Examples
-        --------
-        >>> clf.to_local().save("model.json")
-        """
+        """Return the fitted tree as a `TopKTreeClassifier`, which can be saved, exported, plotted and reported."""
         check_is_fitted(self)
         local = fitted_copy(self._unfitted(), deepcopy(found_tree_of(self)))
         copy_names(self, local)

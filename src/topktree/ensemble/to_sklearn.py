@@ -40,9 +40,8 @@ def to_adaboost(ours: TopKBoostingClassifier) -> AdaBoostClassifier | Pipeline:
 
 def _trees(ours: FittedEnsemble, pass_nan: bool) -> tuple[TreeEncoder | None, list[DecisionTreeClassifier]]:
     check_is_fitted(ours)
-    trees = [tree.tree_ for tree in ours.estimators_]
-    # Without names: scikit-learn's ensembles pass arrays on to their trees.
-    return to_sklearn_trees(trees, ours.features_, ours.classes_, str(ours.criterion), None, pass_nan=pass_nan)
+    trees, names = [tree.tree_ for tree in ours.estimators_], getattr(ours, "feature_names_in_", None)
+    return to_sklearn_trees(trees, ours.features_, ours.classes_, str(ours.criterion), names, pass_nan=pass_nan)
 
 
 def _depth(trees: list[DecisionTreeClassifier]) -> int:
@@ -55,11 +54,8 @@ def _finish(theirs: Any, ours: FittedEnsemble, encoder: TreeEncoder | None, tree
     theirs.classes_, theirs.n_classes_ = ours.classes_, len(ours.classes_)
     theirs.n_features_in_ = trees[0].n_features_in_
     theirs.random_state = 0
-    names = getattr(ours, "feature_names_in_", None)
     if encoder is not None:
-        if names is not None:
-            encoder = TreeEncoder(encoder.features, encoder.outputs, tuple(names))
         return Pipeline([("encode", encoder), ("ensemble", theirs)])
-    if names is not None:
-        theirs.feature_names_in_ = names
+    if hasattr(ours, "feature_names_in_"):
+        theirs.feature_names_in_ = ours.feature_names_in_
     return theirs
