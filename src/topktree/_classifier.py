@@ -304,3 +304,10 @@ class TopKTreeClassifier(FittedTree):
 
     def _search_options(self, limits: Limits, **others: Any) -> SearchOptions:
         return search_options(self.memory_limit, count_threads(self.n_jobs), limits.seconds_left(), **others)
+
+
+def tree_like(estimator: Any, **others: Any) -> TopKTreeClassifier:
+    """Return an unfitted tree with the parameters that it has in common with another estimator, and with others."""
+    own = estimator.get_params(deep=False)
+    shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
+    return TopKTreeClassifier(**shared | others)

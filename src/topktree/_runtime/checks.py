@@ -32,12 +32,13 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def check_int(name: str, value: Any, minimum: int, *, or_none: bool = False) -> None:
-    """Require an int >= minimum, or None if that is allowed."""
+def check_int(name: str, value: Any, low: int, high: float = math.inf, *, or_none: bool = False) -> None:
+    """Require an int from `low` to `high`, or None if that is allowed."""
     if value is None and or_none:
         return
-    if not is_int(value) or value < minimum:
-        raise ValueError(f"{name} must be an int >= {minimum}{' or None' if or_none else ''}, got {value!r}")
+    if not is_int(value) or not low <= value <= high:
+        allowed = f"an int >= {low}" if math.isinf(high) else f"an int in [{low}, {high}]"
+        raise ValueError(f"{name} must be {allowed}{' or None' if or_none else ''}, got {value!r}")
 
 
 def check_number(name: str, value: Any, low: float, high: float, more: str = "") -> None:
@@ -63,12 +64,6 @@ def check_choice(name: str, value: Any, allowed: Sequence[str], more: str = "") 
     if not isinstance(value, str) or value not in allowed:
         names = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be one of {names}{more and ', ' + more}, got {value!r}")
-
-
-def check_max_depth(max_depth: Any) -> None:
-    """Require an int that the search can follow."""
-    if not is_int(max_depth) or not 0 <= max_depth <= MAX_DEPTH:
-        raise ValueError(f"max_depth must be an int in [0, {MAX_DEPTH}], got {max_depth!r}")
 
 
 def check_k(k: Any, max_depth: int) -> None:

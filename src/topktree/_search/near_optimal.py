@@ -83,14 +83,8 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         Examples
         --------
         >>> table = trees.importance_table()
-        >>> for feature, share in zip(table["feature"], table["share"]):
-        ...     print(feature, share)
-        x4 1.0
-        x1 1.0
-        x0 1.0
-        x2 0.0
-        x3 0.0
-        x5 0.0
+        >>> table["feature"].tolist(), table["share"].tolist()
+        (['x4', 'x1', 'x0', 'x2', 'x3', 'x5'], [1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
         """
         importances = self.importances()
         n_trees = max(len(self), 1)

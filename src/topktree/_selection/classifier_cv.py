@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import FittedTree, copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
-from .._classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier, tree_like
 from .._data.arrays import FloatArray
 from .._data.labels import read_labels, read_weights
 from .._data.table import CATEGORY
@@ -167,7 +167,7 @@ min_weight_fraction_leaf
         """
         limits = Limits.starting(self.time_limit)
         candidates = self._candidates()
-        tree = self._tree(candidates[0])
+        tree = tree_like(self, **candidates[0].params, time_limit=None, verbose=0)
         spec = read_spec(tree)
         scoring = Scoring(self.scoring)
         with restored_on_error(self):
@@ -234,17 +234,11 @@ min_weight_fraction_leaf
         checks.check_choice("rule", self.rule, RULES)
         checks.check_time_limit(self.time_limit)
         checks.check_n_jobs(self.n_jobs)
-        depths = _values("max_depths", self.max_depths, checks.check_max_depth)
+        checks.check_verbose(self.verbose)
+        depths = _values("max_depths", self.max_depths, lambda d: checks.check_int("max_depth", d, 0, checks.MAX_DEPTH))
         penalties = _values("leaf_penalties", self.leaf_penalties, checks.check_leaf_penalty)
         ks = _values("ks", self.ks, lambda k: checks.check_k(k, max(depths)))
         return [Candidate(k, depth, penalty) for k, depth, penalty in product(ks, depths, penalties)]
-
-    def _tree(self, candidate: Candidate) -> TopKTreeClassifier:
-        """Return a classifier with the parameters that all fits have in common, and those of a candidate."""
-        own = self.get_params(deep=False)
-        shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
-        checks.check_verbose(self.verbose)
-        return TopKTreeClassifier(**shared | candidate.params | {"time_limit": None, "verbose": 0})
 
     def _warn(self, folds: Sequence[Fold], outcomes: Sequence[Outcome]) -> None:
         """Warn about fits that failed or were not finished. Nothing to choose from is an error."""

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base import copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
-from .._classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier, tree_like
 from .._runtime import checks
 from .._runtime.limits import Limits
 from .._search.objective import ScoreFunction
@@ -30,8 +30,6 @@ from .partitions import feature_names, make_parts, table_parts
 
 # The search on the client descends by recursive calls.
 MAX_DEPTH = 100
-
-_OWN = ("client", "batch_bytes", "gather_bytes", "worker_timeout")
 
 
 class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
@@ -46,10 +44,9 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    k, criterion, min_samples_leaf, min_weight_fraction_leaf, leaf_penalty, distinct_splits, class_weight, verbose :
-        The same as in `TopKTreeClassifier`.
-    max_thresholds, categorical_features :
-        The same as in `TopKTreeClassifier`.
+    k, criterion, min_samples_leaf, min_weight_fraction_leaf, leaf_penalty, distinct_splits, class_weight, \
+max_thresholds, categorical_features, verbose
+        As in `TopKTreeClassifier`.
     max_depth : int, default=5
         The same, at most 100.
     time_limit : float or None, default=None
@@ -179,18 +176,13 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     def to_local(self) -> TopKTreeClassifier:
         """Return the fitted tree as a `TopKTreeClassifier`, which can be saved, exported, plotted and reported."""
         check_is_fitted(self)
-        local = fitted_copy(self._unfitted(), deepcopy(found_tree_of(self)))
+        local = fitted_copy(tree_like(self), deepcopy(found_tree_of(self)))
         copy_names(self, local)
         return local
 
-    def _unfitted(self) -> TopKTreeClassifier:
-        parameters = self.get_params(deep=False)
-        return TopKTreeClassifier(**{name: value for name, value in parameters.items() if name not in _OWN})
-
     def _read_spec(self) -> TreeSpec:
         """Return the specification of the tree; all parameters are validated."""
-        if not checks.is_int(self.max_depth) or not 0 <= self.max_depth <= MAX_DEPTH:
-            raise ValueError(f"max_depth must be an int in [0, {MAX_DEPTH}] on a cluster, got {self.max_depth!r}")
+        checks.check_int("max_depth", self.max_depth, 0, MAX_DEPTH)
         spec = read_spec(self)
         checks.check_int("batch_bytes", self.batch_bytes, 1)
         checks.check_int("gather_bytes", self.gather_bytes, 0)
@@ -225,7 +217,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
         return {**super().__getstate__(), "client": None}
 
     def __sklearn_tags__(self) -> Any:
-        return self._unfitted().__sklearn_tags__()
+        return tree_like(self).__sklearn_tags__()
 
 
 def _predict_part(part: Any, predict: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:

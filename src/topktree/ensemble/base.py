@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import FittedClassifier, copy_names, fitted_copy, found_tree_of, restored_on_error
-from .._classifier import TopKTreeClassifier
+from .._classifier import TopKTreeClassifier, tree_like
 from .._data.arrays import FloatArray, IntArray
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
@@ -132,9 +132,7 @@ def set_trees(ensemble: FittedEnsemble, found: Sequence[FoundTree]) -> None:
 
     The trees get the parameters that they have in common with the ensemble, except for limits and threads.
     """
-    own = ensemble.get_params(deep=False)
-    shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
-    template = TopKTreeClassifier(**shared | {"time_limit": None, "n_jobs": None, "verbose": 0})
+    template = tree_like(ensemble, time_limit=None, n_jobs=None, verbose=0)
     copy_names(ensemble, template)
     ensemble.estimators_ = [fitted_copy(template, tree) for tree in found]
     ensemble.features_, ensemble.classes_ = found[0].features, found[0].classes
