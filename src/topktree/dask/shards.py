@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import count_shard, make_shard
+from .. import _core
 from .._data.arrays import BoolArray, FloatArray, IntArray, PackedRows
 from .._data.columns import Columns, by_feature, hash_columns, hash_rows, pack
 from .._data.features import Feature, encode
@@ -116,7 +116,7 @@ def pack_part(packing: Packing, X: Any, y: Any, sample_weight: Any, part: int) -
     rows = pack(encoded, packing.columns)
     bits = np.empty(0, dtype=np.uint64)
     if len(rows):
-        bits = make_shard(
+        bits = _core.make_shard(
             rows=rows,
             n_columns=n_columns,
             classes=target.classes,
@@ -229,7 +229,7 @@ def count_shards(shards: Sequence[Shard], question: Question) -> NDArray[Any]:
     """Return the counts of the shards' rows, (n_answers, n_sums, n_columns)."""
 
     def count(shard: Shard, kind: str) -> IntArray:
-        counts = count_shard(
+        counts = _core.count_shard(
             shard=shard.bits,
             n_columns=shard.n_columns,
             n_classes=shard.n_classes,
