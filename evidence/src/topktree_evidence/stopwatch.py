@@ -115,10 +115,8 @@ class Stopwatch:
             ours, theirs = context.Pipe()
             arguments = (theirs, str(self._output), self.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)  # type: ignore[attr-defined]
-            with (
-                ctrl_c_ignored(),
-                patch.dict(os.environ, ONE_THREAD),
-            ):  # by the fork server too, which is started with the first process
+            # Both hold for the fork server too, which is started with the first process.
+            with ctrl_c_ignored(), patch.dict(os.environ, ONE_THREAD):
                 process.start()
             theirs.close()
             self._worker = process, ours

@@ -44,8 +44,6 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
     (14, True)
     >>> trees.train_errors.tolist()
     [48, 48, 48, 48, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60]
-    >>> trees[0].get_n_leaves()
-    7
     """
 
     estimators: list[TopKTreeClassifier] = field(repr=False)

@@ -52,8 +52,6 @@ class LeafPenaltyPath:
     >>> path = TopKTreeClassifier(max_depth=3).leaf_penalty_path(X, y)
     >>> path.n_leaves.tolist(), path.errors.tolist()
     ([7, 4, 2, 1], [48, 72, 108, 216])
-    >>> path.estimators[0].get_n_leaves()
-    7
     """
 
     leaf_penalties: FloatArray  # a number of few digits from the range of penalties that prefer the tree

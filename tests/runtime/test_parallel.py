@@ -1,0 +1,24 @@
+"""How many threads a call gets, wherever it runs."""
+
+import multiprocessing
+
+import joblib
+import pytest
+
+from topktree._runtime.parallel import count_threads, threads_per_call
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_processes_that_may_not_start_processes_have_threads(n_jobs):
+    """A worker of multiprocessing.Pool is such a process."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(count_threads, (n_jobs,)) == (n_jobs or 1)
+        assert pool.apply(threads_per_call, (n_jobs, 1)) == (n_jobs or 1)
+
+
+def test_joblib_decides_where_the_caller_does_not():
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        assert count_threads(None) == 2
+        assert threads_per_call(None, 2) == 1
+    nested = joblib.Parallel(n_jobs=2, backend="threading")(joblib.delayed(count_threads)(None) for _ in range(2))
+    assert nested == [1, 1]
