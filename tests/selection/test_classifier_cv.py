@@ -373,7 +373,7 @@ def test_an_error_names_the_limit_that_stopped_the_others() -> None:
     def scoring(tree: Any, X: Any, y: Any) -> float:
         raise RuntimeError("no")
 
-    with pytest.raises(ValueError, match=r"none of the 9 candidates.*RuntimeError: no; time_limit=1e-09 s came before"):
+    with pytest.raises(ValueError, match=r"none of the 9 candidates.*RuntimeError: no; time_limit=1e-09 s was reached"):
         TopKTreeClassifierCV(**SMALL, scoring=scoring, time_limit=1e-9, cv=[(range(100), range(100, 200))]).fit(X, y)
 
 
