@@ -231,7 +231,7 @@ def fit_command(test_size: float | None, test_file: str | None, **arguments: Any
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.argument("data", metavar="FILE", type=click.Path())
 @output_option(
-    "-o", "--output", suffixes=TABLES, or_stdout=True, help="Write .csv, .csv.gz, .parquet or .feather, not stdout."
+    "-o", "--output", suffixes=TABLES, or_stdout=True, help="Write to a .csv, .csv.gz, .parquet or .feather file."
 )
 @click.option("--proba", is_flag=True, help="Add a column proba_CLASS with the probability of each class.")
 @click.option("--rule", is_flag=True, help="Add a column rule with the conditions of the row's leaf.")
