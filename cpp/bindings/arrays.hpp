@@ -1,4 +1,4 @@
-// NumPy arrays to spans and back, and what several bindings parse alike.
+// NumPy arrays to spans and back, and the parsing that several bindings share.
 #pragma once
 
 #include <nanobind/nanobind.h>

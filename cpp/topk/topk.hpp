@@ -1,4 +1,4 @@
-// The entry of the core: everything that a caller includes. The other headers are the core's own.
+// The entry point to the core: everything that a caller includes. The other headers are the core's own.
 //
 // solve() finds the best tree, near_optimal() the best trees; walk() sends rows down a tree; the functions of remote/
 // count rows that are stored on other machines. These check their arguments and throw std::invalid_argument; nothing

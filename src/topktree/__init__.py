@@ -61,7 +61,7 @@ def __getattr__(name: str) -> Any:
         value = import_module(f".{name}", __name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value  # the next use does not come here
+    globals()[name] = value  # later uses do not call this function
     return value
 
 

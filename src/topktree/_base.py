@@ -53,7 +53,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy. It takes all labels that `fit` takes, some of which scikit-learn's function refuses."""
+        """Return the accuracy. All labels that `fit` accepts are allowed, even those that scikit-learn's rejects."""
         return self._accuracy(self.predict(X), y, sample_weight)
 
     def _accuracy(self, predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
@@ -73,7 +73,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
 
 class FittedTree(FittedClassifier):
-    """The base of the classifiers that are one tree."""
+    """The base of the classifiers that consist of one tree."""
 
     tree_: Tree
     cost_: int | float
@@ -129,8 +129,8 @@ class FittedTree(FittedClassifier):
     def to_sklearn(self) -> DecisionTreeClassifier | Pipeline:
         """Return a fitted scikit-learn object with the same predictions and probabilities for every input.
 
-        It is a `DecisionTreeClassifier` if all features are numbers or booleans without missing values, of a size that
-        scikit-learn's float32 can tell apart; otherwise a `Pipeline` whose last step is one.
+        It is a `DecisionTreeClassifier` if all features are booleans or numbers that float32 can tell apart, without
+        missing values; otherwise it is a `Pipeline` whose last step is one.
 
         Examples
         --------
@@ -212,8 +212,8 @@ class FittedTree(FittedClassifier):
         """Write an interactive page about the tree: one HTML file that needs no network.
 
         It shows the tree, its rules, its accuracy on the training data and on the rows of `X_test` and `y_test`
-        (weighted by `sample_weight`, if that is given), what the search did, and the candidates of a choice by
-        cross-validation. A reader can type the values of a row and follow it to its leaf. The file contains the first
+        (weighted by `sample_weight`, if given), what the search did, and the candidates that cross-validation
+        chose from. A reader can type the values of a row and follow it to its leaf. The file contains the first
         `max_rows` rows of `X_test`, restricted to the features that the tree uses, so that they can be followed too; 0
         keeps them out. The same fitted classifier and rows always give the same file.
         """
@@ -236,7 +236,7 @@ class FittedTree(FittedClassifier):
         """Return the subtrees that minimal cost-complexity pruning leaves, from the largest to the root alone.
 
         The arrays have an entry per subtree, as in scikit-learn's `cost_complexity_pruning_path`: `ccp_alphas`, the
-        penalty per leaf from which on the subtree is the best one, as a fraction of the training weight, like
+        lowest penalty per leaf for which the subtree is the best one, as a fraction of the training weight, like
         `leaf_penalty`; `errors`, the fraction of the training weight that it misclassifies, where scikit-learn has
         impurities; and `n_leaves`. The first is the smallest subtree with the errors of the tree itself.
 
@@ -254,7 +254,7 @@ class FittedTree(FittedClassifier):
     ) -> TopKTreeClassifier:
         """Return a new classifier with the subtree on the `pruning_path` that does best on these rows.
 
-        The rows should be others than those of `fit`. The `rule` "best" takes the subtree with the lowest weight of
+        The rows should not be those of `fit`. The `rule` "best" takes the subtree with the lowest weight of
         errors, the smallest one in case of a tie; "1se" takes the smallest one whose error rate is within one standard
         error of that. Rows of a class that training did not have are errors of every subtree.
 
@@ -291,7 +291,7 @@ class FittedTree(FittedClassifier):
     def save(self, path: PathLike) -> None:
         """Write the fitted tree to a JSON file, which `topktree.load` reads as a `TopKTreeClassifier`.
 
-        A criterion of your own is not saved: set it again before you fit again.
+        A custom criterion is not saved: set it again before you refit.
         """
         check_is_fitted(self)
         classifier, _ = self._searched()
@@ -340,7 +340,7 @@ def fitted_copy(estimator: Estimator, found: FoundTree, **parameters: Any) -> Es
 
 
 def found_tree_of(estimator: Any) -> FoundTree:
-    """Return the tree of a fitted estimator, and what is known of it."""
+    """Return the tree of a fitted estimator, and what is known about it."""
     return FoundTree(
         estimator.tree_,
         estimator.features_,

@@ -1,4 +1,4 @@
-"""`TopKTreeClassifier`: parameters, documentation and scikit-learn's manners; everything else is called.
+"""`TopKTreeClassifier`: parameters, documentation and scikit-learn's conventions; other modules do the work.
 
 In: a table of numbers, booleans and categories, and class labels. Out: a small accurate tree.
 """
@@ -67,8 +67,8 @@ class TopKTreeClassifier(FittedTree):
     memory_limit : int or None, default=None
         Bytes for the cache of solved subproblems; None means 1 GiB. Less memory takes more time, for the same tree.
     n_jobs : int or None, default=None
-        Number of threads; None means 1, -1 all cores. Threads help from a `max_depth` of 3 on, and start once a search
-        has run for 2 ms.
+        Number of threads; None means 1, -1 all cores. Threads help if `max_depth` is at least 3, and start once a
+        search has run for 2 ms.
     verbose : int, default=0
         1 shows a line of progress on stderr.
     min_weight_fraction_leaf : float, default=0.0
@@ -96,7 +96,7 @@ class TopKTreeClassifier(FittedTree):
         The record of the search: seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel; `trace`
         has a dict of seconds, k and cost for every k that the search went through, which `plot_search` draws; `n_root`
         is the number of candidates at the root; `root` describes the 20 with the best score and the chosen one, each as
-        a dict of rank, feature (its index), test, value, score (None for a criterion of your own), cost of the best
+        a dict of rank, feature (its index), test, value, score (None for a custom criterion), cost of the best
         tree that begins with it, exact (false: the cost is a lower bound, since the candidate could no longer win) and
         chosen. `root` is empty if it was clear that no split pays, and for trees of a `leaf_penalty_path`, of
         `near_optimal` and of ensembles.
@@ -107,7 +107,7 @@ class TopKTreeClassifier(FittedTree):
     -----
     Weights are integers internally, so that costs add up and tie exactly. `sample_weight` and `class_weight` are exact
     if they are integers, whole multiples of the smallest weight, or fractions of a power of two; other real weights are
-    rounded to 2**-20 of the largest one, and smaller ones up to that. A `leaf_penalty` is rounded to 2**-20 of one
+    rounded to 2**-20 of the largest one, but never to zero. A `leaf_penalty` is rounded to 2**-20 of one
     row's weight. Rows of weight zero are left out.
 
     Examples
@@ -188,7 +188,7 @@ class TopKTreeClassifier(FittedTree):
         those before it, while the search widens k from 1 to the k asked for. Its return value is ignored, an exception
         ends the fit, and its time counts towards `time_limit`.
 
-        `exact_root=True` finds the cost of the best tree below every candidate of the root, also of those that can no
+        `exact_root=True` finds the cost of the best tree below every candidate of the root, including those that can no
         longer win, for `search_["root"]` and the report. The tree is the same, unless the time limit is reached first.
         At small k this takes up to 50% longer, and much longer where k is close to the number of columns.
 
@@ -218,7 +218,7 @@ class TopKTreeClassifier(FittedTree):
     def leaf_penalty_path(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LeafPenaltyPath:
         """Return all trees that some `leaf_penalty` prefers, from the one with the fewest errors to the single leaf.
 
-        Each is the tree that `fit` finds with the penalty listed beside it. The classifier itself stays as it is, and
+        Each is the tree that `fit` finds with the penalty listed next to it. The classifier itself does not change, and
         its own `leaf_penalty` and `verbose` are ignored. `time_limit` applies to the whole call: when it is reached,
         the path has the trees known by then. The tree with the fewest errors is always found, however long that takes.
 
@@ -255,12 +255,12 @@ class TopKTreeClassifier(FittedTree):
         The list is exact and in order. It is chosen from all trees that the search chooses from: those that split every
         node on one of its k candidates or leave it a leaf. The first is the tree of `fit`. With
         `different="predictions"` no two of them predict the same class for every training row, so that swapped splits
-        and copies of columns do not fill the list; of trees that predict alike the first counts: the cheapest, with a
-        leaf before a split, then the candidate with the better score. With `different="splits"` every tree counts.
+        and copies of columns do not fill the list; of trees with equal predictions the first counts: the cheapest, with
+        a leaf before a split, then the candidate with the better score. With `different="splits"` every tree counts.
 
-        The classifier itself stays as it is, and `verbose` is ignored. `time_limit` applies to the search: when it is
+        The classifier itself does not change, and `verbose` is ignored. `time_limit` applies to the search: when it is
         reached, the trees known by then are returned, and `complete` is false. Turning many thousands of trees into
-        classifiers comes on top and may take longer than the search.
+        classifiers takes additional time, possibly more than the search.
 
         Examples
         --------
@@ -307,7 +307,7 @@ class TopKTreeClassifier(FittedTree):
 
 
 def tree_like(estimator: Any, **others: Any) -> TopKTreeClassifier:
-    """Return an unfitted tree with the parameters that it has in common with another estimator, and with others."""
+    """Return an unfitted tree with the parameters that it shares with an estimator, except for those in `others`."""
     own = estimator.get_params(deep=False)
     shared = {name: own[name] for name in TopKTreeClassifier().get_params() if name in own}
     return TopKTreeClassifier(**shared | others)

@@ -1,6 +1,6 @@
-"""`load`: the estimator of a model file, whichever kind it is.
+"""`load`: the estimator of a model file, of any kind.
 
-In: a file, of which nothing is trusted. Out: a fitted estimator, its parameters validated as if a user had given them.
+In: a file, which is not trusted. Out: a fitted estimator, its parameters validated as if a user had given them.
 Loading never runs code: everything in a file is a number, a string, a list or an object of these.
 """
 
@@ -81,18 +81,18 @@ def _parse(raw: bytes) -> dict[str, Any]:
     try:
         payload = json.loads(raw.decode("utf-8"), parse_constant=_finite_float, parse_float=_finite_float)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not whole and valid JSON ({error})") from None
+        raise ValueError(f"it is not complete and valid JSON ({error})") from None
     known = isinstance(payload, dict) and payload.get("format") in (FORMAT, ENSEMBLE_FORMAT)
     require(known, f'its "format" is not "{FORMAT}" or "{ENSEMBLE_FORMAT}"')
     version = payload.get("version")
-    require(is_int(version) and version >= 1, '"version" must be a whole number from 1 on')
+    require(is_int(version) and version >= 1, '"version" must be a whole number >= 1')
     require(version <= VERSION, f"it has format version {version}, this version of topktree reads up to {VERSION}")
     return dict(payload)
 
 
 def _finite_float(text: str) -> float:
     number = float(text)
-    require(math.isfinite(number), f"{text} is not a number of JSON")
+    require(math.isfinite(number), f"{text} is not a JSON number")
     return number
 
 
@@ -103,7 +103,7 @@ def _load_tree(payload: dict[str, Any]) -> TopKTreeClassifier:
 
 
 def _load_forest(payload: dict[str, Any]) -> TopKForestClassifier:
-    from .ensemble.forest import TopKForestClassifier, check_forest  # a single tree does without
+    from .ensemble.forest import TopKForestClassifier, check_forest  # a single tree does not need it
 
     forest = _unfitted(TopKForestClassifier, payload, check_forest)
     _set_trees(forest, payload)
@@ -159,7 +159,7 @@ def _found_tree(entry: dict[str, Any], features: tuple[Feature, ...], classes: N
     values: list[Any] = [entry.get(key) for key in ("train_errors", "cost", "pruned_alpha")]
     errors, cost, alpha = values
     good_alpha = "pruned_alpha" not in entry or (is_number(alpha) and alpha >= 0)
-    require(good_alpha, '"pruned_alpha" must be a number from 0 on')
+    require(good_alpha, '"pruned_alpha" must be a number >= 0')
     unknown = alpha is not None and errors is None  # a pruned tree may not know its own
     require(unknown or (is_int(errors) and errors >= 0), '"train_errors" must be a whole number')
     require(is_number(cost), '"cost" must be a number')
@@ -182,9 +182,9 @@ def _read_classes(labels: list[Any], type_name: str) -> NDArray[Any]:
     try:
         classes = np.array(labels, dtype=np.dtype(type_name))
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f'"classes" and "class_type" do not fit ({error})') from None
-    require(classes.tolist() == labels, '"classes" and "class_type" do not fit')
-    require(len(set(labels)) == len(labels), '"classes" has a label twice')
+        raise ValueError(f'"classes" and "class_type" do not match ({error})') from None
+    require(classes.tolist() == labels, '"classes" and "class_type" do not match')
+    require(len(set(labels)) == len(labels), '"classes" has a duplicate label')
     return classes
 
 

@@ -25,7 +25,7 @@ MAX_EPS_DENOMINATOR = 10**6
 
 
 def parity(h: int, K: int, eps: float) -> HardDistribution:
-    """Return the distribution of Theorem 2: h + K - 1 uniform bits, of which the parity of the first h decides.
+    """Return the distribution of Theorem 2: h + K - 1 uniform bits, labelled by the parity of the first h.
 
     The label is the parity of the first `h` features with probability `1 - eps`, else a random one of the other `K - 1`
     features. With an impurity criterion and `h >= 2`, Top-k needs depth `h + K - k`; shallower trees are little better
@@ -107,10 +107,10 @@ def tribes_function(X: BoolArray) -> BoolArray:
 
 
 def tribes_size(length: int) -> tuple[int, int]:
-    """Return (width, count) of the tribes of that many bits; the last `length - width * count` bits are unused.
+    """Return (width, count) of the tribes of `length` bits; the last `length - width * count` bits are unused.
 
     The width is the largest w with (1 - 2**-w)**(length / w) <= 1/2. The left side grows with w, and w = 1 always
-    satisfies it. A power of an odd number is no power of two, so equality is impossible for w >= 2.
+    satisfies it. A power of an odd number is not a power of two, so equality is impossible for w >= 2.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class HardDistribution:
         return X, y.astype(np.int64)
 
     def exact(self) -> tuple[BoolArray, IntArray, FloatArray]:
-        """Return X, y and the probability of every point with either label, unless that is zero."""
+        """Return X, y and the probability of every labelled point whose probability is not zero."""
         d = self.n_features
         if d > MAX_EXACT_FEATURES:
             allowed = f"d = h + K - 1 <= {MAX_EXACT_FEATURES}"

@@ -321,7 +321,7 @@ def test_columns_left_out_are_said(data, people, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-k", "0"], ["-k 0", "from 1 on", "'0'"]),
+        (["-k", "0"], ["-k 0", ">= 1", "'0'"]),
         (["-k", "8,4"], ["k must have one entry per level, at least max_depth=5", "(8, 4)"]),
         (["-k", "many"], ["-k many", "'many'"]),
         (["--depth", "-1"], ["--depth", "-1", "0<=x<=999"]),
@@ -329,7 +329,7 @@ def test_columns_left_out_are_said(data, people, tmp_path):
         (["--leaf-penalty", "2"], ["--leaf-penalty 2", "from 0 to 1"]),
         (["--criterion", "best"], ["--criterion", "'entropy'"]),
         (["--min-samples-leaf", "0"], ["--min-samples-leaf", "0"]),
-        (["--max-thresholds", "0"], ["--max-thresholds 0", "from 1 on"]),
+        (["--max-thresholds", "0"], ["--max-thresholds 0", ">= 1"]),
         (["--memory-limit", "much"], ["--memory-limit much", "500M"]),
         (["--test-size", "1"], ["--test-size", "0<=x<1"]),
         (["--test-size", "0.2", "--test", "a.csv"], ["--test and --test-size"]),

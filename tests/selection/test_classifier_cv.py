@@ -373,7 +373,7 @@ def test_an_error_names_the_limit_that_stopped_the_others() -> None:
     def scoring(tree: Any, X: Any, y: Any) -> float:
         raise RuntimeError("no")
 
-    with pytest.raises(ValueError, match=r"none of the 9 candidates.*RuntimeError: no; time_limit=1e-09 s came before"):
+    with pytest.raises(ValueError, match=r"none of the 9 candidates.*RuntimeError: no; time_limit=1e-09 s was reached"):
         TopKTreeClassifierCV(**SMALL, scoring=scoring, time_limit=1e-9, cv=[(range(100), range(100, 200))]).fit(X, y)
 
 
@@ -413,7 +413,7 @@ def test_labels_that_scikit_learn_does_not_score(kind: Any, scoring: str | None)
 def test_a_last_fit_that_is_cut_off_is_said() -> None:
     X, y = endless()
     small = [(np.arange(60), np.arange(60, 120)), (np.arange(120, 180), np.arange(180, 240))]
-    with pytest.warns(ConvergenceWarning, match="time_limit=1 s came before the end of the last fit, to all rows"):
+    with pytest.warns(ConvergenceWarning, match="time_limit=1 s was reached during the last fit, to all rows"):
         cv = TopKTreeClassifierCV(ks=(40,), max_depths=(6,), cv=small, time_limit=1).fit(X, y)
     assert cv.status_ == "time_limit"
     assert cv.cv_results_["status"].tolist() == ["complete"]
@@ -512,7 +512,7 @@ def test_a_time_limit_covers_everything_and_says_what_was_finished() -> None:
     X, y = endless()
     start = time.monotonic()
     with pytest.warns(
-        ConvergenceWarning, match=r"time_limit=2 s came before the end: the choice is among the \d+ of 4"
+        ConvergenceWarning, match=r"time_limit=2 s was reached before the end: the choice is among the \d+ of 4"
     ):
         cv = TopKTreeClassifierCV(ks=(1, 40), max_depths=(2, 8), time_limit=2).fit(X, y)
     assert time.monotonic() - start < 4  # it is 2, but for machines that do much else

@@ -7,7 +7,7 @@
 
 namespace topk {
 
-// Return the total weight of the rows. Throws std::invalid_argument if the search could not be exact or not run at all.
+// Return the total weight of the rows. Throws std::invalid_argument if the search could not run or be exact.
 std::int64_t validate(const Data& data, const Options& options);
 
 }  // namespace topk

@@ -35,7 +35,7 @@ class Payoff {
     bool try_it() { return saved_ >= spent_ || ++n_skipped_ % 16 == 0; }
     void spend(double cycles) {
         spent_ += cycles;
-        if (spent_ > 1e6) {  // the past counts less and less
+        if (spent_ > 1e6) {  // older measurements count less
             spent_ /= 2;
             saved_ /= 2;
         }

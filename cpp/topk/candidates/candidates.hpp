@@ -23,7 +23,7 @@ struct RowSet {
     bool side = false;
 };
 
-// Do the two columns divide the rows into the same two parts, whichever of them is the true one?
+// Do the two columns divide the rows into the same two parts, no matter which of them is the true one?
 bool split_alike(const RowSet& rows, std::size_t a, std::size_t b);
 
 // Select the k best keys, best first, leaving out kNoScoreKey.

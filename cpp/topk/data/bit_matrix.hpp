@@ -65,7 +65,7 @@ struct MatrixExtras {
 };
 
 // Sort the rows of `data` by class and transpose them into `matrix`. `all` becomes the subset of all rows.
-// Precondition: `data` is valid; see search/validate.hpp.
+// Precondition: `data` is valid; see base/validate.hpp.
 void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
                   Subset& all);
 

@@ -16,7 +16,7 @@ std::vector<double> class_cells(std::span<const double> values, std::span<const 
                                 std::span<const double> row_weight);
 
 // Return the indices of at most `n` edges in the order in which a best-first tree on this feature splits, by Gini gain;
-// fewer if the classes are pure before. cells: the result of class_cells. Only sums, products and quotients are used,
+// fewer if all leaves are pure by then. cells: the result of class_cells. Only sums, products and quotients are used,
 // so that the order is the same on every machine.
 std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n);
 

@@ -51,7 +51,7 @@ struct Minima {
 };
 
 // A split of a node into the sides A and B, and lower bounds for the sides of all other splits; the lemma is in
-// search/side_bounds.hpp.
+// bounds/side_bounds.hpp.
 struct BoundTable {
     const std::int32_t* both;    // per column: weight of the rows of A that are true
     const std::int32_t* n_true;  // per column: weight of the rows of the node that are true

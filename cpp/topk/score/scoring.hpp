@@ -35,7 +35,7 @@ class Scorer {
     // Return what a call of keys() costs, in the units of Ticker::tick. The user's function may take any time.
     std::size_t work(std::size_t n_classes) const;
 
-    // Do columns that divide the rows into the same two parts have the same score? Criteria of the user's need not.
+    // Do columns that divide the rows into the same two parts have the same score? The user's criteria need not.
     bool is_symmetric() const { return objective_.criterion != Criterion::user; }
 
     // Fill keys[0 .. padded columns): kNoScoreKey for columns that cannot be candidates or whose feature is not drawn.

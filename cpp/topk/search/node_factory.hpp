@@ -22,7 +22,7 @@ namespace topk {
 template <class Count>
 class NodeFactory {
   public:
-    // `track_rows`: nodes count rows beside weights.
+    // `track_rows`: nodes count rows besides weights.
     NodeFactory(const Data& data, const Kernels& kernels, bool track_rows)
         : data_(data), kernels_(kernels), track_rows_(track_rows) {}
 

@@ -1,4 +1,4 @@
-// Candidates of a node, what each of them costs, and the bounds that spare the cost of finding out.
+// Candidates of a node, what each of them costs, and the bounds that save the time to find out.
 //
 // Every bound here is valid for the tree asked for, ties included; cpp/README.md has the list with its lemmas.
 #include "topk/search/node_search.hpp"

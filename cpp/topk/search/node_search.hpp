@@ -1,7 +1,7 @@
 // The search of one node: the cheapest tree of a subset, by branch and bound over its candidates.
 //
-// A node is searched with a budget: its result matters only if it costs less. Costs below the budget are exact, from
-// the budget on they are lower bounds. This component owns the data in bits, the cache and the threads; the search of a
+// A node is searched with a budget: its result matters only if it costs less. Costs below the budget are exact;
+// others are lower bounds. This component owns the data in bits, the cache and the threads; the search of a
 // whole tree (tree_search.hpp) and the enumeration of many trees (near_optimal.cpp) are built on it.
 #pragma once
 
@@ -45,7 +45,7 @@ class NodeSearch {
     Result solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
     // Solve a node with one level left.
     Result solve_last(Space& space, int level, const Node<Count>& node);
-    // Return the result of a node with any number of levels left but none, from the cache if it is there.
+    // Return the result of a node with at least one level left, from the cache if it is there.
     Result find_or_solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
     // Return the cost of the best tree that splits the node on the column, exact below the budget.
     std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);

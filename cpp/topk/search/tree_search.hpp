@@ -1,4 +1,4 @@
-// The search of a whole tree: passes that widen k, and the tree read off from what the last one found.
+// The search of a whole tree: passes that widen k, and the tree that follows from the results of the last one.
 //
 // With a time limit, or a caller who wants to see trees on the way, k = 1, 2, 4, ... come before the k asked for, so
 // that there is always a complete tree to return. Otherwise there is one pass.

@@ -1,7 +1,7 @@
 """The laboratory: runs, tables, pictures and pages of one or all studies.
 
 In: names of studies, Settings, a folder. Out, in the folder: runs/<name>.csv (every run), <folder>/<name>.csv (the
-table that the page is written from) with pictures beside it, and the pages.
+table that the page is written from) with pictures next to it, and the pages.
 The one idea: everything shown is made from a file that the step before wrote, so each step can be repeated by itself.
 """
 
@@ -155,7 +155,7 @@ def _with_data(
 
 
 def why_missing(name: str, data_home: str | None, say: Callable[[str], None]) -> str:
-    """Return why a dataset cannot be had; nothing if it can."""
+    """Return why a dataset is not available; nothing if it is."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

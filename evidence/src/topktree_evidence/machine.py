@@ -45,7 +45,7 @@ def description() -> str:
 
 @cache
 def processor() -> str:
-    """Return the processor's name where Linux tells it."""
+    """Return the processor's name where Linux reports it."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.is_file() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]

@@ -28,7 +28,7 @@ def boolean(name: str, data_home: str | None) -> tuple[Array, Array]:
 
 
 def raw(name: str, data_home: str | None) -> tuple[Array, Array]:
-    """Return the features as they are, without one that is the answer."""
+    """Return the features as they are, without any that give away the class."""
     bunch = datasets.load(name, data_home)
     kept = [feature not in ANSWERS for feature in bunch.feature_names]
     return np.ascontiguousarray(bunch.data[:, kept], dtype=np.float64), classes(bunch.target)

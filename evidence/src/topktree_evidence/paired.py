@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def direction(self) -> int:
-        """Return 1 or -1 where the datasets together are clear about it, 0 where they are not."""
+        """Return 1 or -1 if the datasets together show a clear difference, else 0."""
         if self.p is None or self.p >= LEVEL:
             return 0
         return 1 if self.mean > 0 else -1

@@ -64,7 +64,7 @@ def by_dataset(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def add_legend(figure: Any, axes: Any, most: int) -> None:
-    """Add one legend for all axes, with at most so many entries in a row."""
+    """Add one legend for all axes, with at most `most` entries in a row."""
     places = axes.ravel()
     shown = {label: line for place in places for line, label in zip(*place.get_legend_handles_labels(), strict=True)}
     if shown:
@@ -116,7 +116,7 @@ def integers_only(place: Any) -> None:
 
 
 def label_datasets(place: Any, names: Sequence[str], x_label: str, **options: Any) -> None:
-    """Give every dataset a line of its own, and mark where there is no difference."""
+    """Give every dataset its own line, and mark where there is no difference."""
     place.axvline(0, color="black", linewidth=0.8)
     place.set_yticks(range(len(names)), names, fontsize=8)
     place.set_xlabel(x_label, **options)
@@ -124,7 +124,7 @@ def label_datasets(place: Any, names: Sequence[str], x_label: str, **options: An
 
 
 def label_leaves(place: Any, x_label: str, y_label: str) -> None:
-    """Label accuracy against leaves; powers of ten are numbers among others on their logarithmic axis."""
+    """Label accuracy against leaves; the logarithmic axis has plain numbers instead of powers of ten."""
     place.set_xscale("log")
     place.xaxis.set_major_formatter("{x:g}")
     place.xaxis.set_minor_formatter("{x:g}")

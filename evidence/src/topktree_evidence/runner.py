@@ -1,7 +1,7 @@
 """The runner: runs of a study that are not in its file yet are made, easy ones first.
 
 In: a Study, Settings, its Store. Out: rows in the store, one as soon as each run ends.
-The one idea: runs go in waves of growing effort, so that a run stopped at the limit spares the harder ones.
+The one idea: runs go in waves of growing effort, so that after a run stopped at the limit the harder ones are skipped.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Tally:
 def make_runs(
     study: Study, tasks: Sequence[Task], settings: Settings, store: Store, jobs: int | None, progress: Progress
 ) -> Tally:
-    """Make the runs that are missing, and again those that failed or were stopped at a shorter limit than today's."""
+    """Make the runs that are missing, and again those that failed or were stopped at a shorter limit."""
     settled = [is_settled(study, store, task, settings) for task in tasks]
     pending = [task for task, done in zip(tasks, settled, strict=True) if not done]
     known = [row for task, done in zip(tasks, settled, strict=True) if done and (row := store.find(task))]

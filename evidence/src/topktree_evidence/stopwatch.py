@@ -34,7 +34,7 @@ _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods(
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a call."""
+    """The outcome of a call."""
 
     status: str  # FINISHED, TIMEOUT or FAILED
     message: str = ""  # why it failed or was stopped; of a failure for lack of memory it starts with NO_MEMORY

@@ -2,7 +2,7 @@
 
 In: a path and a Study. Out: the rows by their keys; a line is written as soon as a run ends.
 The one idea: the file is its own log. A line that is not whole (a kill, a full disk, an editor) costs that one run, and
-the damaged file is kept beside the repaired one.
+the damaged file is kept next to the repaired one.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Store:
             self._repair(content, len(parsed) - len(good))
 
     def _repair(self, content: bytes, bad: int) -> None:
-        """Keep the damaged file beside, write the good rows."""
+        """Keep the damaged file under another name, and write the good rows."""
         aside = unused(self.path)
         aside.write_bytes(content)
         write_table(self.path, self.columns, self.rows.values())
@@ -174,7 +174,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def unused(path: Path) -> Path:
-    """Return a name beside `path` that no file has: path.1, path.2, ..."""
+    """Return a name in the folder of `path` that no file has: path.1, path.2, ..."""
     number = 1
     while (candidate := path.with_name(f"{path.name}.{number}")).exists():
         number += 1

@@ -99,7 +99,7 @@ class Study:
         return out / self.folder / f"{self.file or self.name}.csv"
 
     def kept_runs(self, out: Path) -> Path:
-        """Return the path of the committed runs: the table itself, or a compressed file beside a summary."""
+        """Return the path of the committed runs: the table itself, or a compressed file next to a summary."""
         return out / self.folder / f"{self.name}-runs.csv.xz" if self.summary else self.table(out)
 
     def time_limit(self, task: Task, settings: Settings) -> float:

@@ -1,7 +1,7 @@
 """The work of `topktree choose`: k and depth by cross-validation, with the table of scores, a plot and the tree.
 
 In: the arguments of the command. Out: on stdout the choice and its reason, or JSON; on stderr progress and warnings; a
-picture, a model file and a report, where they are asked for.
+picture, a model file and a report, if requested.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def choose_and_show(
             click.echo(json.dumps(summary, indent=1, allow_nan=False))
         else:
             print_choice(cv, summary)
-    finally:  # also when the output's reader has gone, as in `| head -5`
+    finally:  # even if the reader of the output is gone, as in `| head -5`
         write_file("--plot", plot, lambda path: _draw(cv, path))
         write_file("--save", save, cv.save)
         title = f"{target} of {Path(file_title(data)).name}"

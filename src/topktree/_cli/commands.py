@@ -75,7 +75,7 @@ def _read_bytes(context: click.Context, parameter: click.Parameter, text: str | 
         return None
     match = re.fullmatch(r"(\d+)\s*([kmg]?)b?", text.strip().lower())
     if match is None:
-        raise Mistake(f"--memory-limit {text}: must be a number of bytes, also with K, M or G, such as 500M")
+        raise Mistake(f"--memory-limit {text}: must be a number of bytes, optionally with K, M or G, such as 500M")
     return int(match[1]) * UNITS[match[2]]
 
 
@@ -108,11 +108,11 @@ def _first_line(path: str) -> list[str]:
         return next(csv.reader(text))
 
 
-_read_ks = number(int, 1, math.inf, {"all": "all"}, 'whole numbers from 1 on, or "all"', many=True)
+_read_ks = number(int, 1, math.inf, {"all": "all"}, 'whole numbers >= 1, or "all"', many=True)
 _read_depths = number(int, 0, MAX_DEPTH, {}, f"whole numbers from 0 to {MAX_DEPTH}", many=True)
 _read_penalty = number(float, 0, 1, {"tie": "tie"}, 'a number from 0 to 1, or "tie"')
 _read_penalties = number(float, 0, 1, {"tie": "tie"}, 'numbers from 0 to 1, or "tie"', many=True)
-_read_thresholds = number(int, 1, math.inf, {"none": None}, 'a whole number from 1 on, or "none" for every midpoint')
+_read_thresholds = number(int, 1, math.inf, {"none": None}, 'a whole number >= 1, or "none" for every midpoint')
 _read_jobs = number(int, 1, math.inf, {"-1": -1}, "1 or more, or -1 for one per core")
 
 json_option = click.option("--json", "to_json", is_flag=True, help="Print JSON instead of text.")
@@ -207,13 +207,13 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     metavar="N",
     type=click.IntRange(min=0),
     default=100,
-    help="Test rows in the report, to be followed through the tree; 0: none.",
+    help="Number of test rows in the report, to follow through the tree; 0: none.",
 )
 @json_option
 def fit_command(test_size: float | None, test_file: str | None, **arguments: Any) -> None:
     """Fit a tree to a table, test it, and show it.
 
-    FILE is a table: CSV, also compressed by gzip, Parquet or Feather; - is standard input. The first line of CSV names
+    FILE is a table: CSV (optionally gzipped), Parquet or Feather; - is standard input. The first line of CSV names
     the columns. Numbers are numbers, text is categories, and missing values are allowed everywhere except in the
     target.
 
@@ -231,7 +231,7 @@ def fit_command(test_size: float | None, test_file: str | None, **arguments: Any
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.argument("data", metavar="FILE", type=click.Path())
 @output_option(
-    "-o", "--output", suffixes=TABLES, or_stdout=True, help="Write .csv, .csv.gz, .parquet or .feather, not to stdout."
+    "-o", "--output", suffixes=TABLES, or_stdout=True, help="Write to a .csv, .csv.gz, .parquet or .feather file."
 )
 @click.option("--proba", is_flag=True, help="Add a column proba_CLASS with the probability of each class.")
 @click.option("--rule", is_flag=True, help="Add a column rule with the conditions of the row's leaf.")
@@ -240,7 +240,7 @@ def fit_command(test_size: float | None, test_file: str | None, **arguments: Any
 def predict_command(**arguments: Any) -> None:
     """Predict the class of every row of a table.
 
-    MODEL is a file that topktree fit --save or choose --save wrote. FILE is a table: CSV, also compressed by gzip,
+    MODEL is a file that topktree fit --save or choose --save wrote. FILE is a table: CSV (optionally gzipped),
     Parquet or Feather; - is standard input. Columns that the model does not know are ignored. The output has a row for
     each row of FILE, in the same order.
     """
@@ -302,7 +302,7 @@ def show_command(form: str, table: str | None, **arguments: Any) -> None:
 def choose_command(**arguments: Any) -> None:
     """Choose the k and depth of a tree by cross-validation, explain the choice, and show the tree.
 
-    FILE is a table: CSV, also compressed by gzip, Parquet or Feather; - is standard input. The first line of CSV names
+    FILE is a table: CSV (optionally gzipped), Parquet or Feather; - is standard input. The first line of CSV names
     the columns. Numbers are numbers, text is categories, and missing values are allowed everywhere except in the
     target.
     """

@@ -1,7 +1,7 @@
 """The work of `topktree fit`: a tree for a table, tested on rows that it has not seen.
 
 In: the arguments of the command. Out: on stdout a summary and the tree, or JSON; on stderr progress and warnings; a
-model file and a report, where they are asked for. The one idea: the accuracy that a user reads first is measured on
+model file and a report, if requested. The one idea: the accuracy that a user reads first is measured on
 held-out rows, so some are held out unless the user says otherwise.
 """
 
@@ -78,7 +78,7 @@ def fit_and_show(
             click.echo(json.dumps(summary, indent=1, allow_nan=False))
         else:
             print_fit(classifier, summary, train, title, origin, weight)
-    finally:  # also when the output's reader has gone, as in `| head -5`
+    finally:  # even if the reader of the output is gone, as in `| head -5`
         write_file("--save", save, classifier.save)
         rows = (None, None, None) if test is None else (test.X, test.y, test.weights)
         heading = f"{target} of {Path(title).name}"
@@ -191,7 +191,7 @@ def _score(classifier: TopKTreeClassifier, table: Labelled) -> dict[str, Any]:
     of_class, right_of_class = np.bincount(classes, weights), np.bincount(classes, weights * right)
     present = of_class > 0
     accuracy = float(right_of_class.sum() / of_class.sum())
-    effective = weights.sum() ** 2 / (weights**2).sum()  # the number of equally weighted rows that say as much
+    effective = weights.sum() ** 2 / (weights**2).sum()  # the equivalent number of equally weighted rows
     return {
         "rows": len(true),
         "errors": int(np.count_nonzero(~right)),

@@ -50,7 +50,7 @@ class Commands(click.Group):
         if name not in self.commands:
             if name in _plugins():
                 return name, _plugins()[name].load(), args[1:]
-            if name in EVIDENCE and not ctx.resilient_parsing:  # a shell that completes wants no errors
+            if name in EVIDENCE and not ctx.resilient_parsing:  # no errors during shell completion
                 package = "topktree-evidence, which is not installed"
                 raise Mistake(f"{name} is a command of {package}: pip install ./evidence in a checkout of topktree")
         return super().resolve_command(ctx, args)

@@ -1,6 +1,6 @@
 """The work of `topktree predict`: the classes that a fitted model predicts for the rows of a table.
 
-In: the arguments of the command. Out: a table with a row per row, in the same order, on stdout or in a file. The one
+In: the arguments of the command. Out: a table with the same rows in the same order, on stdout or in a file. The one
 idea: the model knows what its columns are, so the file is read like the training data, whatever its values suggest.
 """
 

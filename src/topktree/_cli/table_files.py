@@ -1,7 +1,7 @@
-"""Table files: CSV, plain or compressed by gzip, Parquet and Feather, to pandas frames and back.
+"""Table files: CSV (plain or gzipped), Parquet and Feather, to pandas frames and back.
 
 In: a path, or "-" for standard input and output. Out: a frame with at least one row and distinct column names; a file.
-The one idea: the format of a file to read is told by its first bytes, that of a file to write by its name.
+The one idea: an input file's format is recognised by its first bytes, an output file's by its name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .messages import Mistake
 CSV, PARQUET, FEATHER = "CSV", "Parquet", "Feather"
 MAGIC = {b"PAR1": PARQUET, b"ARROW1": FEATHER}
 SUFFIXES = {".parquet": PARQUET, ".pq": PARQUET, ".feather": FEATHER}  # others are CSV
-HEAD = 4096  # bytes that tell the format
+HEAD = 4096  # bytes that show the format
 
 
 class TableFile:
@@ -59,7 +59,7 @@ class TableFile:
         return frame.drop(columns=self.unnamed)
 
     def read_as_written(self) -> pd.DataFrame:
-        """Return the table to be written again: the values of CSV as the texts that they are."""
+        """Return the table for writing it again: values of CSV stay text."""
         if self.format != CSV:
             return self._read_typed()
         frame = self._read_csv(dtype=str, na_filter=False)

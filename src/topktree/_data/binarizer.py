@@ -1,7 +1,7 @@
 """The estimator that turns tables into Boolean columns, each with the literal it stands for.
 
 In: any table that `read_table` takes. Out: a Boolean array (n_rows, n_columns) and the columns' literals. The one idea:
-it is the front end of the tree by itself, for other learners and for the columns of the paper.
+it is the front end of the tree as a separate step, for other learners and for the columns of the paper.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     max_thresholds : int or None, default=32
-        Thresholds per numeric feature for "quantile" and "guess"; None: no limit, which for "quantile" is "exact".
+        Thresholds per numeric feature for "quantile" and "guess"; None: no limit, so that "quantile" is "exact".
     strategy : {"quantile", "exact", "guess", "paper"}, default="quantile"
         "quantile": half of the thresholds at evenly spaced quantiles of the rows, half where the classes change, which
         are the splits of a tree on that feature alone; all of them at quantiles if there is no `y`.
@@ -59,7 +59,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         "paper": the rule of Blanc et al. (2023): `value >= threshold` at `max_columns // n_features` quantiles of the
         distinct values, or at every distinct value if `max_columns` is None; `value = 1` for features with at most two.
     max_columns : int or None, default=None
-        For "paper" see there; for "guess" the number of thresholds in all. None for the other strategies.
+        For "paper", see above; for "guess", the total number of thresholds. None for the other strategies.
     drop_redundant : bool, default=True
         Leave out columns that are constant, or a copy or the complement of an earlier column, on the training data.
         "paper" keeps every column in any case.
@@ -169,7 +169,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         checks.check_bool("drop_redundant", self.drop_redundant)
 
     def _ignores(self, y: Any) -> bool:
-        """Return whether `y` is the target of a regression: it has no classes, and only "guess" insists on them."""
+        """Return whether `y` is the target of a regression: it has no classes, which only "guess" needs."""
         target = np.asarray(y)
         if self.strategy == "guess" or target.dtype.kind != "f" or not np.isfinite(target).all():
             return False
@@ -207,7 +207,7 @@ def _paper_columns(encoded: FloatArray, features: Sequence[Feature], max_columns
 
 
 def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
-    """Return quantiles of the distinct values, or with None all of these, for tests `value >= threshold`."""
+    """Return quantiles of the distinct values, or all of them if None, for tests `value >= threshold`."""
     distinct = np.unique(values[~np.isnan(values)])
     if n_buckets is None or len(distinct) == 0:
         return distinct

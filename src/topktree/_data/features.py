@@ -26,7 +26,7 @@ KINDS = (NUMBER, BOOLEAN, CATEGORY)
 UNSEEN = -1.0
 # A feature with more categories than this gets a warning if most rows have a category of their own.
 MANY_CATEGORIES = 1000
-# Every integer up to here is a float64, whichever way it is converted.
+# Every integer up to this one is exact as a float64, however it is converted.
 LARGEST_EXACT_INT = 2.0**53
 
 
@@ -163,7 +163,7 @@ def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature
 
 
 def _category_indices(column: RawColumn, feature: Feature) -> FloatArray:
-    """Return the index of each value among the feature's categories: NaN if missing, UNSEEN if it is not there."""
+    """Return the index of each value among the feature's categories: NaN if missing, UNSEEN if it is not among them."""
     codes, categories = category_codes(column, feature.name)
     index = {category: float(i) for i, category in enumerate(feature.categories)}
     return np.array([np.nan, *(index.get(category, UNSEEN) for category in categories)])[codes]

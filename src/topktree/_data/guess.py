@@ -60,7 +60,7 @@ def _split_gains(
         categorical_features=[0 < len(features[f].categories) < MAX_CATEGORIES for f in used],
         random_state=0,
     )
-    with threadpool_limits(limits=1, user_api="openmp"):  # one thread, like everything that is not told otherwise
+    with threadpool_limits(limits=1, user_api="openmp"):  # one thread, the default everywhere
         ensemble.fit(encoded[used].T, target.classes, sample_weight=sample_weight)
     boundaries = {f: find_boundaries(encoded[f], None) for f in used if features[f].kind == NUMBER}
     # scikit-learn has no public access to the trees of this ensemble.
@@ -70,7 +70,7 @@ def _split_gains(
         if f not in boundaries:
             continue
         gaps = boundaries[f]
-        # Find the gap of the split; a split of missing from present values is in none.
+        # Find the gap of the split; a split between missing and present values is in none.
         gap = int(np.searchsorted(gaps.ordered[gaps.below + 1], node["num_threshold"], side="right"))
         if gap < len(gaps):
             threshold = float(gaps.thresholds(slice(gap, gap + 1))[0])

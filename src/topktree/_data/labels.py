@@ -60,7 +60,7 @@ def known_classes(labels: NDArray[Any], classes: NDArray[Any], n_rows: int) -> I
     distinct, indices = number_labels(labels, n_rows)
     number = {label: i for i, label in enumerate(classes.tolist())}
     known = np.array([number.get(label, len(classes)) for label in distinct.tolist()], dtype=np.int64)
-    if np.all(known == len(classes)):  # the labels are of another type, rather than of other classes only
+    if np.all(known == len(classes)):  # the labels must be of another type
         raise ValueError(f"y must have labels that training had, such as {classes.tolist()[0]!r}, got none of them")
     return known[indices]
 

@@ -135,7 +135,7 @@ def _frame_column(series: Any, name: str) -> RawColumn:
         native = series.to_native()
         if not hasattr(native, "cat") or not hasattr(native.cat, "codes"):
             return RawColumn(_objects(series.to_list()), CATEGORY)
-        # pandas: look up the codes, -1 for missing; NumPy would turn integers beside missing values into floats.
+        # pandas: look up the codes, -1 for missing; NumPy would turn integers next to missing values into floats.
         categories = _objects([*native.cat.categories, None])
         return RawColumn(categories[native.cat.codes.to_numpy()], CATEGORY)
     try:

@@ -176,7 +176,7 @@ def separators(low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def tells_apart(low: FloatArray, high: FloatArray) -> BoolArray:
-    """Return where a float32 lies strictly between those that the two are rounded to."""
+    """Return where a float32 lies strictly between the float32 values that the two round to."""
     with np.errstate(over="ignore"):
         below, above = low.astype(np.float32), high.astype(np.float32)
         return np.asarray(np.isfinite(above) & np.isfinite(below) & (np.nextafter(below, np.float32(np.inf)) < above))
@@ -211,7 +211,7 @@ def format_number(threshold: float) -> str:
 
 
 def threshold_texts(thresholds: ArrayLike) -> list[str]:
-    """Return the text of each threshold of one feature: short, but in full where two different ones read alike."""
+    """Return the text of each threshold of one feature: short, but in full where two would read the same."""
     numbers = np.asarray(thresholds, dtype=np.float64).tolist()
     texts = {number: format_number(number) for number in numbers}
     times = Counter(texts.values())

@@ -35,7 +35,7 @@ EncodedRows = tuple[NDArray[Any], NDArray[np.int32]]
 class TrainingData:
     """Rows that are ready to be searched, whatever the k, the depth and the penalty.
 
-    Only rows with weight are among them: the arrays have an entry for each of these. Nobody writes to them.
+    Only rows with weight are among them: the arrays have an entry for each of these. They are never written to.
     """
 
     rows: Rows  # the bits, (n_rows, n_columns), packed or a byte each
@@ -50,11 +50,11 @@ class TrainingData:
     work: Interruptible
 
     def packed(self) -> TrainingData:
-        """Return the data with packed rows, which belong to nobody else: it can be sent and shared."""
+        """Return the data with packed rows, never the user's own array: it can be sent and shared."""
         return replace(self, rows=packed(self.rows))
 
     def for_all_rows(self, values: FloatArray) -> FloatArray:
-        """Return values of these rows among those of all rows, with NaN for rows without weight."""
+        """Return values of these rows as values of all rows, with NaN for rows without weight."""
         if self.has_weight is None:
             return values
         everywhere = np.full((len(self.has_weight), *values.shape[1:]), np.nan)
@@ -72,8 +72,8 @@ def prepare(
 ) -> TrainingData:
     """Validate and binarize the data. Sets the estimator's `n_features_in_` and `feature_names_in_`.
 
-    `classes` is given if the rows are a part of others that were read before: `y` may then have only some of them.
-    `stop` lets others end the work.
+    `classes` is given if the rows are part of a table that was read before: `y` may then lack some of them.
+    `stop` lets the caller end the work.
     """
     work = Interruptible(_n_values(X, estimator.max_thresholds), stop)
     labels = work.call(read_labels, y)
@@ -99,7 +99,7 @@ def check_classes(present: NDArray[Any]) -> None:
 
 
 def _n_values(X: ArrayLike, max_thresholds: int | None) -> int:
-    """Estimate how many values are to be handled, thresholds included."""
+    """Estimate how many values have to be processed, thresholds included."""
     shape: tuple[Any, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
         return 0
@@ -108,7 +108,7 @@ def _n_values(X: ArrayLike, max_thresholds: int | None) -> int:
 
 
 def _read(estimator: BaseEstimator, X: ArrayLike, work: Interruptible) -> Table:
-    """Read the table. It sets attributes on a copy of the estimator first: after Ctrl-C it may still be at work."""
+    """Read the table. Attributes are first set on a copy of the estimator: after Ctrl-C this may still be running."""
     copied = copy(estimator)
     table = work.call(lambda: read_table(copied, X, reset=True))
     for name in ("n_features_in_", "feature_names_in_"):

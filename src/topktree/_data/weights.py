@@ -62,7 +62,7 @@ class WeightRange:
         return [unit for unit in units if 0.5 * unit <= smallest and largest < 2**exact_bits * unit]
 
     def divisor(self, weights: FloatArray, unit: float) -> int:
-        """Return the greatest common divisor of the weights in multiples of `unit`; 0 if some are no multiples."""
+        """Return the greatest common divisor of the weights in multiples of `unit`; 0 if some are not multiples."""
         multiples = np.ldexp(weights, -self.exponent) / unit
         rounded = np.rint(multiples)
         if np.all(np.abs(multiples - rounded) <= 1e-9 * rounded):

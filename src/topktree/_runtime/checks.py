@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sklearn.utils
 
-MAX_DEPTH = 999  # what the search can follow
+MAX_DEPTH = 999  # as deep as the search can go
 NARROW = 16  # the largest `k` for which finding the cost below every candidate of the root takes little more time
 
 
@@ -111,7 +111,7 @@ def check_verbose(verbose: Any) -> None:
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Require None or a non-zero int, as joblib counts."""
+    """Require None or a non-zero int, as in joblib."""
     if n_jobs is not None and (not is_int(n_jobs) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a non-zero int or None, got {n_jobs!r}")
 
@@ -147,7 +147,7 @@ def is_narrow(k: Any) -> bool:
 
 
 def to_json(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return validated parameters as JSON can hold them. The user's own functions and generators become None."""
+    """Return validated parameters in a form that JSON can hold. The user's functions and generators become None."""
     result = {name: _plain(value) for name, value in parameters.items()}
     if callable(parameters["criterion"]):
         result["criterion"] = None

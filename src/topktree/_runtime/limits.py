@@ -1,4 +1,4 @@
-"""Limits: how long work is ended early, by Ctrl-C, a time limit, or an error elsewhere.
+"""Limits: how long-running work is ended early, by Ctrl-C, a time limit, or an error elsewhere.
 
 In: a time limit, or functions that take long. Out: callbacks and checks that end the work, and the words for how it
 ended. The one idea: work that Python's main thread cannot interrupt runs in other threads, which look at a shared flag;
@@ -28,10 +28,10 @@ Progress = Callable[[float, int, int, int], None]  # seconds, k, nodes, cost (-1
 OPTIMAL = "optimal"  # the search ran to completion over all columns
 COMPLETE = "complete"  # the search ran to completion
 TIME_LIMIT = "time_limit"
-PARTIAL = "partial"  # a tree that a search has found on its way
+PARTIAL = "partial"  # a tree found by a search that is still running
 FAILED = "failed"
 
-# From this many values on, work gets a thread of its own: it takes about 10 ms, much longer than starting a thread.
+# With this many values or more, work gets its own thread: it takes about 10 ms, much longer than starting a thread.
 LARGE = 2_000_000
 
 # At exit, Python waits this many seconds for threads that have been told to end.
@@ -88,11 +88,11 @@ class Limits(Stop):
 
     @classmethod
     def starting(cls, time_limit: Any) -> Self:
-        """Return the limits of work that starts now. A limit that is no number counts as none."""
+        """Return the limits of work that starts now. A limit that is not a number counts as none."""
         return cls(deadline=time.monotonic() + time_limit if is_number(time_limit) else math.inf)
 
     def __getstate__(self) -> dict[str, float]:
-        # The monotonic clock of another machine counts from another moment, and threads cannot be sent.
+        # The monotonic clock of another machine starts at another moment, and threads cannot be sent.
         return {"left": self.deadline - time.monotonic(), "sent": time.time(), "longest": self.longest}
 
     def __setstate__(self, state: dict[str, float]) -> None:
@@ -112,7 +112,7 @@ class Limits(Stop):
         return time.monotonic() >= self.deadline
 
     def leaves_no_refit(self, seconds: float = 0.0) -> bool:
-        """Tell whether a fit that has taken `seconds` must end now, so that the final fit to all rows has its time."""
+        """Tell whether a fit that has taken `seconds` must end now, to leave time for the final fit to all rows."""
         return time.monotonic() + REFIT * max(seconds, self.longest) > self.deadline
 
     def watch(self, must_finish: bool) -> Progress:
@@ -144,7 +144,7 @@ class Interruptible:
             raise Cancelled
 
     def call(self, function: Callable[..., T], *args: Any, **keywords: Any) -> T:
-        """Return the function's result. NumPy handles signals only between its calls; a waiting main thread at once."""
+        """Return the function's result. NumPy handles signals between calls only; a waiting main thread at once."""
         if not self._in_thread:
             return function(*args, **keywords)
         result: Future[T] = Future()

@@ -1,6 +1,6 @@
 """Many calls at a time, wherever joblib's active backend runs them: threads, processes or a cluster.
 
-In: calls as `joblib.delayed` makes them, taken one by one as room becomes free. Out: their results.
+In: calls as `joblib.delayed` makes them, taken one by one as workers become free. Out: their results.
 """
 
 from __future__ import annotations

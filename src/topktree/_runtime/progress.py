@@ -68,6 +68,6 @@ class ProgressLine(_Line):
         self._user_cost = user_cost
 
     def __call__(self, seconds: float, k: int, nodes: int, cost: int) -> None:
-        """Show the state of the search; `cost` is -1 as long as there is no tree."""
+        """Show the state of the search; `cost` is -1 until there is a tree."""
         best = "none yet" if cost < 0 else f"{self._user_cost(cost):g}"
         self.show(seconds, f"k = {k}, {nodes:,} nodes, best cost {best}")

@@ -1,4 +1,4 @@
-"""The search's border to the compiled core: pack the arguments, call, unpack the result.
+"""The search's interface to the compiled core: pack the arguments, call, unpack the result.
 
 In: rows, classes and an `Objective`. Out: the tree over columns and what the search did. Rows are packed 64 columns to
 a word, so that column j is bit j % 64 of word j // 64 of a row; or they are bytes, 0 or 1, one for every column.
@@ -51,7 +51,7 @@ class Solution:
         )
 
     def predicted(self) -> IntArray:
-        """Return the class that each node predicts as a leaf: the heaviest, the first of equally heavy ones."""
+        """Return the class that each node predicts as a leaf: the heaviest; ties go to the first."""
         return np.asarray(np.argmax(self.class_weight, axis=1))
 
 
@@ -69,8 +69,8 @@ class SearchOptions:
     arrange: str = "if_it_pays"  # merge equal rows and put similar ones together: "never", "if_it_pays" or "always"
     max_fingerprinted_rows: int = 2**16  # with more rows, subsets are identified by the splits that lead to them
     large_node_bytes: int = 2**20  # larger nodes have their children counted over blocks of rows
-    draw_first_columns: int = 300  # from this many columns on, features are drawn before columns are counted
-    shallow_first_columns: int = 50  # from this many on, k="all" first solves every node with one level less
+    draw_first_columns: int = 300  # with this many columns or more, features are drawn before columns are counted
+    shallow_first_columns: int = 50  # with this many or more, k="all" first solves every node with one level less
     threads_after: float = 0.002  # seconds: starting threads takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
@@ -82,7 +82,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class NearOptimalOptions:
-    """The trees that are asked for beside the best one."""
+    """The near-optimal trees that are asked for."""
 
     n: int = 10  # at most this many
     epsilon: float = 0.05  # they cost at most 1 + epsilon times as much as the best one
@@ -99,7 +99,7 @@ def solve(
 ) -> Solution:
     """Return the Top-k tree of the rows: packed (n, ceil(n_columns / 64)) or bytes (n, n_columns).
 
-    `columns` lists the columns that take part, ascending, if not all do; the solution numbers them from 0 on.
+    `columns` lists the columns that take part, ascending, if not all do; the solution numbers them from 0.
     """
     arguments = _arguments(rows, n_columns, classes, objective, options or SearchOptions())
     return Solution(**core_solve(columns=columns, **arguments))
@@ -113,7 +113,7 @@ def near_optimal(
     asked: NearOptimalOptions,
     options: SearchOptions | None = None,
 ) -> list[Solution]:
-    """Return the best trees of the rows that differ, by rising cost; each says whether the list is complete."""
+    """Return the best trees of the rows that differ, in order of cost; each says whether the list is complete."""
     results = core_near_optimal(
         columns=None,
         n=asked.n,
@@ -157,7 +157,7 @@ def _arguments(
 
 
 def checked_criterion(criterion: ScoreFunction) -> Callable[[FloatArray, FloatArray, NDArray[np.uint8]], FloatArray]:
-    """Wrap the user's criterion: its answer is validated, except for columns that cannot be candidates."""
+    """Wrap the user's criterion: its result is validated, except for columns that cannot be candidates."""
 
     def score(left: FloatArray, right: FloatArray, admissible: NDArray[np.uint8]) -> FloatArray:
         with np.errstate(all="ignore"):

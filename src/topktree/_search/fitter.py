@@ -1,8 +1,8 @@
-"""Data + specification -> found tree: the one way from rows to a tree, whoever asks.
+"""Data + specification -> found tree: the one way from rows to a tree, for all callers.
 
-In: `TrainingData`, a `TreeSpec` (what the parameters say of the tree) and `SearchOptions` (how to search). Out: a
-`FoundTree`, from which an estimator becomes fitted (`_base.set_fitted`). The classifier, cross-validation, the penalty
-path, near-optimal trees, ensembles and Dask all come this way.
+In: `TrainingData`, a `TreeSpec` (what the parameters say about the tree) and `SearchOptions` (how to search). Out:
+a `FoundTree`, from which an estimator becomes fitted (`_base.set_fitted`). Classifier, cross-validation, penalty path,
+near-optimal trees, ensembles and Dask all use it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .spec import TreeSpec
 
 @dataclass(frozen=True, eq=False)
 class FoundTree:
-    """A tree and what is known of it: all that a fitted estimator has, but for its parameters."""
+    """A tree and what is known about it: everything that a fitted estimator has, except its parameters."""
 
     tree: Tree
     features: tuple[Feature, ...]
@@ -43,7 +43,7 @@ class FoundTree:
     pruned_alpha: float | None = None  # None: not pruned
 
     def for_file(self) -> dict[str, Any]:
-        """Return what a model file says of the tree, beside its nodes."""
+        """Return what a model file says about the tree besides its nodes."""
         known = {"cost": self.cost, "train_errors": self.train_errors, "status": self.status, "search": self.record}
         return known if self.pruned_alpha is None else known | {"pruned_alpha": self.pruned_alpha}
 
@@ -51,7 +51,7 @@ class FoundTree:
 def search_options(
     memory_limit: int | None, threads: int, time_limit: float | None = None, **others: Any
 ) -> engine.SearchOptions:
-    """Return how to search, as the parameters of an estimator say it."""
+    """Return the search options that an estimator's parameters ask for."""
     cache_bytes = engine.DEFAULT_CACHE_BYTES if memory_limit is None else int(memory_limit)
     return engine.SearchOptions(threads=threads, cache_bytes=min(cache_bytes, 2**62), time_limit=time_limit, **others)
 

@@ -29,7 +29,7 @@ DIFFERENT = ("predictions", "splits")
 
 @dataclass(frozen=True, eq=False)
 class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
-    """A sequence of fitted classifiers whose trees differ, by rising cost, the best one first.
+    """A sequence of fitted classifiers whose trees differ, in order of cost, the best one first.
 
     All arrays have one entry per tree: `costs`, `train_errors`, `n_leaves` and `depths`. Every tree costs at most
     `1 + epsilon` times what the first does. If `complete` is false, the time limit was reached: there may be other
@@ -76,7 +76,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
     def importance_table(self) -> dict[str, NDArray[Any]]:
         """Return the smallest, mean and largest importance of each feature, and the share of trees that use it.
 
-        The columns are by name, as `pandas.DataFrame` takes them; the features with the largest mean come first.
+        The result is a dict of columns for `pandas.DataFrame`; the features with the largest mean come first.
 
         Examples
         --------
@@ -97,7 +97,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         }
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return a row per tree, as `pandas.DataFrame` takes it; `features` names those that the tree uses."""
+        """Return a row per tree, as columns for `pandas.DataFrame`; `features` names those that the tree uses."""
         names = np.array(self._names(), dtype=object)
         return {
             "rank": np.arange(1, len(self) + 1),
@@ -122,7 +122,7 @@ class NearOptimalTrees(Sequence["TopKTreeClassifier"]):
         return [feature.name for feature in self.estimators[0].features_] if self.estimators else []
 
     def _uses(self) -> NDArray[np.bool_]:
-        """Tell which tree splits on which feature, (n_trees, n_features), also where the split changes nothing."""
+        """Tell which tree splits on which feature, (n_trees, n_features), even if the split changes nothing."""
         uses = np.zeros((len(self), len(self._names())), dtype=bool)
         for used, tree in zip(uses, self, strict=True):
             used[tree.tree_.feature[~tree.tree_.is_leaf]] = True

@@ -21,7 +21,7 @@ ScoreFunction = Callable[[FloatArray, FloatArray], Any]
 
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
 
-# A fractional leaf penalty is held to 2**-20 of one row's weight where the total leaves room for it.
+# A fractional leaf penalty is accurate to 2**-20 of one row's weight where the total leaves room for it.
 PENALTY_BITS = 20
 # Errors and penalties each stay below 2**59 units of cost, their sums far from the limits of 64 bits.
 COST_BITS = 59
@@ -53,7 +53,7 @@ class Objective:
     weight_unit: float  # what an integer weight of 1 is in the user's weights
     cost_scale: int
     leaf_penalty: int
-    distinct_splits: bool = False  # columns that split a node's rows alike count as one candidate
+    distinct_splits: bool = False  # columns that split a node's rows in the same way count as one candidate
     leaves_break_ties: bool = False  # the penalty only decides between trees of equal errors
     weighted: bool = False  # costs are sums of weights rather than numbers of rows
     draw: FeatureDraw | None = None

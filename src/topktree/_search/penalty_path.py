@@ -5,8 +5,8 @@ from do not depend on the penalty, so those that some penalty prefers are the co
 errors). A search at the penalty at which two of them cost the same finds a cheaper tree between them or proves that
 there is none. Penalties are fractions of integers, and costs are integers: nothing is rounded.
 
-The tree of a corner is not searched again for the penalty in the table: a search returns the same one wherever it
-returns one of these leaves and errors. Suppose that it returns T at p, and that no other leaves and errors are cheapest
+The tree of a corner is not searched again for the penalty in the table: a search returns the same one whenever it
+returns one with these leaves and errors. Suppose that it returns T at p, and no other leaves and errors are cheapest
 at q. Trees with T's leaves and errors are cheapest at both. At q the search takes the first candidate of the root that
 has such a tree; at p it takes the first that has any cheapest tree, and as that was T, it is the same candidate. The
 same holds for the two parts of T, and so on down the tree.
@@ -41,7 +41,7 @@ MAX_DIGITS = 17
 
 @dataclass(frozen=True, eq=False)
 class LeafPenaltyPath:
-    """The trees that some `leaf_penalty` prefers, by rising penalty: leaves fall strictly, errors rise strictly.
+    """The trees that some `leaf_penalty` prefers, in order of penalty: leaves fall strictly, errors rise strictly.
 
     All arrays have one entry per tree. `estimators[i]` is what `fit` with `leaf_penalty=leaf_penalties[i]` gives.
 
@@ -66,7 +66,7 @@ class LeafPenaltyPath:
         return len(self.estimators)
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return the numbers by name, as `pandas.DataFrame` takes them."""
+        """Return a dict of columns for `pandas.DataFrame`."""
         return {
             "leaf_penalty": self.leaf_penalties,
             "n_leaves": self.n_leaves,
@@ -146,7 +146,7 @@ class _Search:
     limits: Limits
 
     def frontier(self) -> tuple[list[_Tree], bool]:
-        """Return the corners by rising leaves, and whether these are all. The two ends are always found."""
+        """Return the corners in order of leaves, and whether these are all. The two ends are always found."""
         few, many = self._ends()
         if many.leaves == 1:
             return [few], True
@@ -161,7 +161,7 @@ class _Search:
                     todo += [(between, right), (left, between)]
         except OutOfTime:
             complete = False
-        # One that is cheapest at a single penalty is on an edge, or time was up before more was known of it.
+        # One that is cheapest at a single penalty is on an edge, or time was up before more was known about it.
         corners = [tree for tree in trees if tree.low < tree.high]
         return sorted(corners, key=lambda tree: tree.leaves), complete
 
@@ -218,7 +218,7 @@ def _at(base: Objective, penalty: Fraction) -> Objective:
 
 
 def _at_plain_penalty(data: TrainingData, spec: TreeSpec, tree: _Tree) -> tuple[FoundTree | None, float]:
-    """Return the tree as `fit` finds it with a penalty of few digits, and that penalty.
+    """Return the tree as `fit` finds it with a penalty that has few digits, and that penalty.
 
     None if there is no such penalty: `fit` rounds it, and the range may be narrower than that.
     """
@@ -235,7 +235,7 @@ def _at_plain_penalty(data: TrainingData, spec: TreeSpec, tree: _Tree) -> tuple[
 
 
 def _plain_numbers(low: Fraction, high: Fraction) -> Iterator[float]:
-    """Yield numbers strictly between the two, those of fewer digits first; the last one is in the middle.
+    """Yield numbers strictly between the two, those with fewer digits first; the last one is in the middle.
 
     If any number between survives being rounded to some unit, so does the middle: it is the nearest to all of them.
     """

@@ -42,11 +42,11 @@ def list_choices(
     features: Sequence[Feature],
     objective: Objective,
 ) -> list[dict[str, Any]]:
-    """Return the best candidates by score, of which the engine has the weights, and the chosen one.
+    """Return the candidates with the best scores, whose weights the engine has, and the chosen one.
 
     Each is a dict: rank, feature, test and value, score, cost of the best tree below, exact, chosen. `exact` says
-    whether the cost is that of the best tree, or a lower bound of it. A criterion of the user's own is not asked again:
-    the score is None.
+    whether the cost is that of the best tree, or a lower bound on it. A custom criterion is not called again: the
+    score is None.
     """
     root, chosen = solution.statistics["root"], int(solution.column[0])
     scores = _scores(solution, objective)

@@ -68,7 +68,7 @@ def read_spec(estimator: Any) -> TreeSpec:
 
 
 def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
-    """Validate the parameters that every estimator of trees has. A file loses a criterion of the user's own."""
+    """Validate the parameters that every estimator of trees has. A file does not keep a custom criterion."""
     checks.check_int("max_depth", estimator.max_depth, 0, checks.MAX_DEPTH)
     checks.check_k(estimator.k, estimator.max_depth)
     if not criterion_is_lost and not callable(estimator.criterion):

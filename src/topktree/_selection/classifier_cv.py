@@ -66,7 +66,7 @@ class TopKTreeClassifierCV(FittedTree):
         Seconds for everything. When the limit is reached, the choice is made from the combinations that were finished
         in every fold, small k first, and a warning says so. The simplest combination is always finished.
     n_jobs : int or None, default=None
-        Number of fits at the same time, in threads (or as joblib's active backend has it); None means 1, -1 all cores.
+        Number of fits at the same time, in threads (or as joblib's active backend says); None means 1, -1 all cores.
         Threads that are left over help within the fits.
     verbose : int, default=0
         1 shows a line of progress on stderr.
@@ -79,7 +79,7 @@ min_weight_fraction_leaf
     best_params_ : dict
         k, max_depth and leaf_penalty of the choice.
     best_estimator_ : TopKTreeClassifier
-        The choice, fitted to all rows. Its methods are offered by this class, too; `plot_tree` draws its tree.
+        The choice, fitted to all rows. This class has the same methods; `plot_tree` draws its tree.
     best_index_ : int
         Index of the choice in `cv_results_`.
     best_score_ : float
@@ -192,7 +192,7 @@ min_weight_fraction_leaf
         return self
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the score by `scoring`, which is accuracy unless it says otherwise."""
+        """Return the score defined by `scoring`, which is accuracy by default."""
         check_is_fitted(self)
         if self.scorer_.is_accuracy:
             return super().score(X, y, sample_weight)
@@ -241,12 +241,12 @@ min_weight_fraction_leaf
         return [Candidate(k, depth, penalty) for k, depth, penalty in product(ks, depths, penalties)]
 
     def _warn(self, folds: Sequence[Fold], outcomes: Sequence[Outcome]) -> None:
-        """Warn about fits that failed or were not finished. Nothing to choose from is an error."""
+        """Warn about fits that failed or were not finished. Raise if there is nothing to choose from."""
         failed = [outcome for outcome in outcomes if outcome.status == FAILED]
         why = [f"fold {f}: {fold.error}" for f, fold in enumerate(folds) if fold.error]
         why += [f"fold {outcome.fold}, {outcome.candidate.params}: {outcome.error}" for outcome in failed]
         status = self.cv_results_["status"].tolist()
-        limit = f"time_limit={self.time_limit} s came before the end"
+        limit = f"time_limit={self.time_limit} s was reached before the end"
         usable = usable_folds(outcomes)
         if np.isnan(self.cv_results_["mean_test_score"]).all():
             reasons = why[:1] + ([limit] if any(outcome.status == TIME_LIMIT for outcome in outcomes) else [])
@@ -267,7 +267,7 @@ min_weight_fraction_leaf
     def _choose(
         self, candidates: Sequence[Candidate], tree: TopKTreeClassifier, data: TrainingData, limits: Limits
     ) -> None:
-        """Choose a candidate, and become its tree of all rows."""
+        """Choose a candidate, and take over its tree fitted to all rows."""
         scores = scores_of(self.cv_results_)
         chosen, top = choose(candidates, scores, self.rule), best(candidates, scores)
         fitted = _refit(tree, candidates[chosen], data, limits)
@@ -287,7 +287,7 @@ min_weight_fraction_leaf
         if TIME_LIMIT in self.cv_results_["status"]:
             self.status_ = TIME_LIMIT
         if fitted.status_ == TIME_LIMIT:
-            text = f"time_limit={self.time_limit} s came before the end of the last fit, to all rows: see search_"
+            text = f"time_limit={self.time_limit} s was reached during the last fit, to all rows: see search_"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
 
@@ -315,7 +315,7 @@ def _plain(value: Any) -> Any:
 def _refit(tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, limits: Limits) -> TopKTreeClassifier:
     """Return the candidate fitted to all rows, in the time that is left."""
     time_limit = limits.seconds_left()
-    # Next to all the folds the exact costs at the root take little time, and the report can tell more.
+    # Compared with all the folds, the exact costs at the root take little time, and the report can show them.
     exact_root = time_limit is None and checks.is_narrow(candidate.k)
     options = search_options(tree.memory_limit, count_threads(tree.n_jobs), time_limit, exact_root=exact_root)
     spec = replace(read_spec(tree), **candidate.params)

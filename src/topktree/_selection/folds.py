@@ -98,7 +98,7 @@ def make_fold(
     scoring: Scoring,
     stop: Stop,
 ) -> Fold:
-    """Binarize the training rows. All classes stay known, whether the fold has rows of them or not."""
+    """Binarize the training rows. All classes stay known, even those without rows in the fold."""
     train, test = rows
     if weights is not None:
         test = test[weights[test] > 0]

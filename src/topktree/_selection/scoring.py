@@ -31,7 +31,7 @@ class Scoring:
         return self.name.endswith(ACCURACY)
 
     def __call__(self, tree: Any, X: Any, y: ArrayLike, weights: FloatArray | None) -> float:
-        """Return the score; higher is better. Not for accuracy: ours takes labels that scikit-learn's refuses."""
+        """Return the score; higher is better. Not for accuracy: ours accepts labels that scikit-learn's rejects."""
         keywords = {"sample_weight": weights} if weights is not None and self._is_weighted else {}
         score = self._scorer(tree, X, y, **keywords)
         try:

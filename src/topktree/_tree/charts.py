@@ -90,7 +90,7 @@ def plot_frontier(n_leaves: IntArray, errors: NDArray[Any], penalties: FloatArra
 def plot_importances(names: Sequence[str], importances: FloatArray, ax: Axes | None = None) -> Axes:
     """Draw a row per feature: a dot for every tree, their range and mean. `importances`: (n_trees, n_features).
 
-    The first tree is the best one. Features that no tree uses are left out, and the least important of many.
+    The first tree is the best one. Features that no tree uses are left out; so are the least important of many.
     """
     order = [f for f in np.argsort(-importances.sum(axis=0), kind="stable") if importances[:, f].any()]
     shown = order[:MOST_FEATURES]

@@ -1,8 +1,8 @@
 """A tree as plain objects, and back; and the file that they are written to.
 
-In: a `Model`; or what JSON gave, of which nothing is trusted. Out: a dict of numbers, strings and lists, and a file of
+In: a `Model`; or parsed JSON, which is not trusted. Out: a dict of numbers, strings and lists, and a file of
 them; or features and a `Tree`, checked entry by entry, where a ValueError says what is wrong. `_loading` makes an
-estimator of them. A file of version 1 can always be read: new keys may be added, existing ones stay, and parameters
+estimator from them. A file of version 1 can always be read: new keys may be added, existing ones stay, and parameters
 that a file lacks get their defaults. The key "checksum", which early files have, is ignored.
 """
 
@@ -88,10 +88,10 @@ def read_features(entries: list[Any]) -> tuple[Feature, ...]:
         where = f"feature {i}"
         require(isinstance(entry, dict), f"{where} must be an object")
         kind, categories = entry.get("kind"), get(entry, "categories", list)
-        require(kind in KINDS, f"{where} must have a kind out of {', '.join(KINDS)}")
+        require(kind in KINDS, f"{where} must have one of the kinds {', '.join(KINDS)}")
         good = all(isinstance(c, (str, int, float)) and not isinstance(c, bool) for c in categories)
         require(good, f"{where} has categories that are neither strings nor numbers")
-        require(len(set(categories)) == len(categories), f"{where} has a category twice")
+        require(len(set(categories)) == len(categories), f"{where} has a duplicate category")
         require(kind == CATEGORY or not categories, f"{where} has categories but is a {kind}")
         flags = get(entry, "has_missing", bool), get(entry, "has_extreme", bool)
         features.append(Feature(get(entry, "name", str), kind, tuple(categories), *flags))
@@ -136,7 +136,7 @@ def _check_preorder(entries: list[Any]) -> None:
 
 
 def _check_node(entry: dict[str, Any], labels: Sequence[Any]) -> None:
-    """Check what every node has; what is repeated for readers must follow from the rest."""
+    """Check the keys that every node has; values repeated for readers must follow from the others."""
     counts: Any = entry.get("counts")
     good = isinstance(counts, list) and len(counts) == len(labels) and all(is_number(n) and n >= 0 for n in counts)
     positive = good and 0 < sum(counts) < math.inf
@@ -154,7 +154,7 @@ def _node_test(entry: dict[str, Any], features: Sequence[Feature]) -> NodeTest:
     if "test" not in entry:
         return NodeTest(TREE_UNDEFINED, AT_MOST, 0.0)  # a leaf: only the feature counts
     test = read_test(entry.get("feature_index"), entry["test"], entry.get("value"), features)
-    require(entry.get("feature") == features[test.feature].name, 'has another "feature" than its index says')
+    require(entry.get("feature") == features[test.feature].name, 'has a "feature" that does not match its index')
     return test
 
 

@@ -89,7 +89,7 @@ class Model:
         return Literal(test, feature.name, text, user_value(test, feature))
 
     def branches(self, node: int, present: frozenset[int] = frozenset()) -> tuple[str, str]:
-        """Return what holds on the left of an inner node and on its right.
+        """Return the conditions of the left and the right branch of an inner node.
 
         It says "or missing" where the training data had missing values, unless the feature is among `present`, the
         features that are known not to be missing.
@@ -143,7 +143,7 @@ def make_model(
     feature_names: ArrayLike | None = None,
     class_names: ArrayLike | None = None,
 ) -> Model:
-    """Return the model, under other names if these are given."""
+    """Return the model, with other names if they are given."""
     labels = tuple(label.item() if isinstance(label, np.generic) else label for label in classes.tolist())
     names = _names("feature_names", feature_names, [feature.name for feature in features])
     return Model(

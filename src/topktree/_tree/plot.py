@@ -182,7 +182,7 @@ def _size(ax: Axes) -> tuple[float, float]:
 
 
 def _choose(layouts: Sequence[_Layout], largest: float, width: float, height: float) -> tuple[_Layout, float]:
-    """Return the first layout that is about as readable in this many points as any, and its font size."""
+    """Return the first layout that is about as readable as the best in this many points, and its font size."""
     fonts = [min(largest, width / layout.width, height / layout.height()) for layout in layouts]
     wanted = 0.93 * min(READABLE_FONT, max(fonts))
     return next((layout, font) for layout, font in zip(layouts, fonts, strict=True) if font >= wanted)

@@ -1,7 +1,7 @@
 """A tree as text for people: indented lines, and one rule per leaf.
 
 In: a `Model`. Out: strings; and the conditions of every leaf, which SQL is made from too. The one idea: a path may test
-a feature several times, but says one thing of it, a `Condition`, which every test on the way narrows.
+a feature several times, but says one thing about it, a `Condition`, which every test on the way narrows.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Condition:
 
 
 def leaf_conditions(model: Model) -> Iterator[tuple[int, list[Condition]]]:
-    """Yield every leaf, from left to right, and what its path says of each feature, in the order of the first test."""
+    """Yield every leaf, from left to right, and what its path says about each feature, in order of the first test."""
     todo: list[tuple[int, dict[int, Condition]]] = [(0, {})]
     while todo:
         node, path = todo.pop()

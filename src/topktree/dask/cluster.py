@@ -34,8 +34,8 @@ Record = TypeVar("Record", bound=type)
 def sized(record: Record) -> Record:
     """Tell Dask how many bytes the instances of a dataclass take.
 
-    Dask takes an object that it does not know for some fifty bytes. It would neither write such results to disk in time
-    nor avoid sending them to another worker.
+    Dask assumes about fifty bytes for an object that it does not know. It would neither write such results to disk in
+    time nor avoid sending them to another worker.
     """
 
     def size(result: Any) -> int:
@@ -63,7 +63,7 @@ def find_client(client: Client | None) -> Client:
 
 
 class Cluster:
-    """The tasks of one fit on a cluster. `close` lets go of all of them."""
+    """The tasks of one fit on a cluster. `close` releases all of them."""
 
     def __init__(self, client: Client, worker_timeout: float) -> None:
         self._client = client
@@ -83,11 +83,11 @@ class Cluster:
         return self._keep([self._client.submit(function, *arguments, pure=False, **options)])[0]
 
     def reduce(self, parts: Sequence[Future], merge: Callable[..., Any], *arguments: Any) -> Future:
-        """Merge the results of parts, some at a time, and let go of them; `merge` gets a list of results."""
+        """Merge the results of parts, some at a time, and release them; `merge` gets a list of results."""
         level = list(parts)
         while True:
             chunks = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
-            # Merging goes before parts that are still to come: what is merged need not be held.
+            # Merging has priority over parts that are still to come, so that fewer results are held.
             merged = [self.submit(merge, chunk, *arguments, priority=1) for chunk in chunks]
             self.release(level)
             level = merged
@@ -95,10 +95,10 @@ class Cluster:
                 return level[0]
 
     def result(self, future: Future, deadline: float | None = None) -> Any:
-        """Wait for a result and let go of the future. Raise `OutOfTime` at the deadline."""
+        """Wait for a result and release the future. Raise `OutOfTime` at the deadline."""
         self._check_connection()
         self._wait(future, deadline)
-        # One fetch is awaited in pieces: Future.result(timeout) starts again, and a long one would never end.
+        # One fetch is awaited in pieces: Future.result(timeout) starts over, and a long one would never end.
         coming = asyncio.run_coroutine_threadsafe(
             self._client.gather(future, asynchronous=True), self._client.loop.asyncio_loop
         )
@@ -132,13 +132,13 @@ class Cluster:
         return tasks
 
     def release(self, futures: Sequence[Future]) -> None:
-        """Let go of results: workers forget what nobody else needs."""
+        """Release results: workers forget what nobody else needs."""
         for future in futures:
             if self._live.pop(future.key, None) is not None:
                 future.release()
 
     def close(self) -> None:
-        """Let go of everything. Nobody else knows these tasks, so those that still wait are never started."""
+        """Release everything. Nobody else knows these tasks, so those that still wait are never started."""
         # Client.cancel is for futures that others hold as well; for tasks that nobody holds it ends the connection.
         self._groups = []
         self.release(list(self._live.values()))

@@ -1,11 +1,11 @@
 """The state of a search by counts: nodes with their candidates and bounds, which get tighter with every answer.
 
-In: the counts of some nodes. Out: the same nodes with candidates, new nodes below them, and tighter bounds of the cost
-above them. The one idea: nodes are identified by their set of splits, so that each is counted once, and of two children
-only one is counted: the other has what remains of the parent's counts.
+In: the counts of some nodes. Out: the same nodes with candidates, new nodes below them, and tighter bounds on the cost
+of the nodes above. The one idea: nodes are identified by their set of splits, so that each is counted once, and of two
+children only one is counted: the other has what remains of the parent's counts.
 
-Sums are what is counted of rows: the weight of each class without class weights; where rows differ in weight and their
-number is needed, also the number of rows of each class. So the first n_classes sums are always weights, and the last
+Sums are what is counted: the weight of each class, without class weights, and, where rows differ in weight and their
+number is needed, the number of rows of each class. So the first n_classes sums are always weights, and the last
 n_classes are numbers of rows wherever these are needed. Costs are integers, as in the engine.
 """
 
@@ -29,13 +29,13 @@ PART = 2**19
 WEIGHT = "weight"
 ROWS = "rows"
 
-# The splits from the root on; each is twice its column, plus one for the true side.
+# The splits from the root down; each is twice its column, plus one for the true side.
 Path = tuple[int, ...]
 
 
 @dataclass(eq=False, slots=True, repr=False)  # nodes lead to each other, so a text of one would never end
 class Node:
-    """The rows at the end of a path, or of several, and what is known of the cheapest tree on them."""
+    """The rows at the end of a path, or of several, and what is known about the cheapest tree on them."""
 
     path: Path
     totals: IntArray  # (n_sums,)
@@ -92,7 +92,7 @@ class Split:
 
 @dataclass(eq=False, slots=True)
 class Ranking:
-    """The columns of a node from the best score on, if those that split its rows alike count as one candidate."""
+    """The columns of a node by descending score, if those that split its rows alike count as one candidate."""
 
     columns: list[int]
     costs: list[int]  # with leaves below

@@ -1,6 +1,6 @@
 """The candidates of many nodes, from their counts alone.
 
-In: the class weights of every column, node by node. Out: the columns of each node from the best score on, with the
+In: the class weights of every column, node by node. Out: the columns of each node by descending score, with the
 errors of a split on each. Ties, rounding and limits are those of the local search.
 """
 

@@ -65,7 +65,7 @@ class CountedSearch:
             self._last_rows = None
         self._greedy_first = greedy_first
         self.graph = NodeGraph(totals, n_columns, objective)
-        self.k = max(objective.k, default=1)  # candidates per node, where they are most
+        self.k = max(objective.k, default=1)  # candidates per node, at the level with the most
         self.n_asked = 0  # paths
         self.rounds: list[dict[str, Any]] = []  # questions, bytes of the answer and seconds until it came
         self._objective = objective
@@ -146,7 +146,7 @@ class CountedSearch:
         self._batch[lightest.path] = lightest
 
     def _want_greedy(self) -> None:
-        """Ask for what is not known yet of the tree of k = 1."""
+        """Ask for what is not known yet about the tree of k = 1."""
         stack = [self._root]
         while stack and len(self._batch) < self._room:
             node = stack.pop()

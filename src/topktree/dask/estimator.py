@@ -48,7 +48,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
 max_thresholds, categorical_features, verbose
         As in `TopKTreeClassifier`.
     max_depth : int, default=5
-        The same, at most 100.
+        As in `TopKTreeClassifier`, at most 100.
     time_limit : float or None, default=None
         Seconds for the fit. The steps before the search and the tree of k = 1 are completed in any case.
     memory_limit : int or None, default=None
@@ -70,7 +70,7 @@ max_thresholds, categorical_features, verbose
     classes_, features_, tree_, cost_, train_errors_, status_, n_features_in_, feature_names_in_ :
         The same as in `TopKTreeClassifier`.
     search_ : dict
-        The same as in `TopKTreeClassifier`, and `where` the search was ("client" or "workers"), `n_partitions`,
+        The same as in `TopKTreeClassifier`, and `where` the search ran ("client" or "workers"), `n_partitions`,
         `threshold_error`, and the seconds of the `stages`; on the client the number of `distinct_rows`; on the workers
         the `rounds`, each a dict of the `questions` asked, the `bytes` of the answer and the `seconds` until it came.
 
@@ -135,8 +135,8 @@ max_thresholds, categorical_features, verbose
         """Search for the tree. An error or Ctrl-C leaves an earlier fit as it was, and nothing on the workers.
 
         `X` is a Dask DataFrame or Array; `y` and `sample_weight` are Series or Arrays with the same rows in every
-        partition. Labels and weights are read up to twice before the features, and the features twice: persist
-        collections first that are expensive to compute and fit into the memory of the workers.
+        partition. Labels and weights are read up to twice before the features, and the features twice. If
+        the collections are expensive to compute and fit into the memory of the workers, persist them first.
         """
         limits = Limits.starting(self.time_limit)
         spec = self._read_spec()

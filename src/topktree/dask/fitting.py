@@ -38,13 +38,13 @@ from .features import PartRules, columns_of, feature_of, merge_features, summari
 from .partitions import Parts
 from .value_summary import MAX_VALUES
 
-# A solution, and what is recorded of the search beside the usual.
+# A solution, and what is recorded about the search in addition to the usual.
 Searched = tuple[engine.Solution, dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """The rows as bits, on the workers, and what the client knows of them."""
+    """The rows as bits, on the workers, and what the client knows about them."""
 
     packing: shards.Packing
     kept: IntArray  # the columns that are searched

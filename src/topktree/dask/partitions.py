@@ -1,7 +1,7 @@
 """The user's Dask collections as parts: delayed tables, labels and weights of the same rows.
 
 In: a DataFrame or an Array of rows, and labels and weights as Series or Arrays. Out: `Parts`. Nothing is computed here;
-what is known of the partitions in advance is checked here, the rest when they are read.
+what is known about the partitions in advance is checked here, the rest when they are read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._data.table import unique_names
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The delayed partitions of the rows, with what is known of their features."""
+    """The delayed partitions of the rows, with what is known about their features."""
 
     triples: list[tuple[Any, Any, Any]]  # the X, y and sample_weight of some rows; the weight is None if there are none
     names: tuple[str, ...] | None  # None: the features have no names, or names that are not strings

@@ -27,7 +27,7 @@ from .target import RowTarget
 
 # Bits that stay in the second-level cache while many subsets are counted on them.
 BLOCK_BYTES = 2**20
-# The rows of part i are numbered from i times this on.
+# The rows of part i are numbered from i times this number.
 ROWS_PER_PART = 2**40
 
 

@@ -21,7 +21,7 @@ from .cluster import sized
 
 # Thinning out misplaces at most one part in this many, which is as fine as the search for class boundaries.
 MAX_VALUES = 4096
-# Infinities are taken for the largest float64, so that thresholds stay finite.
+# Infinities count as the largest float64, so that thresholds stay finite.
 _LARGEST = np.finfo(np.float64).max
 
 

@@ -91,7 +91,7 @@ EXTRA: Mapping[str, PaperDataset] = MappingProxyType({r.name: r for r in _RECORD
 
 
 class DataNotFound(FileNotFoundError):
-    """A dataset is in neither the folder nor OpenML."""
+    """The error for a dataset that is in neither the folder nor OpenML."""
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ def _numbers(text: Text) -> NDArray[Any]:
         numbers = text.astype(np.float64)
     except ValueError:
         return text
-    exact = 2.0**53  # a float64 from here on may be a rounded integer
+    exact = 2.0**53  # a float64 of this size or more may be a rounded integer
     whole = np.all((numbers == np.rint(numbers)) & (np.abs(numbers) < exact))
     return numbers.astype(np.int64) if whole else numbers
 

@@ -82,7 +82,7 @@ class FittedEnsemble(FittedClassifier):
     def save(self, path: PathLike) -> None:
         """Write the fitted ensemble to a JSON file, which `topktree.load` reads.
 
-        Functions of your own (a criterion, an `oob_score`), a `random_state` that is not a number, and
+        Custom functions (a criterion, an `oob_score`), a `random_state` that is not a number, and
         `oob_decision_function_` are not saved.
         """
         check_is_fitted(self)
@@ -111,7 +111,7 @@ class FittedEnsemble(FittedClassifier):
         return self.estimators_[index]
 
     def _check(self, criterion_is_lost: bool = False) -> None:
-        """Validate all parameters. A file does not keep a criterion of the user's own."""
+        """Validate all parameters. A file does not keep a custom criterion."""
         raise NotImplementedError
 
     def _find_trees(self, data: TrainingData, limits: Limits) -> None:
@@ -123,12 +123,12 @@ class FittedEnsemble(FittedClassifier):
         raise NotImplementedError
 
     def _for_file(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return what a file holds of this kind of ensemble only: of the whole, and of each tree."""
+        """Return what only files of this kind of ensemble hold: for the ensemble, and for each tree."""
         raise NotImplementedError
 
 
 def set_trees(ensemble: FittedEnsemble, found: Sequence[FoundTree]) -> None:
-    """Give the ensemble all that a fit of any kind of ensemble gives, but for what reading the table has set.
+    """Set the attributes that a fit of any kind of ensemble sets, except those that reading the table has set.
 
     The trees get the parameters that they have in common with the ensemble, except for limits and threads.
     """

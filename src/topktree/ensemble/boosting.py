@@ -1,4 +1,4 @@
-"""`TopKBoostingClassifier`: Top-k trees one after the other, each for the errors of those before it.
+"""`TopKBoostingClassifier`: Top-k trees one after the other, each focused on the errors of the earlier ones.
 
 In: a table and class labels, as for one tree. Out: trees with votes of different weight. The algorithm is SAMME
 (Zhu et al., 2009), which for two classes is AdaBoost. The one idea: the table is binarized and packed once, and a round
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class TopKBoostingClassifier(FittedEnsemble):
-    """AdaBoost (SAMME) of Top-k trees: every tree is the best of its search on rows weighted by earlier errors.
+    """AdaBoost (SAMME) of Top-k trees, each fitted to rows that are weighted by the errors of the earlier trees.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class TopKBoostingClassifier(FittedEnsemble):
     max_depth : int, default=3
         Levels of splits of every tree.
     learning_rate : float, default=1.0
-        Factor of every tree's vote.
+        Factor applied to every tree's vote.
     n_jobs : int or None, default=None
         Number of threads of every search; None means 1, -1 all cores.
     time_limit : float or None, default=None
@@ -60,7 +60,7 @@ memory_limit, min_weight_fraction_leaf
     Attributes
     ----------
     estimators_ : list of TopKTreeClassifier
-        The trees, which the classifier also yields by index.
+        The trees; indexing the classifier also returns them.
     estimator_weights_ : ndarray of shape (n_trees,)
         Weights of their votes.
     estimator_errors_ : ndarray of shape (n_trees,)
@@ -141,7 +141,7 @@ memory_limit, min_weight_fraction_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the sum of the trees' votes over their weights: (n_rows, n_classes), or (n_rows,) for two classes."""
+        """Return the votes divided by their total weight: (n_rows, n_classes), or (n_rows,) for two classes."""
         *_, decision = self.staged_decision_function(X)
         return decision
 
@@ -178,9 +178,9 @@ memory_limit, min_weight_fraction_leaf
     def to_sklearn(self) -> AdaBoostClassifier | Pipeline:
         """Return a fitted scikit-learn object with the same decisions, probabilities and predictions.
 
-        It is an `AdaBoostClassifier` if all features are numbers or booleans without missing values, of a size that
-        scikit-learn's float32 can tell apart; otherwise a `Pipeline` whose last step is one. `AdaBoostClassifier`
-        itself refuses missing values: those of a feature that had none in training are an error there, and not here.
+        It is an `AdaBoostClassifier` if all features are booleans or numbers that float32 can tell apart, without
+        missing values; otherwise it is a `Pipeline` whose last step is one. `AdaBoostClassifier` itself rejects missing
+        values: those of a feature that had none in training are an error there, but not here.
         """
         from .to_sklearn import to_adaboost
 
@@ -190,7 +190,7 @@ memory_limit, min_weight_fraction_leaf
         check_boosting(self, criterion_is_lost)
 
     def _stages(self, X: ArrayLike) -> Iterator[FloatArray]:
-        """Yield the votes (n_rows, n_classes) after every tree, over the sum of their weights so far."""
+        """Yield the votes (n_rows, n_classes) after every tree, divided by the sum of their weights so far."""
         encoded = self._encode(X)
         decision, votes = np.zeros((len(encoded), len(self.classes_))), self.estimator_weights_
         for i, tree in enumerate(self.estimators_):
@@ -244,7 +244,7 @@ memory_limit, min_weight_fraction_leaf
 
 
 def check_boosting(boosting: TopKBoostingClassifier, criterion_is_lost: bool = False) -> None:
-    """Validate all parameters. A file does not keep a criterion of the user's own."""
+    """Validate all parameters. A file does not keep a custom criterion."""
     check_parameters(boosting, criterion_is_lost)
     checks.check_int("n_estimators", boosting.n_estimators, 1)
     checks.check_positive("learning_rate", boosting.learning_rate)

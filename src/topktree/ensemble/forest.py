@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class TopKForestClassifier(FittedEnsemble):
-    """A forest of Top-k trees: each is the best of its search on a sample of the rows, and their mean shares decide.
+    """A forest of Top-k trees, each fitted to a sample of the rows; the class with the highest mean share wins.
 
     Small forests are the point: a few trees of a few levels that can still be read. With `n_estimators=1`,
     `bootstrap=False` and `max_features=None` it is the tree of `TopKTreeClassifier`.
@@ -67,7 +67,7 @@ class TopKForestClassifier(FittedEnsemble):
     random_state : int, RandomState instance or None, default=None
         Seed of the draws. The same number gives the same forest, whatever `n_jobs` and the order of the rows are.
     n_jobs : int or None, default=None
-        Number of trees that are searched for at the same time, in threads or as joblib's active backend says; None
+        Number of trees that are searched for at the same time, in threads (or as joblib's active backend says); None
         means 1, -1 all cores. Spare threads help within the searches.
     time_limit : float or None, default=None
         Seconds for all of `fit`. Each tree gets a share of the time that is left, and is the best one found in it.
@@ -81,7 +81,7 @@ memory_limit, min_weight_fraction_leaf
     Attributes
     ----------
     estimators_ : list of TopKTreeClassifier
-        The trees, which the forest also yields by index.
+        The trees; indexing the forest also returns them.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -180,8 +180,8 @@ memory_limit, min_weight_fraction_leaf
     def to_sklearn(self) -> RandomForestClassifier | Pipeline:
         """Return a fitted scikit-learn object with the same predictions and probabilities for every input.
 
-        It is a `RandomForestClassifier` if all features are numbers or booleans without missing values, of a size that
-        scikit-learn's float32 can tell apart; otherwise a `Pipeline` whose last step is one. SHAP and others read it.
+        It is a `RandomForestClassifier` if all features are booleans or numbers that float32 can tell apart, without
+        missing values; otherwise it is a `Pipeline` whose last step is one. SHAP and other tools can read it.
         """
         from .to_sklearn import to_random_forest
 
@@ -254,7 +254,7 @@ memory_limit, min_weight_fraction_leaf
 
 
 def check_forest(forest: TopKForestClassifier, criterion_is_lost: bool = False) -> None:
-    """Validate all parameters. A file does not keep a criterion of the user's own."""
+    """Validate all parameters. A file does not keep a custom criterion."""
     check_parameters(forest, criterion_is_lost)
     checks.check_int("n_estimators", forest.n_estimators, 1)
     checks.check_random_state(forest.random_state)

@@ -20,7 +20,7 @@ from .._runtime import checks
 from .._search.objective import FeatureDraw, Objective, objective_of_totals
 from .._search.spec import TreeSpec
 
-# Integer weights count as repeated rows up to this sum; larger ones are no numbers of rows.
+# Integer weights count as repeated rows up to this sum; larger ones are not numbers of rows.
 MAX_REPEATED = 2**24
 
 
@@ -70,7 +70,7 @@ class Sampler:
 
 
 def row_sampler(data: TrainingData, max_samples: int | float | None) -> RowSampler:
-    """Return a sampler that draws rows by weight, by default as many as there are or as integer weights sum up to."""
+    """Return a sampler that draws rows by weight, by default as many as there are or as integer weights sum to."""
     n, weights = len(data.y), data.sample_weight
     numbers, n_rows = np.ones(n, dtype=np.int64), n
     if weights is not None and np.all(weights == np.rint(weights)) and weights.sum() <= MAX_REPEATED:

@@ -2,7 +2,7 @@
 
 In: the summary that `summarise` makes of a fitted classifier and test rows. Out: a file. The one idea: data never
 becomes markup. It travels as JSON in a block that browsers do not run, the page's script inserts it as text, and the
-page's own policy lets no other script run. README.md beside this file is for its maintainers.
+page's own policy lets no other script run. README.md in this folder is for its maintainers.
 """
 
 from __future__ import annotations

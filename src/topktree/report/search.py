@@ -36,7 +36,7 @@ def is_pruned(classifier: TopKTreeClassifier) -> bool:
 
 
 def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any]:
-    """Return what is known of the search; other parts are empty or None."""
+    """Return what is known about the search; other parts are empty or None."""
     search = classifier.search_
     status = STATUS[classifier.status_].format(reached=search.get("k_reached", "?"))
     return {

@@ -1,7 +1,7 @@
 """The command `topktree reproduce`: figures and theorems of the paper, and the other studies.
 
-In: names of experiments, as arguments. Out: files, words on the terminal, and an exit code: 0; 2 for what the user can
-put right; 1 for Ctrl-C and for runs that failed.
+In: names of experiments, as arguments. Out: files, words on the terminal, and an exit code: 0; 2 for an error that
+the user can correct; 1 for Ctrl-C and for runs that failed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: numbers of rows and of worker processes. Out: docs/dask/fits.csv (a row per fit, with its rounds as a JSON list of
 questions, bytes and seconds), and from it docs/dask/numbers.md, which docs/beyond-one-machine.md includes: tables, a
-cost model and what it says of a cluster that was not measured. Rows with 0 workers are local fits. The features have
+cost model and what it says about a cluster that was not measured. Rows with 0 workers are local fits. The features have
 at most 4096 values each, so that the tree of every fit must be that of the local one; it is compared.
 """
 
@@ -113,13 +113,13 @@ def cluster_fit(n_rows: int, n_workers: int) -> Row:
 
 
 def tree_of(clf: TopKTreeClassifier) -> str:
-    """Return what must be the same of all fits to the same rows."""
+    """Return what must be the same for all fits to the same rows."""
     tree = clf.tree_
     return f"{clf.cost_}:{hash((*tree.feature.tolist(), *tree.threshold.tolist(), *tree.n_node_samples.tolist()))}"
 
 
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
-    """Write the numbers; it is wrong if trees differ that must be the same."""
+    """Write the numbers; it is an error if trees that must be the same differ."""
     fits = found["dask"]
     rounds = rounds_of(fits)
     path = out / "dask" / "numbers.md"
@@ -160,7 +160,7 @@ def rounds_of(fits: pd.DataFrame) -> pd.DataFrame:
 
 
 def fit_lines(fits: pd.DataFrame) -> list[list[str]]:
-    """Return the medians of each stage, beside the local fit."""
+    """Return the medians of each stage, next to the local fit."""
     medians = fits.groupby(["rows", "workers"])[[*STAGES, "search", "seconds"]].median()
     found = []
     for (n_rows, workers), row in medians.iterrows():

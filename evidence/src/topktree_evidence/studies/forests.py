@@ -1,9 +1,9 @@
-"""The cost of an ensemble's trees beside their searches, and the effect of rounding boosting's weights.
+"""The cost of an ensemble's trees besides their searches, and the effect of rounding boosting's weights.
 
 In: a folder of the paper's datasets. Out: docs/forests/numbers.md: a table of fits against the searches within them and
 against scikit-learn's ensembles of the same trees, one of searches that draw features before and after counting, one of
 peak memory, one of accuracy and time by digits of the weights. Time is CPU time of one thread, so that it can be
-measured beside other work.
+measured while the machine does other work.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def memory_table(data: str) -> str:
 
 
 def peak_mebibytes(name: str, kind: str, n_trees: int, data: str) -> float:
-    """Fit an ensemble; return the most memory that this process had, as Linux tells it."""
+    """Fit an ensemble; return the peak memory of this process, as Linux reports it."""
     X, _, y, _ = split(name, RAW, SEEDS[0], data)
     ours(kind, n_trees, 4, 4).fit(X, y)
     return (resident_bytes("VmHWM") or 0) / 2**20

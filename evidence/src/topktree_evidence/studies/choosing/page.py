@@ -53,7 +53,7 @@ def by_rule(table: pd.DataFrame, name: str) -> dict[str, dict[str, Any]]:
 
 
 def compared(rows: pd.DataFrame, name: str) -> dict[str, Any]:
-    """Compare with scikit-learn's tuned tree ("gain"), or with the same way without distinct splits and penalties.
+    """Compare with scikit-learn's tuned tree ("gain"), or with the same method without distinct splits and penalties.
 
     Only datasets that have both count.
     """
@@ -124,7 +124,7 @@ def _over_datasets(rows: pd.DataFrame) -> str:
 
 
 def overfitting(table: pd.DataFrame) -> str:
-    """Return the sets on which the paper sees more choices do harm."""
+    """Return the datasets on which more choices do harm according to the paper."""
     header = ("dataset", "depth", *(f"k = {k}" for k in KS), '"1se"', "scikit-learn")
     body = []
     for name in OVERFITTING:

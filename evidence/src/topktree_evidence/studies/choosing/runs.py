@@ -2,8 +2,8 @@
 
 In: a dataset, a split, a method. Out: errors on rows that had no part in the choice, leaves, seconds, and the grid that
 it was made from.
-The one idea: nested. Everything that is learnt or chosen, thresholds included, comes from the training part of the
-split; all methods choose by the same five folds of it.
+The one idea: validation is nested. Everything that is learnt or chosen, thresholds included, comes from the training
+part of the split; all methods choose by the same five folds of it.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _sklearn(parts: Parts, categorical: bool, limit: float) -> Row:
 
 
 def _streed(parts: Parts, categorical: bool, limit: float) -> Row:
-    """Fit pystreed's optimal trees with its columns and its tuning, in a process of its own, which it may end."""
+    """Fit pystreed's optimal trees with its columns and its tuning, in a separate process, which it may end."""
     if categorical:
         encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=bool).fit(parts[0])
         parts = (encoder.transform(parts[0]), encoder.transform(parts[1]), *parts[2:])

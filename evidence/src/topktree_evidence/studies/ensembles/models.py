@@ -1,7 +1,7 @@
-"""The models of the studies on ensembles: ours and scikit-learn's, made, timed and judged alike.
+"""The models of the studies on ensembles: ours and scikit-learn's, made, timed and judged in the same way.
 
 In: a dataset, a split, a Recipe. Out: a fitted model, its CPU seconds, its errors and leaves after every tree.
-The one idea: the first trees of an ensemble are the ensemble of so many trees, so that one fit serves all sizes.
+The one idea: the first trees of an ensemble are the ensemble of that many trees, so that one fit serves all sizes.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def fit(
 
 
 def expected_cpu(trees: int, few: int, of_few: float, of_one: float) -> float:
-    """Return the CPU seconds of a fit of so many trees, on the line through fits of one and of a few."""
+    """Return the CPU seconds of a fit of that many trees, on the line through fits of one and of a few."""
     per_tree = max(0.0, (of_few - of_one) / (few - 1)) if few > 1 else of_one
     return of_few + per_tree * (trees - few)
 

@@ -79,7 +79,7 @@ def said(compared: Comparison) -> str:
 
 
 def in_a_cell(compared: Comparison, most: int = 0) -> str:
-    """Return the mean, bold where the datasets agree, on how many it is clear, and how many these are if not `most`."""
+    """Return the mean, bold if the datasets agree, on how many it is clear, and their number if it is not `most`."""
     if not compared.n:
         return ""
     text = bold(signed(compared.mean), bool(compared.direction))
@@ -223,7 +223,7 @@ def costs(table: pd.DataFrame) -> str:
 
 
 def instead(table: pd.DataFrame) -> dict[tuple[str, int, int], Comparison]:
-    """Compare a larger k with greedy trees that are more, or deeper: by method, trees and depth of these."""
+    """Compare a larger k with more or deeper greedy trees, by the method, number and depth of these."""
     trees, depth = SMALL
     found = {}
     for method in OURS:
@@ -342,7 +342,7 @@ def what_was_tuned(tuned: pd.DataFrame) -> dict[str, Any]:
 
 
 def _left_out(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the datasets on which the limit of a run has left out candidates of a method, and what they may take."""
+    """Return the datasets on which the time limit left out candidates of a method, and what they may take."""
     cut = rows[rows["tried"] < rows["planned"]]
     by_method = cut.groupby(cut["method"].str.removesuffix(GREEDY), sort=False)["dataset"]
     return {

@@ -1,4 +1,4 @@
-"""Figure 3: training time against the number of features and of samples, Top-k beside solvers of optimal trees.
+"""Figure 3: training time against the number of features and of samples, Top-k next to solvers of optimal trees.
 
 In: FICO's 1000 rows, as 1407 Boolean columns. Out: a run per sweep, size, solver and depth; a picture; a table.
 The one idea: the first n columns of all rows, or the first n rows of all columns, n growing until a solver does not
@@ -75,7 +75,7 @@ def tasks(settings: Settings) -> list[Task]:
 
 
 def is_harder(task: Task, other: Task) -> bool:
-    """Return True for a run with the other one's sweep, solver and penalty that is nowhere less and somewhere more."""
+    """Return True for a run of the same sweep, solver and penalty with a larger size, depth or k, and none smaller."""
     if any(task[name] != other[name] for name in ("sweep", "solver", "penalty")):
         return False
     size = _effort(task), _effort(other)

@@ -1,4 +1,4 @@
-"""Theorem 3 at sizes beyond any search: from which h on a Majority feature outranks a Tribes feature.
+"""Theorem 3 at sizes beyond any search: the h from which a Majority feature outranks a Tribes feature.
 
 In: a task with `eps` and `rule`, which says how K grows with h. Out: the smallest h at which a Majority feature has the
 greater covariance with the label, at the root, and both covariances there. The one idea: both are closed forms, and the

@@ -2,7 +2,7 @@
 
 In: a task with `dataset`, `k` and `depth`. Out: how many trees the space has, the errors of the best, the median and
 the worst of them, and those of the engine's tree. The one idea: every tree is written out, column by column, and
-predicts every row, so that nothing is shared with the search but the ranking of candidates, which defines the space.
+predicts every row, so that nothing is shared with the search except the ranking of candidates, which defines the space.
 
 Leaves predict their heaviest class. The paper's space has the trees with other leaves too, which are no better.
 """

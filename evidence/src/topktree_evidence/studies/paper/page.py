@@ -1,4 +1,4 @@
-"""paper.md: the paper's claims, our numbers and verdicts, with pictures and tables beside them.
+"""paper.md: the paper's claims, our numbers and verdicts, with pictures and tables.
 
 In: the tables of the studies. Out: the page, from templates/paper.md. The one idea: no number on it is typed by hand
 that a table could say; what was not run is named.

@@ -5,8 +5,8 @@ and whether the bound holds: at most 1/2 + eps at depths below h + K - k, at lea
 on the exact distribution everything is a fraction, so a bound holds or fails, without tolerance.
 
 Two cases are there because the first bound fails on them. For h = 1 the parity of one feature is that feature, which
-Top-1 sees at once: the theorem needs h >= 2. For eps = 0.00001 the gain of an x2 feature, 3 (eps / (2 (K - 1)))**2 or
-so, is below the 2**-32 of the whole to which scores are rounded: all features tie, and the first ones, x1, win.
+Top-1 sees at once: the theorem needs h >= 2. For eps = 0.00001 the gain of an x2 feature, ~3 (eps / (2 (K - 1)))**2,
+is below the 2**-32 of the whole to which scores are rounded: all features tie, and the first ones, x1, win.
 """
 
 from __future__ import annotations

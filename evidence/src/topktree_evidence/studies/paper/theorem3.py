@@ -3,7 +3,7 @@
 In: a task with `h`, `K`, `eps`, `criterion` and `k`. Out: the tree's accuracy, that of a single leaf and of the best
 classifier there is, whether Top-k succeeds (at least 1 - eps) and fails (at most 1/2 + eps; both is possible if eps is
 1/4 or more), and the covariances of both groups of features with the label. The one idea: all of it is exact, and what
-the theorem says of small k is only looked at, since it is about far greater h: see `frontier.py`.
+the theorem says about small k is only observed, since it is about far greater h: see `frontier.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings: whether the training errors of the contestants go together.
+"""Findings: whether the training errors of the contestants are consistent.
 
 In: the results and the duels of a section. Out: sentences on what is wrong (the benchmark then fails) and what is worth
 a note. The one idea: training errors are exact, so they are compared exactly; a better tree proves itself.

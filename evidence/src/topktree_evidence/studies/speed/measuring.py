@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: data read, warmed up, fitted, evaluated.
+"""One measurement in a separate process: data read, warmed up, fitted, evaluated.
 
 In: a task of the plan. Out: a row of the store.
 The one idea: the three steps are three calls of one stopwatch, so that only the fit is under the cap, and a solver that
@@ -58,7 +58,7 @@ _kept: dict[str, Any] = {}  # in the process that measures: the data, then the f
 
 
 def measure(task: Task, settings: Settings, stopwatch: Stopwatch) -> Row:
-    """Measure in a process of its own, not in the runner's, so that memory is that of this fit alone."""
+    """Measure in a separate process, not in the runner's, so that memory is that of this fit alone."""
     found: Row = origin(task["solver"])
     files = None if task["input"] == GENERATED else _stored(task["dataset"], task["input"], settings.data_home)
     with Stopwatch(GRACE, memory_cap()) as own:
@@ -121,7 +121,7 @@ def _stored(name: str, kind: str, data_home: str | None) -> tuple[Path, Path]:
 
 
 def generated(n_rows: int, n_columns: int) -> tuple[Array, Array]:
-    """Return fair coins, and a class that seven of them decide but for the noise."""
+    """Return fair coins, and a class that seven of them decide, except for noise."""
     rng = np.random.default_rng(0)
     X = np.empty((n_rows, n_columns), dtype=np.bool_)
     y = np.empty(n_rows, dtype=np.int32)

@@ -2,7 +2,7 @@
 
 In: a folder of the paper's datasets, or none; whom to measure, how often, for how long. Out: a `Cell` per dataset and
 contestant. The one idea: contestants take turns, in a process that is killed if one goes on after its limit, and the
-median of the turns is what counts, so that a machine that is busy for a moment is so for all of them.
+median of the turns is what counts, so that a machine that is busy for a moment affects all of them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def measure(
     stopwatch: Stopwatch,
     advance: Callable[[Contestant], None],
 ) -> list[Cell]:
-    """Let the contestants take turns; who fails, is stopped or is slow is asked once. The first is the yardstick."""
+    """Let the contestants take turns; one that fails, is stopped or is slow runs once. The first is the yardstick."""
     turns: dict[Contestant, list[Outcome]] = {contestant: [] for contestant in contestants}
     for _ in range(repeat):
         for contestant, outcomes in turns.items():

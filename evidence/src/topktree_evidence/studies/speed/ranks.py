@@ -2,7 +2,7 @@
 
 In: a peer's Top-k tree and the data it was fitted on. Out: the last of the ranks that its columns have at their nodes
 by topktree's order: entropy gain, equal gains by lower index. At most k: the tree is one of those that topktree chooses
-from, so that topktree's cannot be worse. Splits that save no error do not count, for a leaf would do.
+from, so that topktree's cannot be worse. Splits that save no error do not count, since a leaf would work too.
 """
 
 from __future__ import annotations

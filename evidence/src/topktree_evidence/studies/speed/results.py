@@ -31,7 +31,7 @@ def readable(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def results(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per contestant and cell; what went wrong in any of its rounds went wrong."""
+    """Return a row per contestant and cell; a failure in any of its rounds counts."""
     runs = runs.assign(growth=runs["rss_peak"] - runs["rss_before"], rank=runs["status"].map(BAD_FIRST.index))
     rounds = runs.groupby(CELL, sort=False)
     found = rounds.agg(
@@ -97,7 +97,7 @@ def tall(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_ratio(pairs: pd.DataFrame) -> tuple[float, str]:
-    """Return the geometric mean of the ratios, and its bound: one as soon as one of the ratios has one."""
+    """Return the geometric mean of the ratios, and its bound: it has one if any of the ratios does."""
     bounds = set(pairs.dropna(subset="ratio")["bound"]) - {EXACTLY}
     bound = EXACTLY if not bounds else bounds.pop() if len(bounds) == 1 else ABOUT
     return geometric_mean(pairs["ratio"]), bound

@@ -80,7 +80,7 @@ def in_the_mean(pairs: pd.DataFrame, bar: float) -> Answer:
 
 
 def not_longer(pairs: pd.DataFrame, most: float) -> Answer:
-    """Ask for a time of at most so many times the peer's in the mean."""
+    """Ask for a mean time of at most `most` times the peer's."""
     if not pairs["ratio"].notna().any():
         return None
     ratio, bound = mean_ratio(pairs)
@@ -112,7 +112,7 @@ def same_optima(pairs: pd.DataFrame) -> Answer:
 
 
 def in_seconds(own: pd.DataFrame, most: float = float("inf"), n_cells: int = 1) -> Answer:
-    """Ask for a search that finishes within so many seconds."""
+    """Ask for a search that finishes within `most` seconds."""
     if not len(own):
         return None
     row = own.iloc[0]
