@@ -15,8 +15,7 @@ from ._base import FittedTree, fitted_copy, restored_on_error, set_fitted
 from ._data.training import prepare
 from ._runtime import checks
 from ._runtime.limits import Limits
-from ._runtime.parallel import count_threads
-from ._search.engine import NearOptimalOptions, SearchOptions
+from ._search.engine import NearOptimalOptions
 from ._search.fitter import search_options, search_tree
 from ._search.near_optimal import DIFFERENT, NearOptimalTrees, find_trees
 from ._search.objective import ScoreFunction
@@ -211,7 +210,7 @@ class TopKTreeClassifier(FittedTree):
         on_tree = None if callback is None else lambda found: callback(fitted_copy(self, found))
         with restored_on_error(self):
             data = prepare(self, X, y, sample_weight)
-            options = self._search_options(limits, exact_root=bool(exact_root))
+            options = search_options(self, limits.seconds_left(), exact_root=bool(exact_root))
             set_fitted(self, search_tree(data, spec, options, verbose=bool(self.verbose), on_tree=on_tree))
         return self
 
@@ -235,7 +234,7 @@ class TopKTreeClassifier(FittedTree):
         classifier = clone(self).set_params(leaf_penalty=0.0)
         spec = read_spec(classifier)
         data = prepare(classifier, X, y, sample_weight)
-        options = self._search_options(limits)
+        options = search_options(self, limits.seconds_left())
         return find_path(
             data, spec, options, limits, lambda found, penalty: fitted_copy(classifier, found, leaf_penalty=penalty)
         )
@@ -282,7 +281,7 @@ class TopKTreeClassifier(FittedTree):
         checks.check_choice("different", different, DIFFERENT)
         asked = NearOptimalOptions(min(int(n), 2**62), float(epsilon), different)
         data = prepare(classifier, X, y, sample_weight)
-        options = self._search_options(limits)
+        options = search_options(self, limits.seconds_left())
         return find_trees(data, spec, options, asked, lambda found: fitted_copy(classifier, found))
 
     def plot(
@@ -301,9 +300,6 @@ class TopKTreeClassifier(FittedTree):
 
     def _searched(self) -> tuple[TopKTreeClassifier, None]:
         return self, None
-
-    def _search_options(self, limits: Limits, **others: Any) -> SearchOptions:
-        return search_options(self.memory_limit, count_threads(self.n_jobs), limits.seconds_left(), **others)
 
 
 def tree_like(estimator: Any, **others: Any) -> TopKTreeClassifier:

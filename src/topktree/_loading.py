@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 
 STATUSES = (OPTIMAL, COMPLETE, TIME_LIMIT, PARTIAL)
 # Parameters that ensembles once had; files that hold them still load.
-DROPPED = {"warm_start", "max_features_per_tree", "n_iter_no_change", "validation_fraction", "tol", "random_state"}
+DROPPED = {
+    FOREST: {"warm_start", "max_features_per_tree"},
+    BOOSTING: {"n_iter_no_change", "validation_fraction", "tol", "random_state"},
+}
 # Why boosting ended; "early_stopping" is only in files that were written before the first release.
 STOPPED = ("n_estimators", "perfect_tree", "useless_tree", "early_stopping", "time_limit")
 
@@ -130,10 +133,9 @@ def _load_boosting(payload: dict[str, Any]) -> TopKBoostingClassifier:
 def _unfitted(kind: type[Restored], payload: dict[str, Any], check: Callable[..., None]) -> Restored:
     """Return an estimator with the parameters, the features and the classes of a file, validated."""
     from_file = get(payload, "parameters", dict)
-    known = kind().get_params().keys()
-    ignored = DROPPED - known
+    ignored = DROPPED.get(payload.get("kind", ""), set())
     parameters = {name: value for name, value in checks.from_json(from_file).items() if name not in ignored}
-    unknown = sorted(parameters.keys() - known)
+    unknown = sorted(parameters.keys() - kind().get_params().keys())
     if unknown:
         raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")
     estimator: Restored = kind(**parameters)

@@ -195,6 +195,15 @@ def test_files_with_parameters_that_are_gone_predict_as_they_did(tmp_path, name,
         np.testing.assert_allclose(model.predict_proba(X)[:4, 0], shares, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "foreign"), [("forest", "tol"), ("boosting", "max_features_per_tree")])
+def test_parameters_that_another_ensemble_had_are_refused(tmp_path, name, foreign):
+    content = json.loads((MODELS / f"{name}-v1.json").read_text(encoding="utf-8"))
+    content["parameters"][foreign] = 1
+    (tmp_path / "model.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"'{foreign}', which this version does not know"):
+        topktree.load(tmp_path / "model.json")
+
+
 # The command line.
 
 

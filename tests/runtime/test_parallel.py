@@ -3,8 +3,10 @@
 import multiprocessing
 
 import joblib
+import numpy as np
 import pytest
 
+from topktree import TopKForestClassifier
 from topktree._runtime.parallel import count_threads, threads_per_call
 
 
@@ -14,6 +16,13 @@ def test_processes_that_may_not_start_processes_have_threads(n_jobs):
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(count_threads, (n_jobs,)) == (n_jobs or 1)
         assert pool.apply(threads_per_call, (n_jobs, 1)) == (n_jobs or 1)
+
+
+def test_forests_in_such_processes_do_not_warn(monkeypatch):
+    monkeypatch.setenv("PYTHONWARNINGS", "error::UserWarning")
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert len(pool.apply(TopKForestClassifier(n_estimators=3, n_jobs=2, random_state=0).fit, (X, y))) == 3
 
 
 def test_joblib_decides_where_the_caller_does_not():

@@ -33,27 +33,30 @@ def in_parallel(calls: Iterable[Any], n_jobs: int | None, stop: Stop, in_order: 
         raise
 
 
+def calls_at_once(n_jobs: int | None) -> int:
+    """Return how many calls joblib's active backend runs at the same time: threads, unless configured otherwise."""
+    # joblib.effective_n_jobs asks for processes, of which a worker of multiprocessing.Pool may start none.
+    backend, default = get_active_backend(prefer="threads")
+    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+
+
 def threads_per_call(n_jobs: int | None, n_calls: int) -> int:
     """Return how many threads each call gets if as many calls as possible run at the same time on this machine."""
-    n_threads = _threads_of_backend(n_jobs)
-    # Without threads, the calls run in other processes, or on other machines.
-    return 1 if n_threads is None else min(max(1, n_threads // max(n_calls, 1)), MAX_THREADS)
+    if not _shares_memory():  # the calls run in other processes, or on other machines
+        return 1
+    return min(max(1, calls_at_once(n_jobs) // max(n_calls, 1)), MAX_THREADS)
 
 
 def count_threads(n_jobs: int | None) -> int:
     """Return how many threads of this machine one call gets. A backend for a cluster would count all of its cores."""
-    n_threads = _threads_of_backend(n_jobs)
-    if n_threads is None:
-        n_threads = 1 if n_jobs is None else n_jobs if n_jobs > 0 else int(joblib.cpu_count()) + 1 + n_jobs
-    return min(max(1, n_threads), MAX_THREADS)
+    if _shares_memory():
+        return min(calls_at_once(n_jobs), MAX_THREADS)
+    if n_jobs is None:
+        return 1
+    return min(n_jobs, MAX_THREADS) if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + n_jobs)
 
 
-def _threads_of_backend(n_jobs: int | None) -> int | None:
-    """Return how many threads joblib's active backend would use; None if it does not run calls in this process.
-
-    `joblib.effective_n_jobs` asks for processes, of which a worker of `multiprocessing.Pool` may start none.
-    """
-    backend, default = get_active_backend(prefer="threads")
-    if not getattr(backend, "supports_sharedmem", False):
-        return None
-    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+def _shares_memory() -> bool:
+    """Tell whether joblib's active backend runs calls in threads of this process."""
+    backend, _ = get_active_backend(prefer="threads")
+    return bool(getattr(backend, "supports_sharedmem", False))

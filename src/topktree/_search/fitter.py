@@ -20,6 +20,7 @@ from .._data.columns import Columns
 from .._data.features import Feature
 from .._data.training import EncodedRows, TrainingData
 from .._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, TIME_LIMIT
+from .._runtime.parallel import count_threads
 from .._runtime.progress import ProgressLine
 from .._tree.tree import TREE_UNDEFINED, Tree, code_tests, node_impurity
 from . import engine
@@ -48,12 +49,12 @@ class FoundTree:
         return known if self.pruned_alpha is None else known | {"pruned_alpha": self.pruned_alpha}
 
 
-def search_options(
-    memory_limit: int | None, threads: int, time_limit: float | None = None, **others: Any
-) -> engine.SearchOptions:
-    """Return the search options that an estimator's parameters ask for."""
-    cache_bytes = engine.DEFAULT_CACHE_BYTES if memory_limit is None else int(memory_limit)
-    return engine.SearchOptions(threads=threads, cache_bytes=min(cache_bytes, 2**62), time_limit=time_limit, **others)
+def search_options(estimator: Any, time_limit: float | None = None, **others: Any) -> engine.SearchOptions:
+    """Return how to search: by the estimator's `memory_limit` and `n_jobs`, unless `others` says otherwise."""
+    limit = estimator.memory_limit
+    cache_bytes = engine.DEFAULT_CACHE_BYTES if limit is None else min(int(limit), 2**62)
+    own = {"threads": count_threads(estimator.n_jobs), "cache_bytes": cache_bytes, "time_limit": time_limit}
+    return engine.SearchOptions(**own | others)
 
 
 def search_tree(

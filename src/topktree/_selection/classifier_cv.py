@@ -27,7 +27,7 @@ from .._data.table import CATEGORY
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits
-from .._runtime.parallel import count_threads, in_parallel
+from .._runtime.parallel import in_parallel
 from .._search.fitter import search_options, search_tree
 from .._search.objective import ScoreFunction
 from .._search.spec import read_spec
@@ -317,6 +317,6 @@ def _refit(tree: TopKTreeClassifier, candidate: Candidate, data: TrainingData, l
     time_limit = limits.seconds_left()
     # Compared with all the folds, the exact costs at the root take little time, and the report can show them.
     exact_root = time_limit is None and checks.is_narrow(candidate.k)
-    options = search_options(tree.memory_limit, count_threads(tree.n_jobs), time_limit, exact_root=exact_root)
+    options = search_options(tree, time_limit, exact_root=exact_root)
     spec = replace(read_spec(tree), **candidate.params)
     return fitted_copy(tree, search_tree(data, spec, options), **candidate.params)

@@ -127,7 +127,7 @@ def fit_and_score(
     start = time.perf_counter()
     try:
         progress = limits.watch(must_finish)
-        options = search_options(fold.tree.memory_limit, threads, known_cost=known_cost, progress=progress)
+        options = search_options(fold.tree, threads=threads, known_cost=known_cost, progress=progress)
         with limits.working():
             found = search_tree(fold.data, replace(spec, **candidate.params), options)
         fitted = time.perf_counter()

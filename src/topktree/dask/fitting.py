@@ -24,7 +24,6 @@ from .._data.columns import redundant_hashes
 from .._data.features import check_categorical_features, warn_about_identifiers
 from .._data.table import default_names
 from .._runtime.limits import Limits, OutOfTime
-from .._runtime.parallel import count_threads
 from .._runtime.progress import ProgressLine
 from .._search import engine
 from .._search.fitter import FoundTree, describe_solution, search_options
@@ -165,8 +164,7 @@ class DaskFit:
         if not objective.weighted:
             min_weight = max(min_weight, objective.min_samples_leaf)
         merged = replace(objective, row_weight=distinct.weight, min_samples_leaf=1, min_weight_leaf=min_weight)
-        threads = count_threads(self.estimator.n_jobs)
-        options = search_options(self.estimator.memory_limit, threads, self.limits.seconds_left(), progress=line)
+        options = search_options(self.estimator, self.limits.seconds_left(), progress=line)
         kept, n_columns = packed.kept.astype(np.int32), len(packed.packing.columns)
         solution = engine.solve(distinct.rows, n_columns, distinct.classes, merged, options, kept)
         solution = distinct.count_rows(solution, kept)
@@ -201,7 +199,7 @@ class DaskFit:
             ask,
             greedy_first=deadline is not None,
             batch_bytes=int(self.estimator.batch_bytes),
-            held_bytes=search_options(self.estimator.memory_limit, 1).cache_bytes,
+            held_bytes=search_options(self.estimator).cache_bytes,
         )
         return search.run(), {"where": "workers", "rounds": search.rounds}
 

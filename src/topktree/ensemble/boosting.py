@@ -19,7 +19,6 @@ from .._data.training import TrainingData
 from .._data.weights import inverse_totals
 from .._runtime import checks
 from .._runtime.limits import TIME_LIMIT, Limits
-from .._runtime.parallel import count_threads
 from .._runtime.progress import CountLine
 from .._search.fitter import FoundTree, search_options
 from .._search.objective import Objective, ScoreFunction
@@ -222,7 +221,7 @@ memory_limit, min_weight_fraction_leaf
             if i > 0:
                 objective = _weighted_objective(data, spec, search_weights(values, data.sample_weight), initial)
             time_limit = limits.seconds_left(1 / (self.n_estimators - i))
-            options = search_options(self.memory_limit, count_threads(self.n_jobs), time_limit)
+            options = search_options(self, time_limit)
             member = search_member(data, spec, objective, options)
             wrong = member.predicted() != data.y
             error = error_rate(values, wrong)

@@ -21,7 +21,7 @@ from .._data.arrays import FloatArray, IntArray
 from .._data.training import TrainingData
 from .._runtime import checks
 from .._runtime.limits import Cancelled, Limits
-from .._runtime.parallel import in_parallel, threads_per_call
+from .._runtime.parallel import calls_at_once, in_parallel, threads_per_call
 from .._runtime.progress import CountLine
 from .._search.engine import SearchOptions
 from .._search.fitter import search_options
@@ -220,8 +220,8 @@ memory_limit, min_weight_fraction_leaf
     def _members(self, data: TrainingData, sampler: Sampler, limits: Limits) -> Iterator[Member]:
         """Yield the trees in order."""
         n_trees, spec = self.n_estimators, read_spec(self)
-        options = search_options(self.memory_limit, threads_per_call(self.n_jobs, n_trees))
-        at_once = min(max(1, int(joblib.effective_n_jobs(self.n_jobs))), n_trees)
+        options = search_options(self, threads=threads_per_call(self.n_jobs, n_trees))
+        at_once = min(max(1, calls_at_once(self.n_jobs)), n_trees)
         n_jobs = None if self.n_jobs is None else min(self.n_jobs, n_trees)  # joblib starts as many as it is told
         calls = (
             joblib.delayed(_search_one)(data, spec, sampler, i, options, min(1.0, at_once / (n_trees - i)), limits)

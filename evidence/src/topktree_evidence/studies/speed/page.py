@@ -15,7 +15,7 @@ import pandas as pd
 from ... import pages
 from ...peers import GOSDT, GREEDY, OURS, STREED
 from ...study import Settings
-from ...text import Tables, aligned, is_missing, where
+from ...text import Tables, aligned, is_missing, span, where
 from . import kernels, pictures
 from .findings import WRONG, findings
 from .plans import BOOLEAN, FULL, GREEDY_KS, KEYS, PENALTY, QUICK, SECTIONS, Profile, tasks
@@ -174,11 +174,6 @@ def kernel(throughputs: pd.DataFrame) -> Part:
     ]
     shown = aligned(["kernel", "level", "matrix", "GB/s", "bare loop", "share in %"], rows)
     return {"table": shown, "lines": [], "findings": {}}
-
-
-def span(values: pd.Series, digits: str) -> str:
-    """Return the range of values."""
-    return f"{values.min():{digits}} to {values.max():{digits}}"
 
 
 # In the order of the page.
