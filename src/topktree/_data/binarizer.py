@@ -112,8 +112,6 @@ class Binarizer(TransformerMixin, BaseEstimator):
         weights = read_weights(sample_weight, table.n_rows)
         if weights is not None:
             has_weight = weights > 0
-            if not has_weight.any():
-                raise ValueError("sample_weight must have a row of positive weight, got only zeros")
             table, weights = table.take(has_weight), weights[has_weight]
             target = None if target is None else Target(target.classes[has_weight], target.n_classes)
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
