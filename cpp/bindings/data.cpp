@@ -40,28 +40,30 @@ NewArray<std::uint64_t> pack_flags(const Array<std::uint8_t, 2>& values) {
 }
 
 // Views of the arrays, which must agree with each other.
-topk::FeatureColumns feature_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
-                                     const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
-                                     const Array<std::uint8_t, 1>& tests_missing) {
-    const std::size_t n = features.shape(0);
-    if (offsets.size() != n + 1 || equality.size() != n || tests_missing.size() != n || offsets(0) != 0 ||
+topk::ColumnGroups column_groups(const Array<double, 2>& features, const Array<double, 1>& entries,
+                                 const Array<std::int64_t, 1>& offsets, const Array<std::int64_t, 1>& feature,
+                                 const Array<std::uint8_t, 1>& test, const Array<std::uint8_t, 1>& or_missing) {
+    const std::size_t n = feature.size();
+    if (offsets.size() != n + 1 || test.size() != n || or_missing.size() != n || offsets(0) != 0 ||
         static_cast<std::size_t>(offsets(n)) != entries.size()) {
         throw std::invalid_argument(
-            "equality and tests_missing must have one entry per feature, offsets one more, from 0 to the number of "
-            "entries");
+            "test and or_missing must have one entry per group, offsets one more, from 0 to the number of entries");
     }
-    for (std::size_t f = 0; f < n; ++f) {
-        if (offsets(f) > offsets(f + 1)) {
+    for (std::size_t g = 0; g < n; ++g) {
+        if (offsets(g) > offsets(g + 1)) {
             throw std::invalid_argument("offsets must not fall");
         }
+        if (feature(g) < 0 || static_cast<std::size_t>(feature(g)) >= features.shape(0) || test(g) > 2) {
+            throw std::invalid_argument("every group must have a feature that is there, and a test of 0, 1 or 2");
+        }
     }
-    return {view(entries), view(offsets), view(equality), view(tests_missing)};
+    return {view(entries), view(offsets), view(feature), view(test), view(or_missing)};
 }
 
 NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Array<double, 1>& entries,
-                                      const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
-                                      const Array<std::uint8_t, 1>& tests_missing) {
-    const auto columns = feature_columns(features, entries, offsets, equality, tests_missing);
+                                      const Array<std::int64_t, 1>& offsets, const Array<std::int64_t, 1>& feature,
+                                      const Array<std::uint8_t, 1>& test, const Array<std::uint8_t, 1>& or_missing) {
+    const auto columns = column_groups(features, entries, offsets, feature, test, or_missing);
     std::vector<std::uint64_t> rows = empty_rows(features.shape(1), columns.n_columns());
     {
         const nb::gil_scoped_release no_gil;
@@ -71,9 +73,10 @@ NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Ar
 }
 
 NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
-                                     const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
-                                     const Array<std::uint8_t, 1>& tests_missing, std::uint64_t first_row) {
-    const auto columns = feature_columns(features, entries, offsets, equality, tests_missing);
+                                     const Array<std::int64_t, 1>& offsets, const Array<std::int64_t, 1>& feature,
+                                     const Array<std::uint8_t, 1>& test, const Array<std::uint8_t, 1>& or_missing,
+                                     std::uint64_t first_row) {
+    const auto columns = column_groups(features, entries, offsets, feature, test, or_missing);
     const std::size_t n_hashes = columns.n_columns() + 1;
     std::vector<std::uint64_t> hashes(2 * n_hashes);
     {
@@ -130,10 +133,10 @@ void bind_data(nb::module_& m) {
     using namespace nb::literals;
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_flags", &pack_flags, "values"_a);
-    m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
-          "tests_missing"_a);
-    m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
-          "tests_missing"_a, "first_row"_a);
+    m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a,
+          "test"_a, "or_missing"_a);
+    m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a,
+          "test"_a, "or_missing"_a, "first_row"_a);
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);

@@ -45,11 +45,15 @@ NewArray<std::int64_t> count_shard(const Array<std::uint64_t, 1>& shard, std::si
 
 nb::tuple rank_columns(const Array<std::int64_t, 3>& counts, const Array<std::int64_t, 2>& totals,
                        const std::optional<Array<std::uint8_t, 2>>& usable, const Array<std::int64_t, 1>& limit,
-                       std::size_t k, const std::string& criterion, std::int64_t min_weight,
-                       std::int64_t total_weight) {
+                       std::size_t k, const std::string& criterion, std::int64_t min_weight, std::int64_t total_weight,
+                       const std::optional<Array<std::int32_t, 1>>& second_reading) {
     topk::Objective objective;
     objective.criterion = parse_criterion(criterion);
     objective.min_weight = min_weight;
+    if (second_reading) {
+        const auto offsets = view(*second_reading);
+        objective.second_reading.assign(offsets.begin(), offsets.end());
+    }
     const topk::NodeCounts nodes = {
         counts.shape(0),
         counts.shape(1),
@@ -75,7 +79,7 @@ void bind_remote(nb::module_& m) {
     m.def("count_shard", &count_shard, nb::kw_only(), "shard"_a, "n_columns"_a, "n_classes"_a, "depth"_a, "column"_a,
           "side"_a, "answers"_a, "n_answers"_a, "count_rows"_a);
     m.def("rank_columns", &rank_columns, nb::kw_only(), "counts"_a, "totals"_a, "usable"_a.none(), "limit"_a, "k"_a,
-          "criterion"_a, "min_weight"_a, "total_weight"_a);
+          "criterion"_a, "min_weight"_a, "total_weight"_a, "second_reading"_a.none());
 }
 
 }  // namespace bindings

@@ -21,7 +21,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ._data.arrays import FloatArray, IntArray
-from ._data.features import Feature, encode
+from ._data.features import Feature, encode, warn_about_new_values
 from ._data.labels import known_classes, read_labels, read_weights
 from ._data.table import read_table
 from ._runtime import checks
@@ -62,9 +62,15 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return float(np.average(predicted == labels, weights=read_weights(sample_weight, len(labels))))
 
     def _encode(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the table as numbers, as the trees read it."""
+        """Return the table as numbers, as the trees read it; warn about values that training did not have."""
         check_is_fitted(self)
-        return encode(read_table(self, X, reset=False), self.features_)
+        encoded = encode(read_table(self, X, reset=False), self.features_)
+        warn_about_new_values(self.features_, encoded, self._used_features())
+        return encoded
+
+    def _used_features(self) -> list[int]:
+        """Return the features that some node tests."""
+        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -145,6 +151,9 @@ class FittedTree(FittedClassifier):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         return to_sklearn(self.tree_, self.features_, self.classes_, str(self.criterion), names)
+
+    def _used_features(self) -> list[int]:
+        return self.tree_.used_features()
 
     def export_text(self, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None) -> str:
         """Return the tree as indented text, with confidence and counts in the leaves."""

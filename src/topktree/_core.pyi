@@ -53,6 +53,7 @@ class SearchArguments(TypedDict):
     min_rows: int
     min_weight: int
     distinct_splits: bool
+    second_reading: NDArray[np.int32] | None
     cost_scale: int
     leaf_penalty: int
     threads: int
@@ -88,16 +89,18 @@ def pack_features(
     features: NDArray[np.float64],
     entries: NDArray[np.float64],
     offsets: NDArray[np.int64],
-    equality: NDArray[np.uint8],
-    tests_missing: NDArray[np.uint8],
+    feature: NDArray[np.int64],
+    test: NDArray[np.uint8],
+    or_missing: NDArray[np.uint8],
 ) -> NDArray[np.uint64]: ...
 def hash_columns(
     *,
     features: NDArray[np.float64],
     entries: NDArray[np.float64],
     offsets: NDArray[np.int64],
-    equality: NDArray[np.uint8],
-    tests_missing: NDArray[np.uint8],
+    feature: NDArray[np.int64],
+    test: NDArray[np.uint8],
+    or_missing: NDArray[np.uint8],
     first_row: int,
 ) -> NDArray[np.uint64]: ...
 def class_cells(
@@ -140,6 +143,7 @@ def rank_columns(
     criterion: str,
     min_weight: int,
     total_weight: int,
+    second_reading: NDArray[np.int32] | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]: ...  # fewest errors, columns, their errors
 def walk(
     *,

@@ -38,6 +38,8 @@ from ._tree.model_file import (
     read_test,
     read_tree,
     require,
+    upgrade_nodes,
+    upgrade_test,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +92,24 @@ def _parse(raw: bytes) -> dict[str, Any]:
     version = payload.get("version")
     require(is_int(version) and version >= 1, '"version" must be a whole number >= 1')
     require(version <= VERSION, f"it has format version {version}, this version of topktree reads up to {VERSION}")
-    return dict(payload)
+    return _upgraded(payload) if version == 1 else payload
+
+
+def _upgraded(payload: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a file of version 1 as version 2 has it."""
+    features = [{"ordered": False, **entry} if isinstance(entry, dict) else entry for entry in payload["features"]]
+    trees = [_upgraded_tree(entry) for entry in payload.get("trees", [])]
+    return {**_upgraded_tree(payload), "features": features, "trees": trees}
+
+
+def _upgraded_tree(entry: dict[str, Any]) -> dict[str, Any]:
+    search, upgraded = get(entry, "search", dict) if "search" in entry else {}, dict(entry)
+    if "nodes" in entry:
+        upgraded["nodes"] = upgrade_nodes(get(entry, "nodes", list))
+    if isinstance(search.get("root"), list):
+        root = [upgrade_test(choice) if isinstance(choice, dict) else choice for choice in search["root"]]
+        upgraded["search"] = {**search, "root": root}
+    return upgraded
 
 
 def _finite_float(text: str) -> float:
@@ -203,7 +222,7 @@ def _read_record(search: dict[str, Any], features: Sequence[Feature]) -> dict[st
         require(is_int(choice.get("rank")) and is_number(choice.get("cost")), "a choice must have a rank and a cost")
         require(choice.get("score", "") is None or is_number(choice.get("score")), "a choice must have a score or null")
         require(all(isinstance(choice.get(key), bool) for key in ("exact", "chosen")), "a choice must have its flags")
-        read_test(choice.get("feature"), choice.get("test"), choice.get("value"), features)
+        read_test(choice.get("feature"), choice, features)
 
     result = {key: value for key, value in search.items() if key != "n_root" or is_int(value)}
     for key, check in {"trace": check_step, "root": check_choice}.items():

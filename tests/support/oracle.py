@@ -150,6 +150,8 @@ def candidates(
         admissible = drawn_columns(objective.draw, admissible, class_weights.sum(axis=0))
     scores = np.asarray(column_scores(left, right, objective, unit))[admissible]
     ranked = admissible[np.lexsort((admissible, -scores))]
+    if objective.second_reading is not None and objective.k[level] < columns.shape[1]:
+        ranked = first_of_two_readings(objective.second_reading, ranked)
     if objective.distinct_splits:
         ranked = first_of_each_kind(columns, ranked)
     return ranked[: objective.k[level]]
@@ -174,6 +176,15 @@ def _mix(x: int) -> int:
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
     return x ^ (x >> 31)
+
+
+def first_of_two_readings(second_reading: NDArray[np.int32], ranked: IntArray) -> IntArray:
+    """The columns, without those that are a test which an earlier one is too, with missing values on the other side."""
+    test = np.arange(len(second_reading))
+    for first, offset in enumerate(second_reading.tolist()):
+        test[first + offset] = first
+    _, first_place = np.unique(test[ranked], return_index=True)
+    return ranked[np.sort(first_place)]
 
 
 def first_of_each_kind(columns: NDArray[np.bool_], ranked: IntArray) -> IntArray:

@@ -69,6 +69,10 @@ struct Objective {
     std::int64_t min_rows = 1;     // on each side of a split
     std::int64_t min_weight = 1;   // on each side of a split
     bool distinct_splits = false;  // columns that divide a node's rows in the same way count as one candidate
+    // Per column: how many columns later its test stands once more, with the missing values on the other side; 0:
+    // nowhere. Of two such readings only the better one is a candidate, the first if they tie, unless k allows for all
+    // columns. Empty: there are none.
+    std::vector<std::int32_t> second_reading;
     FeatureDraw draw;
     std::int64_t cost_scale = 1;  // cost of one unit of misclassified weight
     std::int64_t leaf_penalty = 0;

@@ -10,6 +10,15 @@
 #include "topk/base/score_key.hpp"
 
 namespace topk {
+
+void check_readings(std::span<const std::int32_t> second_reading, std::size_t n_columns) {
+    require(second_reading.empty() || second_reading.size() == n_columns, "second_reading must have an entry per column");
+    for (std::size_t j = 0; j < second_reading.size(); ++j) {
+        require(second_reading[j] >= 0 && j + static_cast<std::size_t>(second_reading[j]) < n_columns,
+                "second_reading must lead to a later column");
+    }
+}
+
 namespace {
 
 void check_columns(const Data& data) {
@@ -59,6 +68,7 @@ void check_options(const Data& data, const Options& options) {
                         [&](std::int32_t f) { return f >= 0 && static_cast<std::size_t>(f) < draw.n_all; }),
             "features must be in [0, n_all)");
     require(std::is_sorted(draw.of_column.begin(), draw.of_column.end()), "features must be in the order of columns");
+    check_readings(options.objective.second_reading, data.n_columns);
     require(options.objective.criterion != Criterion::user || options.objective.user_score,
             "criterion needs a function");
 }

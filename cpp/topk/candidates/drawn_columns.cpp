@@ -20,15 +20,15 @@ void add(const Count* row, std::size_t n, Count* out) {
 }  // namespace
 
 template <class Count>
-DrawnColumns<Count>::DrawnColumns(const FeatureDraw& draw, std::int64_t min_weight)
-    : draw_(draw), min_weight_(min_weight) {
-    early_.resize(draw.n_all);
-    late_.resize(draw.n_all);
-    first_.assign(draw.n_all + 1, 0);
-    for (const std::int32_t feature : draw.of_column) {
+DrawnColumns<Count>::DrawnColumns(const Objective& objective, std::int64_t min_weight)
+    : draw_(objective.draw), second_reading_(objective.second_reading), min_weight_(min_weight) {
+    early_.resize(draw_.n_all);
+    late_.resize(draw_.n_all);
+    first_.assign(draw_.n_all + 1, 0);
+    for (const std::int32_t feature : draw_.of_column) {
         ++first_[static_cast<std::size_t>(feature) + 1];
     }
-    for (std::size_t f = 0; f < draw.n_all; ++f) {
+    for (std::size_t f = 0; f < draw_.n_all; ++f) {
         first_[f + 1] += first_[f];
     }
 }
@@ -216,8 +216,14 @@ bool DrawnColumns<Count>::can_split(int i, std::size_t feature) const {
 template <class Count>
 void DrawnColumns<Count>::gather(int i) {
     std::size_t n = 0;
+    drawn_readings_.clear();
     for (const std::size_t feature : features_) {
         n += first_[feature + 1] - first_[feature];
+        if (!second_reading_.empty()) {  // offsets stay the same: both readings are columns of one feature
+            drawn_readings_.insert(drawn_readings_.end(),
+                                   second_reading_.begin() + static_cast<std::ptrdiff_t>(first_[feature]),
+                                   second_reading_.begin() + static_cast<std::ptrdiff_t>(first_[feature + 1]));
+        }
     }
     n_columns_ = (n + kColumnPadding - 1) / kColumnPadding * kColumnPadding;
     Count* out = storage_.ensure(counts_.totals.size() * n_columns_);

@@ -26,7 +26,7 @@ namespace topk {
 template <class Count>
 class DrawnColumns {
   public:
-    DrawnColumns(const FeatureDraw& draw, std::int64_t min_weight);
+    DrawnColumns(const Objective& objective, std::int64_t min_weight);
 
     // Open a node. Preconditions: its columns are counted, and it is not moved while its children are open.
     void open(const Node<Count>& node);
@@ -45,6 +45,8 @@ class DrawnColumns {
     const Counts<Count>& counts() const { return counts_; }
     std::size_t n_columns() const { return n_columns_; }
     std::int32_t column(std::size_t drawn) const;
+    // As in Objective, for these columns.
+    std::span<const std::int32_t> second_reading() const { return drawn_readings_; }
 
   private:
     using Number = std::pair<std::uint64_t, std::size_t>;  // a feature's random number, and the feature
@@ -59,6 +61,7 @@ class DrawnColumns {
     void gather(int i);
 
     const FeatureDraw& draw_;
+    const std::vector<std::int32_t>& second_reading_;
     const std::int64_t min_weight_;
     std::vector<std::size_t> first_;  // first column of every feature, and the number of columns
 
@@ -81,6 +84,7 @@ class DrawnColumns {
     std::vector<ColumnRange> ranges_;
     Counts<Count> counts_;
     AlignedBuffer<Count> storage_;
+    std::vector<std::int32_t> drawn_readings_;
     std::size_t n_columns_ = 0;
 };
 

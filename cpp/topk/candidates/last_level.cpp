@@ -249,6 +249,7 @@ Count LastLevel<Count>::best_of_k_drawn(std::size_t k, Count fewest, Ticker& tic
     const std::size_t n_columns = drawn_->n_columns();
     ticker.tick(scorer_.work(drawn_->counts().rows.size()));
     scorer_.all_keys(drawn_->counts(), n_columns, keys_.ensure(n_columns));
+    scorer_.keep_better_readings(drawn_->second_reading(), keys_.data());
     const Count* errors = errors_[1].data();
     const std::optional<Count> best = best_by_rank(errors, n_columns, k, fewest);
     return best ? *best : best_of_selected(errors, n_columns, k);

@@ -5,8 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 #include "topk/base/fingerprint.hpp"
@@ -30,32 +28,35 @@ std::uint64_t load_little_endian(const std::uint8_t* p, std::size_t n) {
     return x;
 }
 
-// The columns of one feature. A value is in one of n_entries + 2 cells. Columns that compare: the number of entries
-// below it. Columns that test equality: the index of its entry, or n_entries if it has none. The last cell is for NaN.
-struct Feature {
+// The columns of one group. A value is in one of n_entries + 2 cells: for at_most, the number of entries below it; for
+// equals, the index of its entry, or n_entries if it has none; for is_missing, n_entries. The last cell is for NaN.
+struct Group {
     std::span<const double> entries;
     std::size_t n_entries;
-    bool equality;
-    bool tests_missing;
+    Test test;
+    bool set_if_missing;
 
-    Feature(const FeatureColumns& columns, std::size_t f)
-        : entries(columns.entries.subspan(static_cast<std::size_t>(columns.offsets[f]),
-                                          static_cast<std::size_t>(columns.offsets[f + 1] - columns.offsets[f]))),
+    Group(const ColumnGroups& columns, std::size_t g)
+        : entries(columns.entries.subspan(static_cast<std::size_t>(columns.offsets[g]),
+                                          static_cast<std::size_t>(columns.offsets[g + 1] - columns.offsets[g]))),
           n_entries(entries.size()),
-          equality(columns.equality[f] != 0),
-          tests_missing(columns.tests_missing[f] != 0) {}
+          test(static_cast<Test>(columns.test[g])),
+          set_if_missing(test == Test::is_missing || (test == Test::equals) == (columns.or_missing[g] != 0)) {}
 
-    std::size_t n_columns() const { return n_entries + (tests_missing ? 1 : 0); }
     std::size_t n_cells() const { return n_entries + 2; }
     std::size_t missing_cell() const { return n_entries + 1; }
 
     // Find the cells of some values.
     void locate(std::span<const double> values, std::uint32_t* cells) const {
-        count_below(entries, values, cells);
+        if (test == Test::is_missing) {
+            std::fill_n(cells, values.size(), static_cast<std::uint32_t>(n_entries));
+        } else {
+            count_below(entries, values, cells);
+        }
         for (std::size_t i = 0; i < values.size(); ++i) {
             if (std::isnan(values[i])) {
                 cells[i] = static_cast<std::uint32_t>(missing_cell());
-            } else if (equality && (cells[i] == n_entries || entries[cells[i]] != values[i])) {
+            } else if (test == Test::equals && (cells[i] == n_entries || entries[cells[i]] != values[i])) {
                 cells[i] = static_cast<std::uint32_t>(n_entries);
             }
         }
@@ -63,8 +64,8 @@ struct Feature {
 
     void set_bits(std::size_t cell, std::size_t first_column, std::uint64_t* words) const {
         if (cell == missing_cell()) {
-            set_range(words, first_column + (equality ? n_entries : 0), first_column + n_columns());
-        } else if (!equality) {
+            set_range(words, first_column, first_column + (set_if_missing ? n_entries : 0));
+        } else if (test == Test::at_most) {
             set_range(words, first_column, first_column + cell);
         } else if (cell < n_entries) {
             set_range(words, first_column + cell, first_column + cell + 1);
@@ -81,14 +82,19 @@ struct Feature {
     }
 };
 
+// The values of the feature that a group tests.
+const double* values_of(const double* values, std::size_t n_rows, const ColumnGroups& columns, std::size_t g) {
+    return values + static_cast<std::size_t>(columns.feature[g]) * n_rows;
+}
+
 Fingerprint row_fingerprint(std::uint64_t row) { return {splitmix64(2 * row), splitmix64(2 * row + 1)}; }
 
-// Per feature and cell: the fingerprint of the rows in it.
+// Per group and cell: the fingerprint of the rows in it.
 std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size_t n_rows, std::uint64_t first_row,
-                                                 const FeatureColumns& columns) {
+                                                 const ColumnGroups& columns) {
     std::vector<std::vector<Fingerprint>> cells;
-    for (std::size_t f = 0; f < columns.n_features(); ++f) {
-        cells.emplace_back(Feature(columns, f).n_cells());
+    for (std::size_t g = 0; g < columns.size(); ++g) {
+        cells.emplace_back(Group(columns, g).n_cells());
     }
     constexpr std::size_t kBlock = 1024;
     std::vector<Fingerprint> of_row(kBlock);
@@ -98,10 +104,10 @@ std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size
         for (std::size_t i = 0; i < n; ++i) {
             of_row[i] = row_fingerprint(first_row + begin + i);
         }
-        for (std::size_t f = 0; f < columns.n_features(); ++f) {
-            Feature(columns, f).locate({values + f * n_rows + begin, n}, cell_of.data());
+        for (std::size_t g = 0; g < columns.size(); ++g) {
+            Group(columns, g).locate({values_of(values, n_rows, columns, g) + begin, n}, cell_of.data());
             for (std::size_t i = 0; i < n; ++i) {
-                cells[f][cell_of[i]] = cells[f][cell_of[i]] ^ of_row[i];
+                cells[g][cell_of[i]] = cells[g][cell_of[i]] ^ of_row[i];
             }
         }
     }
@@ -109,10 +115,6 @@ std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size
 }
 
 }  // namespace
-
-std::size_t FeatureColumns::n_columns() const {
-    return std::accumulate(tests_missing.begin(), tests_missing.end(), entries.size());
-}
 
 bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n_columns, std::uint64_t* out) {
     const std::size_t words_per_row = (n_columns + 63) / 64;
@@ -139,46 +141,41 @@ bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n
     return (seen & 0xfefefefefefefefeU) == 0;
 }
 
-void pack_features(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out) {
+void pack_features(const double* values, std::size_t n_rows, const ColumnGroups& columns, std::uint64_t* out) {
     const std::size_t words_per_row = (columns.n_columns() + 63) / 64;
     // The words of a block of rows stay in the cache while one feature after the other is written to them.
     const std::size_t block = std::clamp<std::size_t>((1U << 14) / std::max<std::size_t>(words_per_row, 1), 16, 4096);
     std::vector<std::uint32_t> cells(block);
     for (std::size_t begin = 0; begin < n_rows; begin += block) {
         const std::size_t n = std::min(block, n_rows - begin);
-        std::size_t first_column = 0;
-        for (std::size_t f = 0; f < columns.n_features(); ++f) {
-            const Feature feature(columns, f);
-            feature.locate({values + f * n_rows + begin, n}, cells.data());
+        for (std::size_t g = 0; g < columns.size(); ++g) {
+            const Group group(columns, g);
+            const auto first_column = static_cast<std::size_t>(columns.offsets[g]);
+            group.locate({values_of(values, n_rows, columns, g) + begin, n}, cells.data());
             for (std::size_t i = 0; i < n; ++i) {
-                feature.set_bits(cells[i], first_column, out + (begin + i) * words_per_row);
+                group.set_bits(cells[i], first_column, out + (begin + i) * words_per_row);
             }
-            first_column += feature.n_columns();
         }
     }
 }
 
-void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const FeatureColumns& columns,
+void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const ColumnGroups& columns,
                   std::uint64_t* out) {
     std::vector<std::vector<Fingerprint>> cells = hash_cells(values, n_rows, first_row, columns);
     const auto append = [&](const Fingerprint& fingerprint) {
         *out++ = fingerprint.low;
         *out++ = fingerprint.high;
     };
-    for (std::size_t f = 0; f < columns.n_features(); ++f) {
-        const Feature feature(columns, f);
-        const Fingerprint missing = cells[f][feature.missing_cell()];
-        if (!feature.equality) {  // column i is true in the cells above i
-            Fingerprint above = missing;
-            Fingerprint next = cells[f][feature.n_entries];
-            for (std::size_t i = feature.n_entries; i-- > 0;) {
-                above = above ^ next;
-                next = std::exchange(cells[f][i], above);
-            }
+    for (std::size_t g = 0; g < columns.size(); ++g) {
+        const Group group(columns, g);
+        const Fingerprint missing = group.set_if_missing ? cells[g][group.missing_cell()] : Fingerprint{};
+        Fingerprint above;  // of the rows in higher cells
+        for (std::size_t i = group.n_entries; i-- > 0;) {
+            above = above ^ cells[g][i + 1];
+            cells[g][i + 1] = (group.test == Test::at_most ? above : cells[g][i]) ^ missing;  // column i, from here on
         }
-        cells[f][feature.n_entries] = missing;
-        for (std::size_t i = 0; i < feature.n_columns(); ++i) {
-            append(cells[f][i]);
+        for (std::size_t i = 1; i <= group.n_entries; ++i) {
+            append(cells[g][i]);
         }
     }
     Fingerprint all;

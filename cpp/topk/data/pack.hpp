@@ -7,16 +7,20 @@
 
 namespace topk {
 
-// The meaning of the columns of a table of numbers. The columns of feature f are adjacent: one per entry, then, if
-// tests_missing[f], one that is true where the value is NaN.
-struct FeatureColumns {
-    std::span<const double> entries;         // of all features, ascending within each feature
-    std::span<const std::int64_t> offsets;   // feature f has the entries from offsets[f] to offsets[f + 1]
-    std::span<const std::uint8_t> equality;  // 1: true if value == entry; 0: true unless value <= entry (true for NaN)
-    std::span<const std::uint8_t> tests_missing;  // 0 or 1
+// What a column asks of a value of its feature. NaN is a missing value.
+enum class Test : std::uint8_t { at_most = 0, equals = 1, is_missing = 2 };
 
-    std::size_t n_features() const { return equality.size(); }
-    std::size_t n_columns() const;
+// The meaning of the columns of a table of numbers: one column per entry, in groups that apply one test to one feature.
+// A bit is set where `value == entry` or `is missing` is true, but where `value <= entry` is false.
+struct ColumnGroups {
+    std::span<const double> entries;          // of all groups, ascending within each group; any number for is_missing
+    std::span<const std::int64_t> offsets;    // group g has the entries from offsets[g] to offsets[g + 1]
+    std::span<const std::int64_t> feature;    // of each group
+    std::span<const std::uint8_t> test;       // of each group, a Test
+    std::span<const std::uint8_t> or_missing; // of each group: 1: at_most and equals are true for a missing value too
+
+    std::size_t size() const { return feature.size(); }
+    std::size_t n_columns() const { return entries.size(); }
 };
 
 // Pack n_rows * n_columns bytes, row-major, 0 or 1. Returns false, with `out` partly written, if there is another
@@ -24,12 +28,12 @@ struct FeatureColumns {
 bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n_columns, std::uint64_t* out);
 
 // Pack n_features arrays of n_rows numbers each, one after the other. Precondition: `out` is zero.
-void pack_features(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out);
+void pack_features(const double* values, std::size_t n_rows, const ColumnGroups& columns, std::uint64_t* out);
 
-// Write two words per column: the fingerprint of the rows where it is true, and at the end that of all rows. Columns
+// Write two words per column: the fingerprint of the rows where its bit is set, and at the end that of all rows. Columns
 // that are equal on all rows have equal fingerprints; other columns share one with probability 2^-128. Rows are
 // numbered from `first_row` on, so that the XOR over parts of the rows is the fingerprint on all of them.
-void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const FeatureColumns& columns,
+void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const ColumnGroups& columns,
                   std::uint64_t* out);
 
 }  // namespace topk

@@ -6,6 +6,7 @@
 
 #include "topk/base/require.hpp"
 #include "topk/base/score_key.hpp"
+#include "topk/base/validate.hpp"
 #include "topk/candidates/candidates.hpp"
 #include "topk/score/scoring.hpp"
 
@@ -88,6 +89,7 @@ Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::si
                     std::span<const std::int64_t> limit, std::int64_t total_weight, const Kernels& kernels) {
     check_sizes(nodes, k, limit);
     check_counts(nodes, total_weight);
+    check_readings(objective.second_reading, nodes.n_columns);
     require(objective.min_weight >= 1, "min_weight must be at least 1");
     require(objective.criterion != Criterion::user, "criterion must be entropy, gini, sqrt or gain_ratio, got user");
     const Scorer scorer(objective, nodes.n_columns, static_cast<std::int32_t>(nodes.n_classes), total_weight,
@@ -108,9 +110,12 @@ Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::si
         if (ranked.fewest[i] >= limit[i]) {
             continue;
         }
-        scorer.keys(node.counts(), nodes.n_columns, keys.data());
+        scorer.all_keys(node.counts(), nodes.n_columns, keys.data());
         for (std::size_t j = 0; j < nodes.n_columns; ++j) {
             keys[j] = errors[j] == kNone ? kNoScoreKey : keys[j];
+        }
+        if (k < nodes.n_columns) {
+            scorer.keep_better_readings(objective.second_reading, keys.data());
         }
         best_keys(keys.data(), nodes.n_columns, k, best);
         for (std::size_t r = 0; r < best.size(); ++r) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "topk/base/score_key.hpp"
@@ -38,15 +39,20 @@ class Scorer {
     // Do columns that divide the rows into the same two parts have the same score? The user's criteria need not.
     bool is_symmetric() const { return objective_.criterion != Criterion::user; }
 
-    // Fill keys[0 .. padded columns): kNoScoreKey for columns that cannot be candidates or whose feature is not drawn.
+    // Fill keys[0 .. padded columns): kNoScoreKey for columns that cannot be candidates, whose feature is not drawn, or
+    // that are the worse reading of a test.
     void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const;
     void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, ScoreKey* keys) const;
 
-    // The same without a draw. Takes counts of a part of the columns too, except with the user's criterion.
+    // The same without a draw and with both readings of every test. Takes counts of a part of the columns too, except
+    // with the user's criterion.
     void all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const;
     void all_keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
         slow_keys(counts, padded_columns, keys);
     }
+
+    // Set the key of the worse reading of every test to kNoScoreKey; `second_reading` as in Objective.
+    static void keep_better_readings(std::span<const std::int32_t> second_reading, ScoreKey* keys);
 
   private:
     template <class Count>

@@ -6,9 +6,14 @@
 namespace topk {
 
 template <class Count>
-void SearchContext<Count>::score(Workspace<Count>& space, const Counts<Count>& counts, ScoreKey* keys) const {
+void SearchContext<Count>::score(Workspace<Count>& space, int level, const Counts<Count>& counts,
+                                 ScoreKey* keys) const {
     space.ticker.tick(scorer.work(counts.rows.size()));
-    scorer.keys(counts, nodes.padded_columns(), keys);
+    if (plan.all_columns(level)) {
+        scorer.all_keys(counts, nodes.padded_columns(), keys);
+    } else {
+        scorer.keys(counts, nodes.padded_columns(), keys);
+    }
 }
 
 template <class Count>
@@ -19,7 +24,7 @@ void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, c
     }
     LevelBuffers<Count>& buffers = space.level(level);
     ScoreKey* keys = buffers.keys.ensure(nodes.padded_columns());
-    score(space, node.counts, keys);
+    score(space, level, node.counts, keys);
     // If all columns are candidates, those that distinct_splits passes over would lose their ties anyway.
     if (options.objective.distinct_splits && (enumerates || !plan.all_columns(level))) {
         const RowSet rows = {*node.matrix, node.subset};
@@ -45,6 +50,7 @@ void SearchContext<Count>::rank_drawn(Workspace<Count>& space, int level, const 
     ScoreKey* keys = buffers.keys.ensure(n_columns);
     space.ticker.tick(scorer.work(node.counts.rows.size()));
     scorer.all_keys(drawn.counts(), n_columns, keys);
+    scorer.keep_better_readings(drawn.second_reading(), keys);
     best_keys(keys, n_columns, plan.k(level), buffers.sorted_keys);
     buffers.candidates.clear();
     for (const ScoreKey key : buffers.sorted_keys) {

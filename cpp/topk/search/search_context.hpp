@@ -93,8 +93,8 @@ struct SearchContext {
     std::unique_ptr<Workspace<Count>> make_space() {
         return std::make_unique<Workspace<Count>>(monitor, kernels, data, scorer, limits, options);
     }
-    // Score all columns of a node.
-    void score(Workspace<Count>& space, const Counts<Count>& counts, ScoreKey* keys) const;
+    // Score the columns that can be candidates of a node on this level.
+    void score(Workspace<Count>& space, int level, const Counts<Count>& counts, ScoreKey* keys) const;
     // Put the k best columns of the node, best first, into the level's buffers.
     void rank_candidates(Workspace<Count>& space, int level, const Node<Count>& node) const;
     std::size_t n_classes() const { return static_cast<std::size_t>(data.n_classes); }

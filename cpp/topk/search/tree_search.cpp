@@ -98,7 +98,7 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::greedy_tree(Space& space, int level
     context_.count_nodes(space, 1);
     LevelBuffers<Count>& buffers = space.level(level);
     ScoreKey* keys = buffers.keys.ensure(node.matrix->n_columns);
-    context_.score(space, node.counts, keys);
+    context_.score(space, level, node.counts, keys);
     const ScoreKey best = *std::max_element(keys, keys + context_.data.n_columns);
     if (best == kNoScoreKey) {
         return tree;

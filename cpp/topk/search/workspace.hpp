@@ -52,7 +52,7 @@ struct Workspace {
           counter(kernels, data.class_weight, ticker),
           levels(options.objective.k.size() + 1),
           drawn(draws_first(options, limits)
-                    ? std::make_unique<DrawnColumns<Count>>(options.objective.draw, limits.min_weight)
+                    ? std::make_unique<DrawnColumns<Count>>(options.objective, limits.min_weight)
                     : nullptr),
           last(kernels, scorer, limits, options.objective.distinct_splits, data.n_columns, drawn.get()) {}
 

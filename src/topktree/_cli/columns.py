@@ -8,7 +8,7 @@ and is reported in terms of files and columns; the estimators' own messages spea
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,33 +170,34 @@ def known_as_text(features: Iterable[Feature]) -> list[str]:
     return [feature.name for feature in features if feature.kind != NUMBER]
 
 
-def known_features(frame: pd.DataFrame, title: str, features: Sequence[Feature], has_names: bool) -> pd.DataFrame:
+def known_features(
+    frame: pd.DataFrame, title: str, features: Sequence[Feature], has_names: bool, used: Collection[str] | None = None
+) -> pd.DataFrame:
     """Return the features of a fitted tree, in its order and with its types; other columns are ignored.
 
-    A tree fitted without names takes the columns x0, x1, ... or else all columns in their order. Values that training
-    did not have are reported in a warning.
+    A tree fitted without names takes the columns x0, x1, ... or else all columns in their order. If `used` names the
+    features that the tree uses, the others are not read: they are missing everywhere.
     """
     names = [feature.name for feature in features]
-    missing = [name for name in names if name not in frame.columns]
+    used = names if used is None else used
+    missing = [name for name in names if name in used and name not in frame.columns]
     if missing and not has_names and frame.shape[1] == len(names):
         frame, missing = frame.set_axis(names, axis=1), []
     if missing:
         which = "the column" if len(missing) == 1 else "the columns"
         raise Mistake(f"{title} lacks {which} {listed(missing)}, which the model needs")
-    X = frame[names].copy(deep=False)
-    warnings = []
+    columns = {}
     for feature in features:
-        _check_type(X[feature.name], title)
-        if feature.kind != CATEGORY:
-            X[feature.name] = _as_kind(X[feature.name], feature.kind, title, AS_TRAINED)
+        if feature.name not in used:
+            columns[feature.name] = pd.Series(np.nan, index=frame.index, dtype=object)
             continue
-        X[feature.name], unseen = _matched(X[feature.name], feature.categories)
-        if len(unseen):
-            values = f"values that training did not have, such as {_text(unseen.iloc[0])}"
-            where = f"the column {feature.name!r} of {title} has {values}, in {counted(len(unseen), 'row')}"
-            warnings.append(f"Warning: {where}: every test for a value is false for them.")
-    for warning in warnings:  # now that there is no mistake
-        say(warning)
+        column = frame[feature.name]
+        _check_type(column, title)
+        if feature.kind == CATEGORY:
+            columns[feature.name], _ = _matched(column, feature.categories)
+        else:
+            columns[feature.name] = _as_kind(column, feature.kind, title, AS_TRAINED)
+    X = pd.DataFrame(columns, index=frame.index)
     return X if has_names else X.set_axis(range(len(names)), axis=1)
 
 

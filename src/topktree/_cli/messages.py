@@ -45,8 +45,11 @@ def echo(text: str) -> None:
 
 
 @contextmanager
-def estimator_messages() -> Iterator[None]:
-    """Turn the estimator's errors into mistakes, and print its warnings at the end, after any line of progress."""
+def estimator_messages(about: str = "") -> Iterator[None]:
+    """Turn the estimator's errors into mistakes, and print its warnings at the end, after any line of progress.
+
+    Both begin with the text `about`.
+    """
     from sklearn.exceptions import FitFailedWarning
 
     with warnings.catch_warnings(record=True) as caught:
@@ -54,11 +57,11 @@ def estimator_messages() -> Iterator[None]:
         try:
             yield
         except (TypeError, ValueError) as error:
-            raise Mistake(str(error)) from error
+            raise Mistake(f"{about}{error}") from error
         finally:
             texts = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, FitFailedWarning))]
             for text in dict.fromkeys(texts):
-                say(f"Warning: {' '.join(text.split())}")
+                say(f"Warning: {about}{' '.join(text.split())}")
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pandas as pd
 
 from .._classifier import TopKTreeClassifier
+from .._data.features import encode
+from .._data.table import read_table
 from .._tree.naming import make_model, one_line
-from .._tree.text import rule_text, rules
+from .._tree.text import row_rules
 from .columns import known_as_text, known_features
 from .files import STDIN, Model, check_apart, read_model
-from .messages import Mistake, counted, listed
+from .messages import Mistake, counted, estimator_messages, listed
 from .table_files import CSV, TableFile, format_of, write_table
 
 MOST_CLASSES = 10  # in the summary
@@ -32,11 +33,10 @@ def predict_table(model: str, data: str, output: Path | None, proba: bool, rule:
     classifier = read_model(model)
     file = TableFile(data)
     frame = file.read(as_text=known_as_text(classifier.features_))
-    X = known_features(frame, file.title, classifier.features_, hasattr(classifier, "feature_names_in_"))
-    try:
+    has_names, used = hasattr(classifier, "feature_names_in_"), used_features(classifier)
+    X = known_features(frame, file.title, classifier.features_, has_names, used)
+    with estimator_messages(f"{file.title}: "):
         predicted = _predictions(classifier, X, column, proba, rule)
-    except (TypeError, ValueError) as error:
-        raise Mistake(f"{file.title}: {error}") from None
     if keep:
         kept = file.read_as_written() if format_of(output) == CSV else frame
         predicted = _beside(kept, predicted, file.title)
@@ -44,6 +44,12 @@ def predict_table(model: str, data: str, output: Path | None, proba: bool, rule:
     if output is not None:
         counts = [f"{label} {count:,}" for label, count in predicted[column].value_counts().items()]
         click.echo(one_line(f"{output}: {counted(len(predicted), 'row')}; {listed(counts, MOST_CLASSES)}"))
+
+
+def used_features(classifier: Model) -> set[str]:
+    """Return the names of the features that some tree tests."""
+    trees = [classifier] if isinstance(classifier, TopKTreeClassifier) else classifier.estimators_
+    return {classifier.features_[f].name for tree in trees for f in tree.tree_.used_features()}
 
 
 def _predictions(classifier: Model, X: pd.DataFrame, column: str, proba: bool, rule: bool) -> pd.DataFrame:
@@ -64,10 +70,8 @@ def _rules(classifier: Model, X: pd.DataFrame) -> Any:
     """Return the rule of each row's leaf."""
     if not isinstance(classifier, TopKTreeClassifier):
         raise Mistake(f"--rule: is for a model that is one tree, this is an ensemble of {len(classifier)}")
-    texts = np.full(classifier.tree_.node_count, "", dtype=object)
-    for leaf, conditions in rules(make_model(classifier.tree_, classifier.features_, classifier.classes_)):
-        texts[leaf] = one_line(rule_text(conditions))
-    return texts[classifier.apply(X)]
+    encoded = encode(read_table(classifier, X, reset=False), classifier.features_)
+    return row_rules(make_model(classifier.tree_, classifier.features_, classifier.classes_), encoded)
 
 
 def _beside(kept: pd.DataFrame, predicted: pd.DataFrame, title: str) -> pd.DataFrame:

@@ -34,7 +34,7 @@ from .features import Feature, encode, learn_features, warn_about_identifiers
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
 from .table import BOOLEAN, CATEGORY, read_table, unique_names
-from .thresholds import Target, quantile_thresholds, threshold_texts
+from .thresholds import Target, quantile_thresholds
 from .weights import threshold_weights
 
 STRATEGIES = ("quantile", "exact", "guess", "paper")
@@ -43,9 +43,10 @@ STRATEGIES = ("quantile", "exact", "guess", "paper")
 class Binarizer(TransformerMixin, BaseEstimator):
     """Turn numbers, booleans and categories into Boolean columns, each with the literal it stands for.
 
-    A number becomes columns `age <= 40.5`, a category one column `colour = red` per category, a boolean one column
-    `smoker = True`. A feature with missing values in the training data gets a column `income is missing`. A missing
-    value makes every other test false, and so does a category that the training data did not have.
+    A number becomes columns `age <= 40`, an ordered category columns `size <= "M"`, any other category one column
+    `colour = red` per category, a boolean one column `smoker = True`. A feature with missing values in the training
+    data gets a column `income is missing`. A missing value makes every other test false, and so does a category that
+    the training data did not have.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
     >>> X = [[18, "red"], [35, "blue"], [52, "red"], [None, "blue"]]
     >>> binarizer = Binarizer(max_thresholds=2).fit(X)
     >>> binarizer.get_feature_names_out(["age", "colour"]).tolist()
-    ['age <= 26.5', 'age <= 43.5', 'age is missing', 'colour = blue']
+    ['age <= 26', 'age <= 43', 'age is missing', 'colour = blue']
     """
 
     def __init__(
@@ -147,8 +148,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
         literals: list[str] = []
         for f, name in enumerate(names):
             own = self.columns_.take(slice(ends[f], ends[f + 1]))
-            tests = zip(own.test, own.value, threshold_texts(own.value), strict=True)
-            literals += [_literal(self.features_[f], name, *test) for test in tests]
+            literals += [_literal(self.features_[f], name, *test) for test in zip(own.test, own.value, strict=True)]
         return np.array(unique_names(literals), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -213,10 +213,9 @@ def paper_thresholds(values: FloatArray, n_buckets: int | None) -> FloatArray:
     return np.unique(np.quantile(distinct, np.arange(1, n_buckets) / n_buckets))
 
 
-def _literal(feature: Feature, name: str, test: int, value: float, text: str) -> str:
-    """Return the text of a column's test; `text` is that of its value if it is a threshold."""
+def _literal(feature: Feature, name: str, test: int, value: float) -> str:
+    """Return the text of a column's test."""
     if test == IS_MISSING:
         return f"{name} is missing"
-    if test == EQUALS:
-        return f"{name} = {value_text(feature, value)}"
-    return f"{name} {'<=' if test == AT_MOST else '>='} {text}"
+    symbol = {AT_MOST: "<=", EQUALS: "=", AT_LEAST: ">="}[test]
+    return f"{name} {symbol} {value_text(feature, value)}"

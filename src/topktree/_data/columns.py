@@ -1,12 +1,15 @@
-"""Boolean columns: the literal that each stands for (`age <= 40.5`, `colour = red`, `income is missing`) and its bits.
+"""Boolean columns: the literal that each stands for (`age <= 40`, `colour = red`, `income is missing`) and its bits.
 
-In: features and their encoded values, float64 (n_features, n_rows). Out: `Columns`, their texts, and packed rows. A
-missing value makes every test false except `is missing`. The one idea: the columns of a feature are adjacent and
-ascending, so that a row's bits follow from one binary search per feature and no byte matrix is ever held.
+In: features and their encoded values, float64 (n_features, n_rows). Out: `Columns`, and packed rows. A feature with
+missing values has every test in two readings, with the missing values on either side: `income <= 40`, which is false
+for them, and `income <= 40 or missing`. The one idea: the columns of a feature are adjacent and ascending, so that a
+row's bits follow from a binary search and no byte matrix is ever held.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +22,7 @@ from .._core import pack_booleans, pack_features, pack_flags
 from .arrays import BoolArray, FloatArray, IntArray, PackedRows, Rows
 from .features import Feature
 from .table import BOOLEAN, CATEGORY
-from .thresholds import binary_threshold, format_number
+from .thresholds import format_number
 
 # The test that a column applies to its feature.
 AT_MOST = 0
@@ -30,59 +33,85 @@ AT_LEAST = 3
 # Values of a table that are copied at once while it is packed.
 _PART = 2**22
 
+# Categories that are not quoted: a word that means nothing else.
+_PLAIN = re.compile(r"[^\W\d_][\w-]*")
+_WORDS = frozenset("true false missing nan none null na inf infinity and or not in is".split())
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The tests of the Boolean columns, grouped by feature: values ascending, then `is missing`."""
+    """The tests of the Boolean columns, grouped by feature: ascending values, these `or missing`, then `is missing`."""
 
     feature: IntArray
     test: NDArray[np.uint8]  # AT_MOST, EQUALS, IS_MISSING or AT_LEAST
     value: FloatArray  # the threshold or the code; NaN for IS_MISSING
+    or_missing: BoolArray  # the second reading of a test: it also holds for missing values; False for IS_MISSING
 
     def __len__(self) -> int:
         return len(self.feature)
 
     def take(self, kept: BoolArray | NDArray[np.int32] | slice) -> Columns:
         """Return the columns of a slice, of indices, or where `kept` is true."""
-        return Columns(self.feature[kept], self.test[kept], self.value[kept])
+        return Columns(self.feature[kept], self.test[kept], self.value[kept], self.or_missing[kept])
+
+    def second_readings(self) -> NDArray[np.int32] | None:
+        """Return for each column how many columns later the second reading of its test is; 0 or None: there is none."""
+        if not self.or_missing.any():
+            return None
+        tests = list(zip(self.feature.tolist(), self.test.tolist(), self.value.tolist(), strict=True))
+        first = {test: j for j, test in enumerate(tests) if not self.or_missing[j]}
+        offsets = np.zeros(len(self), dtype=np.int32)
+        for j in np.flatnonzero(self.or_missing).tolist():
+            if tests[j] in first:
+                offsets[first[tests[j]]] = j - first[tests[j]]
+        return offsets
 
 
-def make_columns(features: Sequence[Feature], thresholds: Callable[[int], FloatArray]) -> Columns:
-    """Return every column of every feature, given the thresholds of the numeric ones."""
+def make_columns(
+    features: Sequence[Feature], thresholds: Callable[[int], FloatArray], *, both_readings: bool = False
+) -> Columns:
+    """Return every column of every feature, given the thresholds of those that have some."""
 
     def tests(f: int) -> tuple[int, FloatArray]:
-        if features[f].kind == CATEGORY:
-            return EQUALS, np.arange(len(features[f].categories), dtype=np.float64)
-        return (EQUALS, np.ones(1)) if features[f].kind == BOOLEAN else (AT_MOST, thresholds(f))
+        if features[f].has_thresholds:
+            return AT_MOST, thresholds(f)
+        is_category = features[f].kind == CATEGORY
+        return EQUALS, np.arange(len(features[f].categories), dtype=np.float64) if is_category else np.ones(1)
 
-    return join_columns(features, tests)
+    return join_columns(features, tests, both_readings=both_readings)
 
 
-def join_columns(features: Sequence[Feature], tests: Callable[[int], tuple[int, FloatArray]]) -> Columns:
+def join_columns(
+    features: Sequence[Feature], tests: Callable[[int], tuple[int, FloatArray]], *, both_readings: bool = False
+) -> Columns:
     """Return the columns of all features; `tests` gives the test of each and its values."""
-    parts: list[tuple[int, int, FloatArray]] = []
+    parts: list[tuple[int, int, FloatArray, bool]] = []
     for f, feature in enumerate(features):
-        parts.append((f, *tests(f)))
+        test, values = tests(f)
+        parts.append((f, test, values, False))
         if feature.has_missing:
-            parts.append((f, IS_MISSING, np.full(1, np.nan)))
-    sizes = [len(values) for _, _, values in parts]
+            parts += [(f, test, values, True)] * both_readings
+            parts.append((f, IS_MISSING, np.full(1, np.nan), False))
+    sizes = [len(values) for _, _, values, _ in parts]
     return Columns(
-        np.repeat(np.array([f for f, _, _ in parts], dtype=np.int64), sizes),
-        np.repeat(np.array([test for _, test, _ in parts], dtype=np.uint8), sizes),
-        np.concatenate([values for _, _, values in parts]),
+        np.repeat(np.array([f for f, _, _, _ in parts], dtype=np.int64), sizes),
+        np.repeat(np.array([test for _, test, _, _ in parts], dtype=np.uint8), sizes),
+        np.concatenate([values for _, _, values, _ in parts]),
+        np.repeat(np.array([or_missing for _, _, _, or_missing in parts], dtype=bool), sizes),
     )
 
 
 def binary_columns(features: Sequence[Feature]) -> Columns:
     """Return one column per feature, for features of 0 and 1 only."""
     test = np.array([EQUALS if feature.kind == BOOLEAN else AT_MOST for feature in features], dtype=np.uint8)
-    return Columns(np.arange(len(features), dtype=np.int64), test, np.where(test == EQUALS, 1.0, binary_threshold()))
+    value = np.where(test == EQUALS, 1.0, 0.0)
+    return Columns(np.arange(len(features), dtype=np.int64), test, value, np.zeros(len(features), dtype=bool))
 
 
 def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray:
     """Return the encoded table (n_rows, n_features) as contiguous float64 (n_features, n_rows), without infinities."""
     result = np.ascontiguousarray(encoded.T, dtype=np.float64)
-    if any(feature.has_extreme for feature in features):  # thresholds stay finite: none is above the largest float64
+    if any(feature.has_extreme for feature in features):  # infinities count as the largest float64
         largest = np.finfo(np.float64).max
         result = np.clip(result, -largest, largest)
     return result
@@ -90,7 +119,7 @@ def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray
 
 def pack(encoded: FloatArray, columns: Columns) -> PackedRows:
     """Return packed rows; for AT_MOST a bit is set where the test is false, so that a set bit sends a row right."""
-    return pack_features(features=encoded, **_core_arguments(columns, len(encoded)))
+    return pack_features(features=encoded, **_core_arguments(columns))
 
 
 def packed(rows: Rows) -> PackedRows:
@@ -116,7 +145,7 @@ def hash_columns(encoded: FloatArray, columns: Columns, first_row: int = 0) -> P
 
     The hashes of all rows are the XOR of those of their parts, each with the index of its first row.
     """
-    return core_hash_columns(features=encoded, first_row=first_row, **_core_arguments(columns, len(encoded)))
+    return core_hash_columns(features=encoded, first_row=first_row, **_core_arguments(columns))
 
 
 def redundant_hashes(hashes: PackedRows) -> BoolArray:
@@ -147,7 +176,7 @@ def _splitmix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def is_true(values: NDArray[Any], test: int, value: float) -> BoolArray:
-    """Return for which encoded values a column's literal is true."""
+    """Return for which encoded values a test is true. Only `is missing` is true for a missing value."""
     if test == AT_MOST:
         return np.asarray(values <= value)
     if test == AT_LEAST:
@@ -156,28 +185,29 @@ def is_true(values: NDArray[Any], test: int, value: float) -> BoolArray:
 
 
 def value_text(feature: Feature, value: float) -> str:
-    """Return the text of the value in `feature = value`; a string that reads like a number is quoted."""
+    """Return what a test compares its feature with, as people read it: a number, a category, True or False."""
     if feature.kind == BOOLEAN:
-        return "True"
+        return str(value == 1)
     if feature.kind != CATEGORY:
         return format_number(value)
     category = feature.categories[int(value)]
-    if isinstance(category, str) and any(str(c) == category for c in feature.categories if not isinstance(c, str)):
-        return repr(category)
-    return str(category)
+    if isinstance(category, str):
+        is_plain = _PLAIN.fullmatch(category) and category.lower() not in _WORDS and not feature.ordered
+        return category if is_plain else json.dumps(category, ensure_ascii=False)
+    return format_number(category) if isinstance(category, float) else str(category)
 
 
-def _core_arguments(columns: Columns, n_features: int) -> dict[str, Any]:
-    tests_value = columns.test != IS_MISSING
-    equality, tests_missing = np.zeros((2, n_features), dtype=np.uint8)
-    equality[columns.feature[columns.test == EQUALS]] = 1
-    tests_missing[columns.feature[~tests_value]] = 1
-    sizes = np.bincount(columns.feature[tests_value], minlength=n_features)
+def _core_arguments(columns: Columns) -> dict[str, Any]:
+    """Return the groups of columns that the core packs: a feature's first readings, its second ones, `is missing`."""
+    kind = np.where(columns.test == IS_MISSING, 2, columns.or_missing.astype(np.int64))
+    changes = (np.diff(columns.feature) != 0) | (np.diff(kind) != 0)
+    first = np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.int64)[: len(columns)]
     return {
-        "entries": columns.value[tests_value],
-        "offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        "equality": equality,
-        "tests_missing": tests_missing,
+        "entries": columns.value,
+        "offsets": np.append(first, len(columns)),
+        "feature": columns.feature[first],
+        "test": columns.test[first],
+        "or_missing": columns.or_missing[first].astype(np.uint8),
     }
 
 

@@ -7,7 +7,6 @@ In: a `RawColumn`. Out: float64 numbers, or categories and a code per row. The o
 from __future__ import annotations
 
 import datetime
-import math
 import numbers
 import reprlib
 from decimal import Decimal
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from .arrays import FloatArray, IntArray
 from .table import BOOLEAN, CATEGORY, NUMBER, RawColumn, column_type_error
 
-Category = str | int | float
+Category = str | int | float  # or a bool, which is an int
 
 MISSING = 0  # the code of a missing value; category i has the code i + 1
 
@@ -35,16 +34,19 @@ def is_missing(value: Any) -> bool:
 
 
 def canonical(value: Any) -> Category:
-    """Return the category of a value: the same for equal numbers, and the text of anything but numbers and strings."""
+    """Return the category of a value: the same for equal numbers, and the text of anything but numbers and strings.
+
+    A category that is a boolean stays one.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, (Decimal, Fraction)):
         value = float(value)
-    if not isinstance(value, (int, float)) or value in (math.inf, -math.inf):
-        return str(value)
-    return int(value) if isinstance(value, int) or value.is_integer() else value
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        return value
+    return int(value) if isinstance(value, (int, float)) else str(value)
 
 
 def object_types(values: NDArray[Any], name: str) -> frozenset[str]:

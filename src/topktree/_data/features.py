@@ -1,7 +1,7 @@
 """Features: learned from training data, then used to encode every later table in the same way.
 
 In: a `Table`. Out: a `Feature` per column; the encoded matrix (n_rows, n_features). The one idea: a missing value is
-NaN, a category its index among the categories of the training data, an unseen one `UNSEEN`, true is 1; so columns and
+NaN, a category its index among the categories of the training data, a new one `UNSEEN`, true is 1; so columns and
 trees deal with numbers only.
 """
 
@@ -18,14 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import FloatArray
-from .encoding import Category, categories_of, category_codes, is_missing, kind_of_types, numbers_of, object_types
+from .encoding import (
+    Category,
+    canonical,
+    categories_of,
+    category_codes,
+    is_missing,
+    kind_of_types,
+    numbers_of,
+    object_types,
+)
 from .table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table
 
 KINDS = (NUMBER, BOOLEAN, CATEGORY)
 
-UNSEEN = -1.0
+# The code of a category that the training data did not have: it is neither equal to nor below any other code.
+UNSEEN = np.inf
 # A feature with more categories than this gets a warning if most rows have a category of their own.
 MANY_CATEGORIES = 1000
+# A warning about new values names at most this many features.
+MANY_WARNINGS = 10
 # Every integer up to this one is exact as a float64, however it is converted.
 LARGEST_EXACT_INT = 2.0**53
 
@@ -44,9 +56,15 @@ class Feature:
 
     name: str
     kind: str  # one of KINDS
-    categories: tuple[Category, ...] = ()  # of a category: numbers in order, then strings in order
+    categories: tuple[Category, ...] = ()  # in their own order if they have one; else numbers, then strings, sorted
     has_missing: bool = False
     has_extreme: bool = False  # infinities, or numbers beyond LARGEST_EXACT_INT
+    ordered: bool = False  # a category whose values have an order
+
+    @property
+    def has_thresholds(self) -> bool:
+        """True if its tests are `value <= threshold`; the thresholds of an ordered category are indices."""
+        return self.kind == NUMBER or self.ordered
 
 
 def learn_features(table: Table, categorical_features: Any, feature_names: Sequence[str] | None) -> tuple[Feature, ...]:
@@ -73,6 +91,25 @@ def encode(table: Table, features: Sequence[Feature]) -> NDArray[Any]:
             odd = next(value for value in row.tolist() if not math.isnan(value) and value not in (0, 1))
             raise ValueError(f"X must have booleans in {feature.name!r}, as in fit, got {odd}")
     return encoded.T
+
+
+def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], used: Sequence[int]) -> None:
+    """Warn once about values that the training data did not have, in the features that matter for a prediction."""
+    found = []
+    for f in used:
+        feature, values = features[f], encoded[:, f]
+        n_missing = 0 if feature.has_missing or values.dtype.kind != "f" else int(np.isnan(values).sum())
+        if n_missing:
+            rows = f"{n_missing:,} row{'s' if n_missing > 1 else ''}"
+            found.append(f"{feature.name} is missing in {rows}; training had no missing values")
+        n_new = int(np.count_nonzero(values == UNSEEN)) if feature.kind == CATEGORY else 0
+        if n_new:
+            rows = f"{n_new:,} row{'s' if n_new > 1 else ''}"
+            found.append(f"{feature.name} has a value in {rows} that training did not have")
+    if found:
+        more = len(found) - MANY_WARNINGS
+        tail = f". {more:,} more features have such values" if more > 0 else ""
+        warnings.warn(f"{'. '.join(found[:MANY_WARNINGS])}{tail}", UserWarning, stacklevel=4)
 
 
 def warn_about_identifiers(features: Sequence[Feature], n_rows: int) -> None:
@@ -130,9 +167,14 @@ def check_no_category(column: RawColumn, name: str) -> None:
         )
 
 
-def sorted_categories(categories: Iterable[Category]) -> tuple[Category, ...]:
-    """Return numbers in order, then strings in order."""
-    return tuple(sorted(categories, key=lambda c: (isinstance(c, str), c)))
+def category_feature(
+    name: str, categories: Iterable[Category], has_missing: bool, order: Sequence[Any] | None
+) -> Feature:
+    """Return the feature of a category with these values; `order` has all that it may have, if they are ordered."""
+    if order is not None:
+        return Feature(name, CATEGORY, tuple(map(canonical, order)), has_missing, ordered=True)
+    in_order = sorted(categories, key=lambda c: (isinstance(c, str), c))
+    return Feature(name, CATEGORY, tuple(in_order), has_missing)
 
 
 def missing_and_extreme(values: NDArray[Any]) -> tuple[Any, Any]:
@@ -157,8 +199,7 @@ def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature
         check_no_category(column, name)
         kind = NUMBER
     if kind == CATEGORY:
-        categories, has_missing = categories_of(column, name)
-        return Feature(name, kind, sorted_categories(categories), has_missing)
+        return category_feature(name, *categories_of(column, name), column.order)
     return Feature(name, kind, (), *missing_and_extreme(numbers_of(column, name)))
 
 

@@ -13,7 +13,6 @@ from threadpoolctl import threadpool_limits
 
 from .arrays import FloatArray
 from .features import Feature
-from .table import NUMBER
 from .thresholds import Target, find_boundaries
 
 # The size of scikit-learn's ensemble: 40 trees per class, of depth 3.
@@ -40,6 +39,10 @@ def guess_thresholds(
     return [np.array(sorted(thresholds), dtype=np.float64) for thresholds in chosen]
 
 
+def _is_categorical(feature: Feature) -> bool:
+    return not feature.has_thresholds and 0 < len(feature.categories) < MAX_CATEGORIES
+
+
 def _split_gains(
     encoded: FloatArray, features: Sequence[Feature], sample_weight: FloatArray | None, target: Target
 ) -> list[dict[float, float]]:
@@ -57,12 +60,12 @@ def _split_gains(
         max_depth=DEPTH,
         min_samples_leaf=min(20, max(1, encoded.shape[1] // 50)),
         early_stopping=False,
-        categorical_features=[0 < len(features[f].categories) < MAX_CATEGORIES for f in used],
+        categorical_features=[_is_categorical(features[f]) for f in used],
         random_state=0,
     )
     with threadpool_limits(limits=1, user_api="openmp"):  # one thread, the default everywhere
         ensemble.fit(encoded[used].T, target.classes, sample_weight=sample_weight)
-    boundaries = {f: find_boundaries(encoded[f], None) for f in used if features[f].kind == NUMBER}
+    boundaries = {f: find_boundaries(encoded[f], None) for f in used if features[f].has_thresholds}
     # scikit-learn has no public access to the trees of this ensemble.
     nodes = np.concatenate([tree.nodes for trees in vars(ensemble)["_predictors"] for tree in trees])
     for node in nodes[nodes["is_leaf"] == 0]:

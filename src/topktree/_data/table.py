@@ -8,7 +8,7 @@ an array of numbers is never copied.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +29,7 @@ class RawColumn:
 
     values: NDArray[Any]
     kind: str | None  # NUMBER, BOOLEAN or CATEGORY if the type says so; None: objects of any type
+    order: tuple[Any, ...] | None = None  # the values of an ordered category, lowest first
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Table:
     def take(self, rows: NDArray[np.bool_]) -> Table:
         """Return the table of the rows where `rows` is true."""
         array = None if self.array is None else self.array[rows]
-        columns = tuple(RawColumn(column.values[rows], column.kind) for column in self.columns)
+        columns = tuple(replace(column, values=column.values[rows]) for column in self.columns)
         return Table(self.names, columns, array, int(np.count_nonzero(rows)))
 
     def split(self) -> Iterable[RawColumn]:
@@ -132,12 +133,14 @@ def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
 
 def _frame_column(series: Any, name: str) -> RawColumn:
     if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
-        native = series.to_native()
+        native, is_ordered = series.to_native(), isinstance(series.dtype, nw.Enum)
         if not hasattr(native, "cat") or not hasattr(native.cat, "codes"):
-            return RawColumn(_objects(series.to_list()), CATEGORY)
+            order = tuple(series.dtype.categories) if is_ordered else None
+            return RawColumn(_objects(series.to_list()), CATEGORY, order)
         # pandas: look up the codes, -1 for missing; NumPy would turn integers next to missing values into floats.
         categories = _objects([*native.cat.categories, None])
-        return RawColumn(categories[native.cat.codes.to_numpy()], CATEGORY)
+        order = tuple(native.cat.categories) if is_ordered else None
+        return RawColumn(categories[native.cat.codes.to_numpy()], CATEGORY, order)
     try:
         values = series.to_numpy()
     except Exception:  # types that NumPy lacks, such as integers of 128 bits

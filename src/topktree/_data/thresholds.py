@@ -1,23 +1,22 @@
 """Thresholds of one numeric feature: where its values are cut.
 
 In: the feature's values (float64, NaN for missing), the weights and classes of the rows. Out: ascending thresholds,
-each between two neighbouring distinct values, for tests `value <= threshold`. The one idea: rounding a value to float32
-never moves it across a threshold, so that scikit-learn's trees, which compare float32, decide every float64 as we do.
+each between two neighbouring distinct values, for tests `value <= threshold`. The one idea: a threshold is a number
+that a person would write, so that every output can show the very number that decides.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._core import class_cells, split_order
 from .arrays import BoolArray, FloatArray, IntArray
+from .features import LARGEST_EXACT_INT
 
 # Gaps that are tried as boundaries between classes: a resolution of 0.1% of the rows.
 FINE_BOUNDARIES = 1023
@@ -41,13 +40,18 @@ class Boundaries:
     below: IntArray  # gap i is between ordered[below[i]] and the value after it
     cumulated: FloatArray | None  # total weight of the rows up to each of the values; None: 1, 2, 3, ...
 
+    @cached_property
+    def is_whole(self) -> bool:
+        """True if all values are whole numbers."""
+        return bool(np.all((self.ordered == np.floor(self.ordered)) & (np.abs(self.ordered) < LARGEST_EXACT_INT)))
+
     def __len__(self) -> int:
         return len(self.below)
 
     def thresholds(self, chosen: IntArray | slice = slice(None)) -> FloatArray:
         """Return a threshold in each of the chosen gaps."""
         below = self.below[chosen]
-        return separators(self.ordered[below], self.ordered[below + 1])
+        return separators(self.ordered[below], self.ordered[below + 1], self.is_whole)
 
     def is_wide(self, gaps: IntArray) -> BoolArray:
         """Return in which of the gaps there is a float32."""
@@ -155,70 +159,67 @@ def _fill_up(is_chosen: BoolArray, spare: IntArray, n: int) -> IntArray:
     return np.flatnonzero(is_chosen)
 
 
-def separators(low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return thresholds with low <= threshold < high near the middle, at the edge of a float32 where there is one.
+def separators(low: FloatArray, high: FloatArray, whole: bool) -> FloatArray:
+    """Return for each pair of neighbouring values the threshold between them that a person would write.
 
-    The float32 is what gets printed, so it lies between the two as well. Where there is none, return the middle.
+    Of a whole feature it is the whole number at or just below the middle: low <= threshold < high. Otherwise it is the
+    decimal between the two with the fewest places, the one nearest to the middle if there are several. It also tells
+    apart the float32 numbers that the two round to, unless they are too close for that.
     """
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        middle = low / 2 + high / 2
-        middle = np.where((low <= middle) & (middle < high), middle, low)
-        below, above = low.astype(np.float32), high.astype(np.float32)
-        following, preceding = np.nextafter(below, np.float32(np.inf)), np.nextafter(above, np.float32(-np.inf))
-        single = np.clip(middle.astype(np.float32), following, preceding)
-        between = tells_apart(low, high)
-        for i in np.flatnonzero((following == above) & np.isfinite(below) & np.isfinite(above)):
-            if low[i] <= float(_shortest(below[i])):  # neighbouring float32, of which the lower one separates the two
-                single[i], between[i] = below[i], True
-        # The middle may be an edge by chance, and would be printed as its float32.
-        beside = np.where(is_float32_edge(low), np.maximum(np.nextafter(middle, -np.inf), low), low)
-        return np.where(between, float32_edge(single), np.where(is_float32_edge(middle), beside, middle))
+    middle = low / 2 + high / 2
+    if whole:
+        return np.floor(middle)
+    single_low, single_high = _float32(low), _float32(high)
+    result = _short_decimals(middle, np.maximum(low, single_low), np.minimum(high, single_high))
+    for i in np.flatnonzero(np.isnan(result)):
+        result[i] = _shortest_between(float(low[i]), float(high[i]), float(middle[i]))
+    return result
+
+
+def _short_decimals(middle: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the decimal with the fewest places in low < decimal < high, next to the middle; NaN where that is rare."""
+    result = np.full(len(middle), np.nan)
+    todo = np.flatnonzero(np.abs(middle) < 1e15)
+    for places in range(16):
+        # Both numbers are exact, so their quotient is the float64 that the decimal is read as.
+        digits = np.rint(middle[todo] * 10.0**places)
+        decimals = digits / 10.0**places + 0.0  # no negative zero
+        good = (low[todo] < decimals) & (decimals < high[todo]) & (np.abs(digits) < LARGEST_EXACT_INT)
+        result[todo[good]] = decimals[good]
+        todo = todo[~good]
+        if len(todo) == 0:
+            break
+    return result
+
+
+def _shortest_between(low: float, high: float, middle: float) -> float:
+    """Return the decimal with the fewest digits in low < decimal < high, or `low` if there is no float64 in between."""
+    for digits in range(1, 18):
+        decimal = float(f"{middle:.{digits - 1}e}")
+        if low < decimal < high:
+            return decimal
+    return low
 
 
 def tells_apart(low: FloatArray, high: FloatArray) -> BoolArray:
     """Return where a float32 lies strictly between the float32 values that the two round to."""
+    below, above = _float32(low).astype(np.float32), _float32(high).astype(np.float32)
     with np.errstate(over="ignore"):
-        below, above = low.astype(np.float32), high.astype(np.float32)
         return np.asarray(np.isfinite(above) & np.isfinite(below) & (np.nextafter(below, np.float32(np.inf)) < above))
 
 
-def float32_edge(single: NDArray[np.float32]) -> FloatArray:
-    """Return the largest float64 that rounds to each float32."""
-    with np.errstate(over="ignore"):
-        following = np.nextafter(single, np.float32(np.inf))
-        middle = single.astype(np.float64) / 2 + following.astype(np.float64) / 2  # exact
-        # The middle rounds to the even one of the two.
-        return np.where(middle.astype(np.float32) == single, middle, np.nextafter(middle, -np.inf))
+def is_short(thresholds: FloatArray) -> BoolArray:
+    """Return which thresholds have no more digits than a float32 can tell apart."""
+    return np.array([float(str(single)) == t for single, t in zip(thresholds.astype(np.float32), thresholds)])
 
 
-def is_float32_edge(thresholds: FloatArray) -> BoolArray:
-    """Return where `float32(value) <= threshold` agrees with `value <= threshold` for every float64 value."""
-    with np.errstate(over="ignore"):
-        single = thresholds.astype(np.float32)
-    return np.asarray(np.isfinite(single) & (float32_edge(single) == thresholds))
+def _float32(values: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore", under="ignore"):
+        return values.astype(np.float32).astype(np.float64)
 
 
-@cache
-def binary_threshold() -> float:
-    """Return the threshold between 0 and 1, moved to a float32 edge."""
-    return float(separators(np.zeros(1), np.ones(1))[0])
-
-
-def format_number(threshold: float) -> str:
-    """Return the shortest text of the threshold, or of its float32 if it is at the edge of one."""
-    at_edge = bool(is_float32_edge(np.array([threshold]))[0])
-    return _shortest(np.float32(threshold) if at_edge else np.float64(threshold))
-
-
-def threshold_texts(thresholds: ArrayLike) -> list[str]:
-    """Return the text of each threshold of one feature: short, but in full where two would read the same."""
-    numbers = np.asarray(thresholds, dtype=np.float64).tolist()
-    texts = {number: format_number(number) for number in numbers}
-    times = Counter(texts.values())
-    return [texts[number] if times[texts[number]] == 1 else repr(number) for number in numbers]
-
-
-def _shortest(number: Any) -> str:
+def format_number(number: float) -> str:
+    """Return the shortest text that is read as this very float64: whole numbers without a point."""
     if number == 0 or 1e-4 <= abs(number) < 1e16:
         return str(np.format_float_positional(number, unique=True, trim="-"))
     return str(np.format_float_scientific(number, unique=True, trim="-"))

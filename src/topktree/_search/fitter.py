@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.columns import Columns
+from .._data.columns import AT_MOST, IS_MISSING, Columns
 from .._data.features import Feature
+from .._data.table import CATEGORY
 from .._data.training import EncodedRows, TrainingData
 from .._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, TIME_LIMIT
 from .._runtime.parallel import count_threads
 from .._runtime.progress import ProgressLine
-from .._tree.tree import TREE_UNDEFINED, Tree, code_tests, node_impurity
+from .._tree.tree import TREE_LEAF, NodeTest, Tree, code_tests, node_impurity
 from . import engine
 from .objective import Objective
-from .root_choices import list_choices
+from .root_choices import column_test, list_choices
 from .spec import TreeSpec
 
 
@@ -103,7 +104,7 @@ def describe_solution(
         "n_root": len(solution.statistics["root"]["column"]),
     }
     status = (OPTIMAL if spec.tries_all else COMPLETE) if solution.complete else TIME_LIMIT
-    tree = make_tree(solution, columns, features, objective.weight_unit, spec.impurity)
+    tree = make_tree(yes_first(solution, columns), columns, features, objective.weight_unit, spec.impurity)
     cost = objective.user_cost(solution.cost)
     return FoundTree(tree, features, classes, cost, solution.n_wrong, status, record, solution.cost)
 
@@ -116,22 +117,55 @@ def count_errors(tree: Tree, rows: EncodedRows | None) -> int:
     return int(np.count_nonzero(tree.predict(encoded) != classes))
 
 
+def yes_first(solution: engine.Solution, columns: Columns) -> engine.Solution:
+    """Return the solution with its nodes in the order of a `Tree`: the rows for which a test holds come first."""
+    is_swapped = (solution.column >= 0) & (columns.test[solution.column] != AT_MOST)
+    if not is_swapped.any():
+        return solution
+    order, todo = [], [0]
+    while todo:
+        node = todo.pop()
+        order.append(node)
+        if solution.column[node] >= 0:
+            children = [solution.true_child[node], solution.false_child[node]]  # in the reverse order of the visit
+            todo += reversed(children) if is_swapped[node] else children
+    place = np.empty(len(order) + 1, dtype=np.int32)
+    place[order], place[-1] = np.arange(len(order)), -1  # a leaf's children are -1
+    return replace(
+        solution,
+        column=solution.column[order],
+        false_child=place[solution.false_child[order]],
+        true_child=place[solution.true_child[order]],
+        n_rows=solution.n_rows[order],
+        class_weight=solution.class_weight[order],
+    )
+
+
 def make_tree(
     solution: engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
 ) -> Tree:
-    """Turn a tree over columns into a tree over features."""
-    is_inner = solution.column >= 0
-    inner = columns.take(solution.column[is_inner])
-    feature = np.full(len(is_inner), TREE_UNDEFINED, dtype=np.int64)
-    kind, threshold = np.zeros(len(is_inner), dtype=np.uint8), np.zeros(len(is_inner))
-    feature[is_inner], kind[is_inner], threshold[is_inner] = inner.feature, inner.test, inner.value
+    """Turn a tree over columns into a tree over features; its nodes are in the order of `yes_first`."""
+    weight = solution.class_weight.sum(axis=1)
+    tests: list[NodeTest | None] = [None] * len(weight)
+    left, right = np.full((2, len(weight)), TREE_LEAF, dtype=np.int64)
+    for node in np.flatnonzero(solution.column >= 0).tolist():
+        test = column_test(columns, int(solution.column[node]))
+        yes, no = solution.true_child[node], solution.false_child[node]
+        if test.kind == AT_MOST:  # its bit is set where it is false
+            yes, no = no, yes
+        left[node], right[node] = yes, no
+        feature, is_heavier = features[test.feature], bool(weight[yes] >= weight[no])
+        tests[node] = test._replace(
+            missing=test.missing if feature.has_missing else is_heavier,
+            unseen=is_heavier and feature.kind == CATEGORY and test.kind != IS_MISSING,
+        )
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
-        children_left=solution.false_child.astype(np.int64),
-        children_right=solution.true_child.astype(np.int64),
+        children_left=left,
+        children_right=right,
         value=value,
         impurity=node_impurity(value, criterion),
         n_node_samples=solution.n_rows,
         weighted_n_node_samples=value.sum(axis=1),
-        **code_tests(feature, kind, threshold, features),
+        **code_tests(tests),
     )

@@ -57,6 +57,7 @@ class Objective:
     leaves_break_ties: bool = False  # the penalty only decides between trees of equal errors
     weighted: bool = False  # costs are sums of weights rather than numbers of rows
     draw: FeatureDraw | None = None
+    second_reading: NDArray[np.int32] | None = None  # as of `Columns.second_readings`; only one of two is a candidate
 
     def user_cost(self, cost: int) -> int | float:
         """Return an integer cost in the user's weights: an int if there are neither weights nor penalties."""
@@ -108,6 +109,7 @@ def objective_of_totals(
     rows_weigh: bool,
     unit: float,
     distinct_splits: bool = False,
+    second_reading: NDArray[np.int32] | None = None,
 ) -> Objective:
     """Return the `Objective` of rows with these integer weights per class, of `unit` each, wherever the rows are.
 
@@ -138,6 +140,7 @@ def objective_of_totals(
         cost_scale=cost_scale,
         leaf_penalty=penalty,
         distinct_splits=distinct_splits,
+        second_reading=second_reading,
         leaves_break_ties=leaf_penalty == "tie",
         weighted=rows_weigh or weight_unit != 1 or bool(np.any(class_weight_ != 1)),
     )

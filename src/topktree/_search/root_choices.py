@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._data.arrays import FloatArray
-from .._data.columns import Columns
+from .._data.columns import IS_MISSING, Columns
 from .._data.features import Feature
 from .._tree.model_file import describe_test
 from .._tree.tree import NodeTest, node_impurity
@@ -54,7 +54,7 @@ def list_choices(
     for i, column in enumerate(root["column"].tolist()):
         if i >= len(root["true_weight"]) and column != chosen:
             continue
-        test = NodeTest(int(columns.feature[column]), int(columns.test[column]), float(columns.value[column]))
+        test = column_test(columns, column)
         choices.append(
             {
                 "rank": i + 1,
@@ -67,6 +67,14 @@ def list_choices(
             }
         )
     return choices
+
+
+def column_test(columns: Columns, column: int) -> NodeTest:
+    """Return the test that a column stands for."""
+    kind = int(columns.test[column])
+    value = 0.0 if kind == IS_MISSING else float(columns.value[column])
+    missing = kind == IS_MISSING or bool(columns.or_missing[column])
+    return NodeTest(int(columns.feature[column]), kind, value, missing, False)
 
 
 def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]:

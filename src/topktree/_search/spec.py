@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from .._data.columns import Columns
 from .._data.training import TrainingData
 from .._runtime import checks
 from .objective import CRITERIA, Objective, ScoreFunction, make_objective
@@ -26,12 +27,13 @@ class TreeSpec:
     leaf_penalty: float | str
     distinct_splits: bool
 
-    def objective_options(self, n_rows: int, n_columns: int) -> dict[str, Any]:
-        """Return what `make_objective` takes from the specification, for this number of rows and columns."""
+    def objective_options(self, n_rows: int, columns: Columns) -> dict[str, Any]:
+        """Return what `make_objective` takes from the specification, for these columns and this number of rows."""
         # A path has at most one split per column, and one row fewer at every split.
-        depth = min(self.max_depth, n_columns, n_rows - 1)
+        depth = min(self.max_depth, len(columns), n_rows - 1)
         return {
-            "k": checks.candidates_per_level(self.k, depth, n_columns),
+            "k": checks.candidates_per_level(self.k, depth, len(columns)),
+            "second_reading": columns.second_readings(),
             "criterion": self.criterion,
             "min_samples_leaf": min(int(self.min_samples_leaf), n_rows),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
@@ -47,7 +49,7 @@ class TreeSpec:
             len(data.classes),
             class_weight=data.class_weight,
             sample_weight=data.sample_weight,
-            **self.objective_options(len(data.y), len(data.columns)),
+            **self.objective_options(len(data.y), data.columns),
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .naming import COLOURS, Model
+from .naming import COLOURS, Model, one_line
 
 
 def export_dot(model: Model) -> str:
@@ -15,11 +15,12 @@ def export_dot(model: Model) -> str:
     for node in range(model.tree.node_count):
         predicted = model.predicted(node)
         head = model.class_names[predicted] if model.is_leaf(node) else f"{model.literal(node).yes}?"
-        label = "\n".join([head, model.confidence(node), model.counts(node)])
+        label = "\n".join(one_line(text) for text in (head, model.confidence(node), model.counts(node)))
         colour = _tint(predicted, float(model.shares(node)[predicted]))
         lines.append(f"{node} [label={_string(label)}, fillcolor={_string(colour)}];")
         if not model.is_leaf(node):
-            lines += [f'{node} -> {child} [label="{answer}"];' for child, answer in model.answers(node)]
+            yes, no = model.children(node)
+            lines += [f'{node} -> {yes} [label="yes"];', f'{node} -> {no} [label="no"];']
     return "\n".join([*lines, "}", ""])
 
 

@@ -2,8 +2,9 @@
 
 In: a `Model`; or parsed JSON, which is not trusted. Out: a dict of numbers, strings and lists, and a file of
 them; or features and a `Tree`, checked entry by entry, where a ValueError says what is wrong. `_loading` makes an
-estimator from them. A file of version 1 can always be read: new keys may be added, existing ones stay, and parameters
-that a file lacks get their defaults. The key "checksum", which early files have, is ignored.
+estimator from them. Files of all versions can be read and predict as they did: new keys may be added, existing ones
+stay, and parameters that a file lacks get their defaults. In version 1, a missing or new value makes every test false,
+and rows for which `=` or `is missing` holds go right. The key "checksum", which early files have, is ignored.
 """
 
 from __future__ import annotations
@@ -17,27 +18,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.columns import AT_MOST, EQUALS, IS_MISSING
+from .._data.columns import AT_MOST, IS_MISSING
 from .._data.features import KINDS, Feature
-from .._data.table import BOOLEAN, CATEGORY, NUMBER
+from .._data.table import BOOLEAN, CATEGORY
 from .._runtime import checks
 from .._runtime.files import PathLike, write_whole
-from .naming import SYMBOLS, Model, user_value
-from .tree import TREE_LEAF, TREE_UNDEFINED, NodeTest, Tree, code_tests
+from .naming import SYMBOLS, Model
+from .tree import TREE_LEAF, NodeTest, Tree, code_tests
 
 FORMAT, ENSEMBLE_FORMAT = "topktree-classifier", "topktree-ensemble"
 FOREST, BOOSTING = "forest", "boosting"
-VERSION = 1
+VERSION = 2
 
 # The types that the labels of a file can have; "str" is as wide as the longest label.
 CLASS_TYPES = ("str", "bool", "object", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
 CLASS_TYPES += ("float16", "float32", "float64")
 
+_ANSWERS = ("no", "yes")
+
 
 def export_dict(model: Model) -> dict[str, Any]:
     """Return features, classes and nodes as plain objects."""
     return {
-        "features": [{**asdict(feature), "categories": list(feature.categories)} for feature in model.features],
+        "features": [
+            {**asdict(feature), "categories": [_plain(category) for category in feature.categories]}
+            for feature in model.features
+        ],
         "classes": list(model.labels),
         "nodes": [_node_dict(model, node) for node in range(model.tree.node_count)],
     }
@@ -60,8 +66,25 @@ def _node_dict(model: Model, node: int) -> dict[str, Any]:
 
 
 def describe_test(test: NodeTest, features: Sequence[Feature]) -> dict[str, Any]:
-    """Return the kind of a test and what it compares with."""
-    return {"test": SYMBOLS[test.kind], "value": user_value(test, features[test.feature])}
+    """Return the kind of a test, what it compares with, and its answers for missing and for new values."""
+    feature = features[test.feature]
+    described: dict[str, Any] = {"test": SYMBOLS[test.kind], "value": None, "missing": _ANSWERS[test.missing]}
+    if test.kind != IS_MISSING:
+        described["value"] = _plain(_compared(test, feature))
+        if feature.kind == CATEGORY:
+            described["unseen"] = _ANSWERS[test.unseen]
+    return described
+
+
+def _compared(test: NodeTest, feature: Feature) -> Any:
+    if feature.kind == CATEGORY:
+        return feature.categories[int(test.value)]
+    return True if feature.kind == BOOLEAN else test.value
+
+
+def _plain(value: Any) -> Any:
+    """Return a category or a threshold as JSON can hold it, which has no infinities."""
+    return {"number": str(value)} if isinstance(value, float) and math.isinf(value) else value
 
 
 def write_model(path: PathLike, content: dict[str, Any], classes: NDArray[Any], form: str = FORMAT) -> None:
@@ -87,13 +110,14 @@ def read_features(entries: list[Any]) -> tuple[Feature, ...]:
     for i, entry in enumerate(entries):
         where = f"feature {i}"
         require(isinstance(entry, dict), f"{where} must be an object")
-        kind, categories = entry.get("kind"), get(entry, "categories", list)
+        kind, categories = entry.get("kind"), [_from_plain(c) for c in get(entry, "categories", list)]
         require(kind in KINDS, f"{where} must have one of the kinds {', '.join(KINDS)}")
-        good = all(isinstance(c, (str, int, float)) and not isinstance(c, bool) for c in categories)
-        require(good, f"{where} has categories that are neither strings nor numbers")
+        good = all(isinstance(c, (str, int, float)) for c in categories)
+        require(good, f"{where} has categories that are neither strings, numbers nor booleans")
         require(len(set(categories)) == len(categories), f"{where} has a duplicate category")
         require(kind == CATEGORY or not categories, f"{where} has categories but is a {kind}")
-        flags = get(entry, "has_missing", bool), get(entry, "has_extreme", bool)
+        flags = [get(entry, key, bool) for key in ("has_missing", "has_extreme", "ordered")]
+        require(kind == CATEGORY or not flags[2], f"{where} has an order but is a {kind}")
         features.append(Feature(get(entry, "name", str), kind, tuple(categories), *flags))
     return tuple(features)
 
@@ -108,7 +132,6 @@ def read_tree(entries: list[Any], features: Sequence[Feature], labels: Sequence[
             tests.append(_node_test(entry, features))
         except ValueError as problem:
             raise ValueError(f"node {i} {problem}") from None
-    feature, kind, compared = np.array(tests, dtype=np.float64).T
     left, right = ([entry[side] if "test" in entry else TREE_LEAF for entry in entries] for side in ("left", "right"))
     value = np.array([entry["counts"] for entry in entries], dtype=np.float64)
     return Tree(
@@ -118,7 +141,7 @@ def read_tree(entries: list[Any], features: Sequence[Feature], labels: Sequence[
         impurity=np.array([entry["impurity"] for entry in entries], dtype=np.float64),
         n_node_samples=np.array([entry["rows"] for entry in entries], dtype=np.int64),
         weighted_n_node_samples=value.sum(axis=1),
-        **code_tests(feature.astype(np.int64), kind.astype(np.uint8), compared, features),
+        **code_tests(tests),
     )
 
 
@@ -150,28 +173,78 @@ def _check_node(entry: dict[str, Any], labels: Sequence[Any]) -> None:
     require(close, 'has a "confidence" that its counts do not give')
 
 
-def _node_test(entry: dict[str, Any], features: Sequence[Feature]) -> NodeTest:
+def _node_test(entry: dict[str, Any], features: Sequence[Feature]) -> NodeTest | None:
     if "test" not in entry:
-        return NodeTest(TREE_UNDEFINED, AT_MOST, 0.0)  # a leaf: only the feature counts
-    test = read_test(entry.get("feature_index"), entry["test"], entry.get("value"), features)
+        return None
+    test = read_test(entry.get("feature_index"), entry, features)
     require(entry.get("feature") == features[test.feature].name, 'has a "feature" that does not match its index')
     return test
 
 
-def read_test(f: Any, symbol: Any, value: Any, features: Sequence[Feature]) -> NodeTest:
+def read_test(f: Any, described: dict[str, Any], features: Sequence[Feature]) -> NodeTest:
     """Return the test that `describe_test` described; `f` is the index of its feature."""
     require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
-    feature = features[f]
-    if symbol == SYMBOLS[IS_MISSING]:
-        return NodeTest(f, IS_MISSING, 0.0)
-    if symbol == SYMBOLS[AT_MOST]:
-        require(feature.kind == NUMBER and is_number(value), f"compares a {feature.kind} with {value!r}")
-        return NodeTest(f, AT_MOST, float(value))
-    require(symbol == SYMBOLS[EQUALS], f"has an unknown test: {symbol!r}")
-    if feature.kind == BOOLEAN and value is True:
-        return NodeTest(f, EQUALS, 1.0)
-    require(feature.kind == CATEGORY and value in feature.categories, f"has an unknown category: {value!r}")
-    return NodeTest(f, EQUALS, float(feature.categories.index(value)))
+    feature, symbol, value = features[f], described.get("test"), _from_plain(described.get("value"))
+    kinds = {text: kind for kind, text in SYMBOLS.items()}
+    require(symbol in kinds, f"has an unknown test: {symbol!r}")
+    missing = _read_answer(described, "missing")
+    if kinds[symbol] == IS_MISSING:
+        require(missing, 'must have the answer "yes" for "missing"')
+        return NodeTest(f, IS_MISSING, 0.0, True, False)
+    require(feature.has_thresholds == (kinds[symbol] == AT_MOST), f"tests a {feature.kind} by {symbol!r}")
+    unseen = feature.kind == CATEGORY and _read_answer(described, "unseen")
+    return NodeTest(f, kinds[symbol], _code(value, feature), missing, unseen)
+
+
+def _read_answer(described: dict[str, Any], key: str) -> bool:
+    require(described.get(key) in _ANSWERS, f'"{key}" must be "yes" or "no"')
+    return described[key] == "yes"
+
+
+def _code(value: Any, feature: Feature) -> float:
+    """Return the number that a tree compares with for a value of `describe_test`."""
+    if feature.kind == BOOLEAN:
+        require(value is True, f"compares a boolean with {value!r}")
+        return 1.0
+    if feature.kind == CATEGORY:
+        require(isinstance(value, (str, int, float)) and value in feature.categories, f"has an unknown category: {value!r}")
+        return float(feature.categories.index(value))
+    require(is_number(value), f"compares a number with {value!r}")
+    return float(value)
+
+
+def _from_plain(value: Any) -> Any:
+    """Return what `_plain` was given."""
+    if isinstance(value, dict):
+        require(value in ({"number": "inf"}, {"number": "-inf"}), f"has an unknown value: {value!r}")
+        return float(value["number"])
+    return value
+
+
+def upgrade_test(described: dict[str, Any]) -> dict[str, Any]:
+    """Return a test of a file of version 1 with the answers that version 2 has."""
+    is_missing = described.get("test") == SYMBOLS[IS_MISSING]
+    return {**described, "missing": _ANSWERS[is_missing], "unseen": "no"}
+
+
+def upgrade_nodes(entries: list[Any]) -> list[dict[str, Any]]:
+    """Return the nodes of a file of version 1 as version 2 has them: "yes" on the left, in preorder."""
+    _check_preorder(entries)
+    order, todo = [], [0]
+    while todo:
+        node = todo.pop()
+        order.append(node)
+        if "test" in entries[node]:
+            children = [entries[node]["right"], entries[node]["left"]]  # in the reverse order of the visit
+            todo += children if entries[node]["test"] == SYMBOLS[AT_MOST] else reversed(children)
+    place = {node: i for i, node in enumerate(order)}
+    upgraded = []
+    for entry in (entries[node] for node in order):
+        if "test" in entry:
+            left, right = sorted((place[entry["left"]], place[entry["right"]]))
+            entry = {**upgrade_test(entry), "left": left, "right": right}
+        upgraded.append(entry)
+    return upgraded
 
 
 def require(condition: bool, problem: str) -> None:

@@ -17,7 +17,6 @@ from .._data.arrays import FloatArray
 from .._data.columns import AT_MOST, EQUALS, IS_MISSING, value_text
 from .._data.features import Feature
 from .._data.table import BOOLEAN
-from .._data.thresholds import format_number, threshold_texts
 from .tree import TREE_LEAF, NodeTest, Tree
 
 # How texts, dicts and files write the kind of a test.
@@ -32,28 +31,41 @@ class Literal:
     """A test in the user's terms."""
 
     test: NodeTest
-    name: str  # of the feature
-    text: str  # what the feature is compared with, as people read it; empty for IS_MISSING
-    value: Any  # the same as an object: threshold, category or True; None for IS_MISSING
+    feature: Feature  # with the name that the user gave it
+
+    @property
+    def name(self) -> str:
+        """The name of the feature."""
+        return self.feature.name
 
     @property
     def asked(self) -> str:
-        """The literal without the name of its feature, as in ` <= 40.5`."""
-        return f" {SYMBOLS[self.test.kind]}" + (f" {self.text}" if self.test.kind != IS_MISSING else "")
+        """The literal without the name of its feature, as in `<= 40` or, if training says so, `<= 40 or missing`."""
+        takes_missing = self.test.missing and self.feature.has_missing and self.test.kind != IS_MISSING
+        return self._comparison(SYMBOLS[self.test.kind]) + (" or missing" if takes_missing else "")
+
+    @property
+    def denied(self) -> str:
+        """The negation of the literal without the name; of two values it names the other."""
+        if self.test.kind == IS_MISSING:
+            return "is not missing"
+        if self.test.kind == AT_MOST:
+            return self._comparison(">")
+        n_values = 2 if self.feature.kind == BOOLEAN else len(self.feature.categories)
+        return f"= {value_text(self.feature, 1 - self.test.value)}" if n_values == 2 else self._comparison("!=")
 
     @property
     def yes(self) -> str:
-        """The literal, as in `age <= 40.5`."""
-        return self.name + self.asked
+        """The literal, as in `age <= 40`."""
+        return f"{self.name} {self.asked}"
 
     @property
     def no(self) -> str:
-        """The negation of the literal; it also holds for a missing value."""
-        if self.test.kind == IS_MISSING:
-            return f"{self.name} is not missing"
-        if self.value is True:
-            return f"{self.name} = False"
-        return f"{self.name} {'>' if self.test.kind == AT_MOST else '!='} {self.text}"
+        """The negation of the literal."""
+        return f"{self.name} {self.denied}"
+
+    def _comparison(self, symbol: str) -> str:
+        return symbol if self.test.kind == IS_MISSING else f"{symbol} {value_text(self.feature, self.test.value)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +76,6 @@ class Model:
     features: tuple[Feature, ...]
     labels: tuple[Any, ...]  # the classes as Python objects
     class_names: tuple[str, ...]
-    threshold_texts: dict[tuple[int, float], str]  # by feature and threshold
 
     def is_leaf(self, node: int) -> bool:
         """Return True if the node has no children."""
@@ -80,31 +91,7 @@ class Model:
 
     def name_test(self, test: NodeTest) -> Literal:
         """Return a test in the user's terms, whether the tree has it or not."""
-        feature = self.features[test.feature]
-        text = ""
-        if test.kind == EQUALS:
-            text = value_text(feature, test.value)
-        elif test.kind == AT_MOST:
-            text = self.threshold_texts.get((test.feature, test.value)) or format_number(test.value)
-        return Literal(test, feature.name, text, user_value(test, feature))
-
-    def branches(self, node: int, present: frozenset[int] = frozenset()) -> tuple[str, str]:
-        """Return the conditions of the left and the right branch of an inner node.
-
-        It says "or missing" where the training data had missing values, unless the feature is among `present`, the
-        features that are known not to be missing.
-        """
-        literal = self.literal(node)
-        feature, no = literal.test.feature, literal.no
-        if literal.test.kind != IS_MISSING and self.features[feature].has_missing and feature not in present:
-            no += " or missing"
-        return (literal.yes, no) if literal.test.yes_goes_left else (no, literal.yes)
-
-    def answers(self, node: int) -> tuple[tuple[int, str], tuple[int, str]]:
-        """Return the left child and the right child of an inner node, each with the answer that leads to it."""
-        left, right = self.children(node)
-        on_left, on_right = ("yes", "no") if self.tree.test(node).yes_goes_left else ("no", "yes")
-        return (left, on_left), (right, on_right)
+        return Literal(test, self.features[test.feature])
 
     def predicted(self, node: int) -> int:
         """Return the index of the class that a leaf here predicts."""
@@ -151,17 +138,7 @@ def make_model(
         tuple(replace(feature, name=name) for feature, name in zip(features, names, strict=True)),
         labels,
         tuple(_names("class_names", class_names, [str(label) for label in labels])),
-        _threshold_texts(tree),
     )
-
-
-def user_value(test: NodeTest, feature: Feature) -> Any:
-    """Return what a test compares its feature with: threshold, category or True; None for IS_MISSING."""
-    if test.kind == IS_MISSING:
-        return None
-    if test.kind == AT_MOST:
-        return float(test.value)
-    return True if feature.kind == BOOLEAN else feature.categories[int(test.value)]
 
 
 def colours_of_heaviest(weights: NDArray[Any], colours: Sequence[str]) -> dict[int, str]:
@@ -182,20 +159,6 @@ def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]
     if len(names) != len(own):
         raise ValueError(f"{parameter} must have {len(own)} names, got {len(names)}")
     return names
-
-
-def _threshold_texts(tree: Tree) -> dict[tuple[int, float], str]:
-    """Return a text for each threshold: short, but different from those of the feature's other thresholds."""
-    thresholds: dict[int, set[float]] = {}
-    for node in tree.inner_nodes():
-        f, kind, value = tree.test(node)
-        if kind == AT_MOST:
-            thresholds.setdefault(f, set()).add(value)
-    return {
-        (f, value): text
-        for f, values in thresholds.items()
-        for value, text in zip(values, threshold_texts(list(values)), strict=True)
-    }
 
 
 def _short(count: float) -> str:

@@ -229,7 +229,7 @@ def _question(literal: Literal, fits: Callable[[str], bool]) -> list[str]:
     question = one_line(f"{literal.yes}?")
     if fits(question):
         return [question]
-    second = one_line(f"{literal.asked.strip()}?")
+    second = one_line(f"{literal.asked}?")
     return [shorten(one_line(literal.name), fits), second if literal.test.kind == AT_MOST else shorten(second, fits)]
 
 
@@ -314,7 +314,7 @@ class _Picture:
         row_end, end = self.row_tops[depth] - self.layout.row_heights[depth], self.row_tops[depth + 1]
         middle = (row_end + end) / 2
         rows = self.model.tree.n_node_samples
-        for (child, answer), side in zip(self.model.answers(node), (-1, 1), strict=True):
+        for child, answer, side in zip(self.model.children(node), ("yes", "no"), (-1, 1), strict=True):
             x, to = self.x[node], self.x[child]
             # Down to the end of the row first: a neighbour may be taller.
             points = [(x, start), (x, row_end), (x, middle), (to, middle), (to, end)]

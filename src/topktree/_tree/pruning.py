@@ -142,7 +142,8 @@ def subtree(tree: Tree, splits: NDArray[np.bool_]) -> Tree:
         arrays[name] = np.where(splits[reached], number[arrays[name]], TREE_LEAF)
     for name in ("feature", "threshold", "category"):
         arrays[name][~splits[reached]] = TREE_UNDEFINED
-    arrays["missing_go_to_left"] &= splits[reached]
+    for name in ("missing_go_to_left", "unseen_go_to_left"):
+        arrays[name] &= splits[reached]
     return Tree(**arrays)
 
 

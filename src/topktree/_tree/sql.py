@@ -1,8 +1,8 @@
 """A tree as SQL that gives the same predictions in a database.
 
 In: a `Model`, and the table that the rows are in. Out: one CASE expression with a WHEN per leaf, or the SELECT around
-it. The one idea: conditions say explicitly what happens to NULL, which is a missing value, so the order of the WHENs
-does not matter.
+it. The one idea: conditions say explicitly what happens to NULL, which is a missing value, and to categories that the
+training data did not have, so the order of the WHENs does not matter.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import numpy as np
 
 from .._data.encoding import canonical
 from .._data.features import LARGEST_EXACT_INT
+from .._data.table import BOOLEAN, CATEGORY, NUMBER
+from .._data.thresholds import format_number
+from .conditions import Condition, leaf_conditions
 from .naming import Model, one_line
-from .text import Condition, leaf_conditions
 
 
 def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
@@ -31,7 +33,8 @@ def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
         raise ValueError(f"feature_names must be different for SQL, got {repeated[0]!r} more than once")
     lines = []
     for leaf, conditions in leaf_conditions(model):
-        text = " AND ".join(_condition(condition, names) for condition in conditions) or "1 = 1"
+        texts = [_condition(condition, names) for condition in conditions.values()]
+        text = " AND ".join(text for text in texts if text) or "1 = 1"
         label = _value(model.labels[model.predicted(leaf)], names)
         lines.append(f"  WHEN {text}\n    THEN {label} {_comment(model.summary(leaf))}\n")
     expression = f"CASE\n{''.join(lines)}END"
@@ -46,29 +49,41 @@ def _table(table: Any) -> str:
 
 
 def _condition(condition: Condition, names: Sequence[str]) -> str:
-    """Return an expression that is true for the rows that satisfy the condition, NULL included where it may be."""
-    name = _name(condition.name)
-    if condition.missing:
+    """Return an expression that is true for the values that the condition allows, NULL and new categories included."""
+    feature, name = condition.feature, _name(condition.feature.name)
+    if not condition.present:
         return f"{name} IS NULL"
-    if condition.equals is not None:
-        return f"{name} = {_value(condition.equals.value, names)}"
-    parts = []
-    if condition.above is not None:
-        parts.append(f"{name} > {_threshold(condition.above.value)}")
-    if condition.at_most is not None:
-        parts.append(f"{name} <= {_threshold(condition.at_most.value)}")
-    excluded = [_value(literal.value, names) for literal in condition.excluded_in_order()]
-    if excluded:
-        parts.append(f"{name} NOT IN ({', '.join(excluded)})" if len(excluded) > 1 else f"{name} <> {excluded[0]}")
-    said = " AND ".join(parts)
-    if condition.missing is None:
-        return f"({said} OR {name} IS NULL)"
-    return said or f"{name} IS NOT NULL"
+    said = _range(condition, name) if feature.kind == NUMBER else _membership(condition, name, names)
+    if said == "":
+        return "" if condition.missing else f"{name} IS NOT NULL"
+    return f"({said} OR {name} IS NULL)" if condition.missing else said
+
+
+def _range(condition: Condition, name: str) -> str:
+    parts = [] if condition.above is None else [f"{name} > {_threshold(condition.above)}"]
+    parts += [] if condition.at_most is None else [f"{name} <= {_threshold(condition.at_most)}"]
+    return " AND ".join(parts)
+
+
+def _membership(condition: Condition, name: str, names: Sequence[str]) -> str:
+    """Return what tells the allowed values apart from the others; empty if all are allowed."""
+    feature, allowed = condition.feature, condition.allowed()
+    values = (False, True) if feature.kind == BOOLEAN else feature.categories
+    if feature.kind == CATEGORY and condition.unseen:
+        listed, symbols = [code for code in range(len(values)) if code not in allowed], ("<>", "NOT IN")
+        if not listed:
+            return ""
+    else:
+        listed, symbols = allowed, ("=", "IN")
+        if not listed:
+            return "1 = 0"
+    texts = [_value(values[code], names) for code in listed]
+    return f"{name} {symbols[0]} {texts[0]}" if len(texts) == 1 else f"{name} {symbols[1]} ({', '.join(texts)})"
 
 
 def _threshold(threshold: float) -> str:
     if abs(threshold) < LARGEST_EXACT_INT or not -(2.0**63) <= threshold < 2.0**63:
-        return repr(threshold)
+        return format_number(threshold)
     # Databases compare integers exactly, we compare float64: take the largest integer that rounds to the threshold.
     middle = (int(threshold) + int(np.nextafter(threshold, np.inf))) // 2
     return str(middle if float(middle) <= threshold else middle - 1)

@@ -1,9 +1,9 @@
-"""A fitted tree as scikit-learn's own, with the same predictions for every input.
+"""A fitted tree as scikit-learn's own, with the same predictions.
 
 In: our tree and its features. Out: a `DecisionTreeClassifier`, or a `Pipeline` of a `TreeEncoder` and one. The one
-idea: scikit-learn compares float32 with a float64 threshold, so a feature is passed on as it is only where that gives
-the same result; everything else (categories, missing values, numbers that float32 cannot tell apart) is decided in the
-encoder and passed on as 0 or 1.
+idea: scikit-learn rounds numbers to float32 before it compares them, so a feature is passed on as it is only where
+thresholds have no more digits than float32 has; everything else (categories, missing values, numbers that float32 cannot tell
+apart) is decided in the encoder and passed on as 0 or 1.
 """
 
 from __future__ import annotations
@@ -20,18 +20,14 @@ from sklearn.tree import _tree as sklearn_tree
 
 from .._data import columns
 from .._data.arrays import FloatArray, IntArray
-from .._data.columns import value_text
 from .._data.features import LARGEST_EXACT_INT, Feature, encode
-from .._data.table import BOOLEAN, CATEGORY, NUMBER, read_table
-from .._data.thresholds import format_number, is_float32_edge
+from .._data.table import CATEGORY, NUMBER, read_table
+from .._data.thresholds import is_short
+from .naming import Literal
 from .tree import NodeTest, Tree, node_impurity
 
-# A column of the encoder: (feature, kind, threshold or code).
-VALUE = "value"
-ABOVE = "above"  # 1 unless value <= threshold
-EQUALS = "equals"
-IS_MISSING = "is missing"
-Output = tuple[int, str, float]
+# A column of the encoder: a feature itself, by its index, or a test.
+Output = int | NodeTest
 
 # Larger than every threshold of a feature that is passed on; it replaces infinities, which scikit-learn refuses.
 _LARGEST_VALUE = 2 * LARGEST_EXACT_INT
@@ -44,9 +40,9 @@ class TreeEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
     ----------
     features : sequence of Feature
         The features of the training data.
-    outputs : sequence of (feature index, kind, value)
-        The columns: the feature itself ("value"; NaN where missing), or 1 where it is "above" a threshold or missing,
-        "equals" a category, "is missing", and 0 elsewhere.
+    outputs : sequence of int and NodeTest
+        The columns: a feature itself, given by its index (NaN where it is missing), or a test: 1 where it holds and 0
+        where it does not; the other way round for a test `<=`, so that the column rises with the feature.
     feature_names : sequence of str or None
         The names that the columns of a frame must have.
     """
@@ -69,19 +65,23 @@ class TreeEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None): 
         """Return a float64 array (n_rows, n_outputs)."""
         encoded = encode(read_table(self, X, reset=False), self.features)
         result = np.empty((len(encoded), len(self.outputs)))
-        for j, (feature, kind, value) in enumerate(self.outputs):
-            values = encoded[:, feature].astype(np.float64)
-            if kind == VALUE:
-                result[:, j] = np.clip(values, -_LARGEST_VALUE, _LARGEST_VALUE)
-            elif kind == ABOVE:
-                result[:, j] = ~(values <= value)
+        for j, output in enumerate(self.outputs):
+            if isinstance(output, NodeTest):
+                result[:, j] = output.holds(encoded[:, output.feature]) ^ (output.kind == columns.AT_MOST)
             else:
-                result[:, j] = values == value if kind == EQUALS else np.isnan(values)
+                values = encoded[:, output].astype(np.float64)
+                result[:, j] = np.clip(values, -_LARGEST_VALUE, _LARGEST_VALUE)
         return result
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return what each column is, in words."""
-        return np.array([_output_name(self.features[f], kind, value) for f, kind, value in self.outputs], dtype=object)
+        return np.array([self._name(output) for output in self.outputs], dtype=object)
+
+    def _name(self, output: Output) -> str:
+        if not isinstance(output, NodeTest):
+            return self.features[output].name
+        literal = Literal(output, self.features[output.feature])
+        return literal.no if output.kind == columns.AT_MOST else literal.yes
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -123,10 +123,12 @@ def to_sklearn_trees(
     Without `pass_nan` the encoder gives them no missing values.
     """
     if _needs_no_encoder(trees, features):
-        return None, [_classifier(t, t.feature, t.threshold, len(features), classes, criterion) for t in trees]
+        thresholds = [np.where(tree.category < 0, tree.threshold, 0.5) for tree in trees]
+        pairs = zip(trees, thresholds, strict=True)
+        return None, [_classifier(tree, tree.feature, cuts, len(features), classes, criterion) for tree, cuts in pairs]
     tests = sorted({tree.test(node) for tree in trees for node in tree.inner_nodes()})
     passed_on = _passed_on(tests, features, pass_nan)
-    outputs = _outputs(tests, features, passed_on)
+    outputs = _outputs(tests, passed_on)
     behind = [
         _classifier(tree, *_tests_of_outputs(tree, outputs, passed_on), len(outputs), classes, criterion)
         for tree in trees
@@ -138,14 +140,14 @@ def to_sklearn_trees(
 def _needs_no_encoder(trees: Sequence[Tree], features: Sequence[Feature]) -> bool:
     if any(f.kind == CATEGORY or f.has_missing or f.has_extreme for f in features):
         return False
-    return all(is_float32_edge(tree.threshold[~tree.is_leaf]).all() for tree in trees)
+    return all(is_short(tree.threshold[tree.category < 0]).all() for tree in trees)
 
 
 def _passed_on(tests: Sequence[NodeTest], features: Sequence[Feature], pass_nan: bool) -> set[int]:
     """Return the features whose numbers the trees can compare themselves."""
     at_most = [test for test in tests if test.kind == columns.AT_MOST]
-    is_edge = is_float32_edge(np.array([test.value for test in at_most], dtype=np.float64))
-    in_encoder = {test.feature for test, alike in zip(at_most, is_edge, strict=True) if not alike}
+    is_passed = is_short(np.array([test.value for test in at_most], dtype=np.float64))
+    in_encoder = {test.feature for test, passed in zip(at_most, is_passed, strict=True) if not passed}
     numbers = {f for f, feature in enumerate(features) if feature.kind == NUMBER and not feature.has_extreme}
     missing = {f for f, feature in enumerate(features) if feature.has_missing and not pass_nan}
     return numbers - in_encoder - missing
@@ -153,20 +155,15 @@ def _passed_on(tests: Sequence[NodeTest], features: Sequence[Feature], pass_nan:
 
 def _output(test: NodeTest, passed_on: set[int]) -> Output:
     """Return the column of the encoder that decides a test."""
-    if test.kind == columns.IS_MISSING:
-        return test.feature, IS_MISSING, 0.0
-    if test.kind == columns.EQUALS:
-        return test.feature, EQUALS, test.value
-    return (test.feature, VALUE, 0.0) if test.feature in passed_on else (test.feature, ABOVE, test.value)
+    return test.feature if test.kind == columns.AT_MOST and test.feature in passed_on else test
 
 
-def _outputs(tests: Sequence[NodeTest], features: Sequence[Feature], passed_on: set[int]) -> list[Output]:
+def _outputs(tests: Sequence[NodeTest], passed_on: set[int]) -> list[Output]:
     """Return the columns that the encoder has to provide, feature by feature."""
-    outputs: list[Output] = [(f, VALUE, 0.0) for f in passed_on]
-    outputs += [(f, EQUALS, 1.0) for f, feature in enumerate(features) if feature.kind == BOOLEAN]
-    outputs += [_output(test, passed_on) for test in tests]
-    distinct = dict.fromkeys(outputs) or [(0, IS_MISSING, 0.0)]  # scikit-learn wants a column even for a single leaf
-    return sorted(distinct, key=lambda output: output[0])
+    outputs: list[Output] = [*passed_on, *(_output(test, passed_on) for test in tests)]
+    # scikit-learn wants a column even for a single leaf
+    distinct = dict.fromkeys(outputs) or [NodeTest(0, columns.IS_MISSING, 0.0, True, False)]
+    return sorted(distinct, key=lambda output: output.feature if isinstance(output, NodeTest) else output)
 
 
 def _tests_of_outputs(tree: Tree, outputs: Sequence[Output], passed_on: set[int]) -> tuple[IntArray, FloatArray]:
@@ -176,22 +173,24 @@ def _tests_of_outputs(tree: Tree, outputs: Sequence[Output], passed_on: set[int]
     for node in tree.inner_nodes():
         output = _output(tree.test(node), passed_on)
         column[node] = index[output]
-        threshold[node] = threshold[node] if output[1] == VALUE else 0.5
+        threshold[node] = 0.5 if isinstance(output, NodeTest) else threshold[node]
     return column, threshold
 
 
 def _classifier(
     tree: Tree, feature: IntArray, threshold: FloatArray, n_features: int, classes: NDArray[Any], criterion: str
 ) -> DecisionTreeClassifier:
-    """Return a fitted classifier around a `Tree` of scikit-learn's."""
+    """Return a fitted classifier around a `Tree` of scikit-learn's: the same nodes, with small numbers on the left."""
     criterion = "gini" if criterion == "gini" else "entropy"
     nodes = np.zeros(tree.node_count, dtype=sklearn_tree.NODE_DTYPE)
-    nodes["left_child"], nodes["right_child"] = tree.children_left, tree.children_right
+    is_swapped = ~tree.is_leaf & ((tree.category >= 0) | np.isnan(tree.threshold))  # 1 is yes, and goes right
+    nodes["left_child"] = np.where(is_swapped, tree.children_right, tree.children_left)
+    nodes["right_child"] = np.where(is_swapped, tree.children_left, tree.children_right)
     nodes["feature"], nodes["threshold"] = feature, threshold
     nodes["impurity"] = node_impurity(tree.value, criterion)
     for name in ("n_node_samples", "weighted_n_node_samples"):
         nodes[name] = getattr(tree, name)
-    nodes["missing_go_to_left"] = tree.missing_go_to_left
+    nodes["missing_go_to_left"] = tree.missing_go_to_left ^ is_swapped
     built = sklearn_tree.Tree(n_features, np.array([len(classes)], dtype=np.intp), 1)
     values = tree.shares()[:, None, :]
     built.__setstate__({"max_depth": tree.max_depth, "node_count": tree.node_count, "nodes": nodes, "values": values})
@@ -200,11 +199,3 @@ def _classifier(
     classifier.n_features_in_ = classifier.max_features_ = n_features
     classifier.n_outputs_, classifier.tree_ = 1, built
     return classifier
-
-
-def _output_name(feature: Feature, kind: str, value: float) -> str:
-    if kind == VALUE:
-        return feature.name
-    if kind == IS_MISSING:
-        return f"{feature.name} is missing"
-    return f"{feature.name} {f'> {format_number(value)}' if kind == ABOVE else f'= {value_text(feature, value)}'}"

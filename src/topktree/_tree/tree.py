@@ -1,8 +1,8 @@
 """A finished tree as flat arrays in the user's units, and everything that follows from them alone.
 
 In: encoded rows, where NaN is missing and a category is its index. Out: leaves, predictions, importances. The arrays
-are named and numbered as in scikit-learn's `Tree`: nodes in preorder. The one idea: what a node asks is coded in three
-arrays, and `Tree.test` and `code_tests` are the only two functions that know how; everybody else reads a `NodeTest`.
+are named and numbered as in scikit-learn's `Tree`: nodes in preorder, "yes" on the left. The one idea: what a node asks
+is coded in a few arrays that only `Tree.test` and `code_tests` know; everybody else reads a `NodeTest`.
 """
 
 from __future__ import annotations
@@ -15,34 +15,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray, IntArray
-from .._data.columns import AT_MOST, EQUALS, IS_MISSING
-from .._data.features import Feature
-from .._data.table import BOOLEAN
-from .._data.thresholds import binary_threshold
+from .._data.columns import AT_MOST, EQUALS, IS_MISSING, is_true
+from .._data.features import UNSEEN
 
 TREE_LEAF = -1
 TREE_UNDEFINED = -2
 
 
 class NodeTest(NamedTuple):
-    """The question that an inner node asks of one feature, in the coding that the Boolean columns have."""
+    """The question that an inner node asks of one feature, in the coding that the Boolean columns have.
+
+    It has an answer for every value: `missing` and `unseen` say yes or no to a missing value and to a category that the
+    training data did not have. Where the training data had missing values the answer was learned; in all other cases it
+    is the one that more training weight has, yes if they weigh the same.
+    """
 
     feature: int
     kind: int  # AT_MOST, EQUALS or IS_MISSING
-    value: float  # threshold, index of a category, 1 for a boolean; any number for IS_MISSING
+    value: float  # threshold, index of a category, 1 for a boolean; 0 for IS_MISSING
+    missing: bool  # True for IS_MISSING
+    unseen: bool  # False for IS_MISSING, and for features that are not categories
 
-    @property
-    def yes_goes_left(self) -> bool:
-        """True if the rows for which the answer is yes go left; a missing value always goes where "no" goes."""
-        return self.kind == AT_MOST
+    def holds(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return for which encoded values of the feature the answer is yes."""
+        yes = is_true(values.astype(np.float64, copy=False), self.kind, self.value)
+        if self.missing and self.kind != IS_MISSING:
+            yes |= np.isnan(values)
+        if self.unseen:
+            yes |= values == UNSEEN
+        return yes
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
     """A fitted tree as read-only arrays with one entry per node.
 
-    A row goes left if `X[row, feature] <= threshold`. Where a category is tested, it goes left unless it has that
-    category. A threshold of infinity sends missing values right and everything else left.
+    A row goes left if the answer to the node's question is yes: if `X[row, feature] <= threshold` or, where a category
+    is tested, if it has that category (1 for a boolean that is true). A threshold of NaN asks whether the value is
+    missing. `missing_go_to_left` and `unseen_go_to_left` say where missing values go, and categories that the training
+    data did not have: the latter, and missing values of features that had none, follow the heavier child.
 
     Examples
     --------
@@ -54,6 +65,8 @@ class Tree:
     (5, 3, 2)
     >>> tree.feature.tolist(), tree.children_left.tolist(), tree.n_node_samples.tolist()
     ([2, -2, 3, -2, -2], [1, -1, 3, -1, -1], [150, 50, 100, 54, 46])
+    >>> tree.threshold.tolist(), tree.missing_go_to_left.tolist()
+    ([2.0, -2.0, 1.75, -2.0, -2.0], [False, False, True, False, False])
     >>> tree.apply(X[[0, 60, 120]]).tolist(), tree.predict(X[[0, 60, 120]]).tolist()
     ([1, 3, 4], [0, 1, 2])
     """
@@ -61,9 +74,10 @@ class Tree:
     children_left: IntArray  # TREE_LEAF at a leaf
     children_right: IntArray
     feature: IntArray  # TREE_UNDEFINED at a leaf
-    threshold: FloatArray  # TREE_UNDEFINED at a leaf and where a category is tested
-    category: IntArray  # index of the category that goes right; TREE_UNDEFINED where none is tested
+    threshold: FloatArray  # TREE_UNDEFINED at a leaf and where a category is tested; the index of an ordered category
+    category: IntArray  # index of the category that goes left; TREE_UNDEFINED where none is tested
     missing_go_to_left: NDArray[np.bool_]  # False at a leaf
+    unseen_go_to_left: NDArray[np.bool_]  # False at a leaf and where the feature is not a category
     value: FloatArray  # (node_count, n_classes): weight of the training rows of each class
     impurity: FloatArray
     n_node_samples: IntArray  # training rows
@@ -93,16 +107,19 @@ class Tree:
         """Return the nodes that are not leaves, parents before their children."""
         return np.flatnonzero(~self.is_leaf).tolist()
 
+    def used_features(self) -> list[int]:
+        """Return the features that some node tests, ascending."""
+        return sorted({f for f in self.feature.tolist() if f != TREE_UNDEFINED})
+
     def test(self, node: int) -> NodeTest:
         """Return what an inner node asks."""
-        f = int(self.feature[node])
-        if np.isinf(self.threshold[node]):
-            return NodeTest(f, IS_MISSING, 0.0)
-        if self.category[node] >= 0:
-            return NodeTest(f, EQUALS, float(self.category[node]))
-        if self.missing_go_to_left[node]:  # only a boolean that is tested for being true
-            return NodeTest(f, EQUALS, 1.0)
-        return NodeTest(f, AT_MOST, float(self.threshold[node]))
+        f, missing, unseen = int(self.feature[node]), self.missing_go_to_left[node], self.unseen_go_to_left[node]
+        kind, value = AT_MOST, float(self.threshold[node])
+        if np.isnan(value):
+            kind, value = IS_MISSING, 0.0
+        elif self.category[node] >= 0:
+            kind, value = EQUALS, float(self.category[node])
+        return NodeTest(f, kind, value, bool(missing), bool(unseen))
 
     def node_depths(self) -> IntArray:
         """Return the number of splits above each node."""
@@ -120,17 +137,10 @@ class Tree:
             if self.children_left[node] == TREE_LEAF:
                 leaves[rows] = node
                 continue
-            left = self.goes_left(node, X[rows, self.feature[node]])
+            left = self.test(node).holds(X[rows, self.feature[node]])
             todo.append((int(self.children_left[node]), rows[left]))
             todo.append((int(self.children_right[node]), rows[~left]))
         return leaves
-
-    def goes_left(self, node: int, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which of the encoded values of the node's feature go to its left child."""
-        if self.category[node] >= 0:
-            return np.asarray(values != self.category[node])
-        left = np.asarray(values <= self.threshold[node])
-        return left | np.isnan(values) if self.missing_go_to_left[node] else left
 
     def predict(self, X: NDArray[Any]) -> IntArray:
         """Return the index of the heaviest class of each row's leaf; ties go to the first."""
@@ -166,25 +176,26 @@ class Tree:
         return importances / total if total > 0 else importances
 
 
-def code_tests(
-    feature: IntArray, kind: NDArray[np.uint8], value: FloatArray, features: Sequence[Feature]
-) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a `Tree` that say what its nodes ask, by name.
-
-    In: the three parts of a `NodeTest` for each node; `feature` is TREE_UNDEFINED at a leaf.
-    """
-    is_inner = feature >= 0
-    is_equals = is_inner & (kind == EQUALS)
-    is_boolean = np.zeros(len(feature), dtype=bool)
-    is_boolean[is_equals] = [features[f].kind == BOOLEAN for f in feature[is_equals]]
-    is_category, is_at_most = is_equals & ~is_boolean, is_inner & (kind == AT_MOST)
-    threshold = np.full(len(feature), float(TREE_UNDEFINED))
-    threshold[is_at_most] = value[is_at_most]
-    threshold[is_boolean] = binary_threshold()
-    threshold[is_inner & (kind == IS_MISSING)] = np.inf
-    category = np.full(len(feature), TREE_UNDEFINED, dtype=np.int64)
-    category[is_category] = value[is_category]
-    return {"feature": feature, "threshold": threshold, "category": category, "missing_go_to_left": is_equals}
+def code_tests(tests: Sequence[NodeTest | None]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a `Tree` that say what its nodes ask, by name; a leaf has no test."""
+    feature, category = np.full((2, len(tests)), TREE_UNDEFINED, dtype=np.int64)
+    threshold = np.full(len(tests), float(TREE_UNDEFINED))
+    missing, unseen = np.zeros((2, len(tests)), dtype=bool)
+    for node, test in enumerate(tests):
+        if test is None:
+            continue
+        feature[node], missing[node], unseen[node] = test.feature, test.missing, test.unseen
+        if test.kind == EQUALS:
+            category[node] = int(test.value)
+        else:
+            threshold[node] = np.nan if test.kind == IS_MISSING else test.value
+    return {
+        "feature": feature,
+        "threshold": threshold,
+        "category": category,
+        "missing_go_to_left": missing,
+        "unseen_go_to_left": unseen,
+    }
 
 
 def node_impurity(value: FloatArray, criterion: str) -> FloatArray:

@@ -47,7 +47,16 @@ def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: 
         criterion=objective.criterion,
         min_weight=objective.min_weight_leaf,
         total_weight=total_weight,
+        second_reading=objective.second_reading,
     )
+
+
+def _tests(second_reading: NDArray[np.int32]) -> IntArray:
+    """Return the same number for the two readings of a test, (n_columns,)."""
+    tests = np.arange(len(second_reading))
+    first = np.flatnonzero(second_reading)
+    tests[first + second_reading[first]] = first
+    return tests
 
 
 def _rank_by_callable(nodes: NodeCounts, k: int, objective: Objective, criterion: ScoreFunction) -> Ranked:
@@ -68,7 +77,11 @@ def _rank_by_callable(nodes: NodeCounts, k: int, objective: Objective, criterion
         if fewest[i] >= nodes.limit[i]:
             continue
         scores = score(left * weight, right * weight, usable.view(np.uint8))[admissible]
-        ranked = admissible[np.lexsort((admissible, -scores))][:k]
+        ranked = admissible[np.lexsort((admissible, -scores))]
+        if objective.second_reading is not None and k < len(usable):
+            _, first = np.unique(_tests(objective.second_reading)[ranked], return_index=True)
+            ranked = ranked[np.sort(first)]
+        ranked = ranked[:k]
         columns[i, : len(ranked)] = ranked
         errors[i, : len(ranked)] = split_errors[ranked]
     return fewest, columns, errors

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from .._data.arrays import BoolArray, FloatArray
 from .._data.columns import Columns, binary_columns, make_columns
 from .._data.encoding import Category, categories_of, kind_of_types, numbers_of, object_types
-from .._data.features import Feature, check_no_category, missing_and_extreme, sorted_categories
+from .._data.features import Feature, category_feature, check_no_category, missing_and_extreme
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
 from .cluster import sized
 from .target import RowTarget, Weighing
@@ -64,6 +64,7 @@ class FeatureSummary:
     has_missing: bool
     has_extreme: bool = False
     categories: frozenset[Category] | None = None  # None: not collected, or too many numbers
+    order: tuple[Any, ...] | None = None  # of an ordered category
     values: ValueSummary | None = None  # of numbers
 
     @property
@@ -93,12 +94,14 @@ def _summarize_column(
         return FeatureSummary(frozenset({NUMBER}), True)
     categories, missing = categories_of(column, name) if kind == CATEGORY or is_object else (None, False)
     if kind == CATEGORY:
-        return FeatureSummary(frozenset({CATEGORY}) if wanted else types, missing, False, frozenset(categories or ()))
+        found = frozenset({CATEGORY}) if wanted else types
+        return FeatureSummary(found, missing, False, frozenset(categories or ()), column.order)
     numbers, n_classes = numbers_of(column, name), len(rules.weighing.classes)
     return FeatureSummary(
         types,
         *missing_and_extreme(numbers),
         _unless_many(frozenset(categories)) if categories is not None else None,
+        None,
         summarize(numbers, target.classes, n_classes, target.threshold_weight, rules.max_values),
     )
 
@@ -128,8 +131,17 @@ def _merge(parts: Sequence[FeatureSummary], max_values: int | None) -> FeatureSu
         any(part.has_missing for part in parts),
         any(part.has_extreme for part in parts),
         categories,
+        _common_order(telling),
         merge(with_values, max_values) if with_values else None,
     )
+
+
+def _common_order(parts: Sequence[FeatureSummary]) -> tuple[Any, ...] | None:
+    """Return the order of an ordered category, which all parts must have."""
+    orders = {part.order for part in parts}
+    if len(orders) > 1:
+        raise TypeError(f"X must have one order of a category in all partitions, got {len(orders)} different ones")
+    return orders.pop() if orders else None
 
 
 def feature_of(summary: FeatureSummary, name: str) -> Feature:
@@ -142,7 +154,7 @@ def feature_of(summary: FeatureSummary, name: str) -> Feature:
         raise TypeError(
             f"X must have one type in all partitions of {name!r}, got {found}; make them all strings, or all numbers"
         )
-    return Feature(name, kind, sorted_categories(summary.categories), summary.has_missing)
+    return category_feature(name, summary.categories, summary.has_missing, summary.order)
 
 
 def columns_of(
@@ -156,7 +168,7 @@ def columns_of(
         values = summaries[f].values
         return np.empty(0) if values is None else values.thresholds(max_thresholds)
 
-    return make_columns(features, thresholds), False
+    return make_columns(features, thresholds, both_readings=True), False
 
 
 def _is_binary(summary: FeatureSummary, feature: Feature) -> bool:

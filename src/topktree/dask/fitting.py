@@ -69,7 +69,8 @@ class DaskFit:
         with self._timed("labels"):
             weighing = self._weigh()
         packed = self._pack(weighing)
-        columns, features = packed.packing.columns, packed.packing.features
+        features = packed.packing.features
+        searched = packed.packing.columns.take(packed.kept)
         objective = objective_of_totals(
             packed.facts.weight,
             weighing.n_rows,
@@ -77,11 +78,10 @@ class DaskFit:
             row_weight=None,
             rows_weigh=weighing.rows_weigh,
             unit=weighing.weight_unit,
-            **self.spec.objective_options(weighing.n_rows, len(packed.kept)),
+            **self.spec.objective_options(weighing.n_rows, searched),
         )
         with self._timed("search"):
             solution, extra = self._search(packed, objective)
-        searched = columns.take(np.isin(np.arange(len(columns)), packed.kept))
         found = describe_solution(solution, self.spec, objective, searched, features, weighing.classes)
         record = {
             "n_partitions": len(self.parts.triples),

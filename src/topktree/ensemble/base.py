@@ -48,6 +48,9 @@ class FittedEnsemble(FittedClassifier):
         encoded = self._encode(X)
         return np.stack([tree.tree_.apply(encoded) for tree in self.estimators_], axis=1)
 
+    def _used_features(self) -> list[int]:
+        return sorted(set[int]().union(*(tree.tree_.used_features() for tree in self.estimators_)))
+
     def get_n_leaves(self) -> int:
         """Return the number of leaves of all trees together."""
         check_is_fitted(self)

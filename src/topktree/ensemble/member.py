@@ -15,7 +15,7 @@ from .._data.arrays import IntArray
 from .._data.training import TrainingData
 from .._runtime.limits import COMPLETE, OPTIMAL
 from .._search import engine
-from .._search.fitter import FoundTree, count_errors, found_tree
+from .._search.fitter import FoundTree, count_errors, found_tree, yes_first
 from .._search.objective import Objective
 from .._search.root_choices import without_choices
 from .._search.spec import TreeSpec
@@ -35,7 +35,7 @@ class Member:
 
 def search_member(data: TrainingData, spec: TreeSpec, objective: Objective, options: engine.SearchOptions) -> Member:
     """Search for the tree. The rows of the data are packed."""
-    solution = engine.solve(data.rows, len(data.columns), data.y, objective, options)
+    solution = yes_first(engine.solve(data.rows, len(data.columns), data.y, objective, options), data.columns)
     # The candidates of the root are not kept for every tree of an ensemble.
     found = found_tree(data, spec, objective, without_choices(solution))
     if found.status == OPTIMAL and objective.draw is not None:

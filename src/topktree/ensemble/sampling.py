@@ -124,5 +124,5 @@ def _sample_objective(data: TrainingData, spec: TreeSpec, counts: IntArray) -> O
         rows_weigh=bool(counts.max() > 1),
         unit=1.0,
         class_weight=data.class_weight,
-        **spec.objective_options(n_rows, len(data.columns)),
+        **spec.objective_options(n_rows, data.columns),
     )

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray
-from .._data.columns import AT_MOST, EQUALS, IS_MISSING, value_text
+from .._data.columns import AT_MOST, IS_MISSING, value_text
 from .._data.table import CATEGORY
 from .._data.thresholds import format_number
+from .._tree.conditions import Condition, walk_conditions
 from .._tree.naming import COLOURS, SYMBOLS, Model, colours_of_heaviest, one_line
-from .._tree.text import rule_text, rules
+from .._tree.text import rule_text
 
 MANY_CATEGORIES = 50  # a form offers all categories of a feature that has at most this many
 MANY_FEATURES = 200  # unused features that are listed by name
@@ -23,9 +24,8 @@ def describe_nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]
     """Return a dict per node. `seen` (node_count, n_classes or one more): test rows of each class at each node."""
     depths = model.tree.node_depths().tolist()
     n_leaves = model.tree.sums_below(np.ones(model.tree.node_count)).astype(np.int64).tolist()
-    conditions = {leaf: [one_line(text) for text in texts] for leaf, texts in rules(model)}
     result = []
-    for node in range(model.tree.node_count):
+    for node, _, conditions, added in walk_conditions(model):
         entry: dict[str, Any] = {
             "depth": depths[node],
             "rows": int(model.tree.n_node_samples[node]),
@@ -37,15 +37,20 @@ def describe_nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]
         }
         if seen is not None:
             entry |= {"seen": seen[node, : len(model.labels)].tolist(), "seen_total": float(seen[node].sum())}
-        if model.is_leaf(node):
-            entry |= {"rule": rule_text(conditions[node]), "conditions": len(conditions[node])}
-        else:
-            entry |= _question(model, node)
+        if node > 0:
+            entry["holds"] = one_line(added)
+        entry |= _leaf(conditions) if model.is_leaf(node) else _question(model, node)
         result.append(entry)
-    for node in model.tree.inner_nodes():
-        for child, text in zip(model.children(node), model.branches(node), strict=True):
-            result[child]["holds"] = one_line(text)
     return result
+
+
+def _leaf(conditions: dict[int, Condition]) -> dict[str, Any]:
+    """Return the rule of a leaf. `treated` replaces a text if training did not have the row's value of its feature."""
+    said = [(f, condition, one_line(condition.text())) for f, condition in conditions.items()]
+    parts = [
+        {"feature": f, "text": text, "treated": one_line(condition.treated_as())} for f, condition, text in said if text
+    ]
+    return {"rule": rule_text([part["text"] for part in parts]), "conditions": parts}
 
 
 def _question(model: Model, node: int) -> dict[str, Any]:
@@ -55,12 +60,13 @@ def _question(model: Model, node: int) -> dict[str, Any]:
     return {
         "left": left,
         "right": right,
-        "yes": left if test.yes_goes_left else right,
         "feature": test.feature,
         "test": SYMBOLS[test.kind],
-        "value": {AT_MOST: test.value, EQUALS: int(test.value), IS_MISSING: None}[test.kind],
+        "value": test.value,
+        "missing": test.missing,
+        "unseen": test.unseen,
         "name": one_line(literal.name),
-        "asked": one_line(literal.asked),
+        "asked": f" {one_line(literal.asked)}",
     }
 
 
@@ -70,14 +76,9 @@ def class_colours(model: Model) -> list[str | None]:
     return [own.get(c) for c in range(len(model.labels))]
 
 
-def used_features(model: Model) -> list[int]:
-    """Return the features that some node tests."""
-    return sorted({int(model.tree.feature[node]) for node in model.tree.inner_nodes()})
-
-
 def describe_features(model: Model, importances: FloatArray, rows: NDArray[Any] | None) -> list[dict[str, Any]]:
     """Return the features that the tree tests, then the first of the others. The form offers categories of `rows`."""
-    used = dict.fromkeys(used_features(model))
+    used = dict.fromkeys(model.tree.used_features())
     others = [f for f in range(len(model.features)) if f not in used]
     result: list[dict[str, Any]] = []
     for f in [*used, *others[:MANY_FEATURES]]:
@@ -103,9 +104,9 @@ def _form_field(model: Model, f: int, values: NDArray[Any] | None) -> dict[str, 
     if feature.kind == CATEGORY:
         codes = list(range(len(feature.categories)))
         if len(codes) > MANY_CATEGORIES:  # only those that are tested or occur in the rows
-            tested = {int(test.value) for test in tests if test.kind == EQUALS}
+            tested = {int(test.value) for test in tests if test.kind != IS_MISSING}
             present = [] if values is None else values[np.isfinite(values)].astype(np.int64).tolist()
-            codes = sorted(code for code in tested.union(present) if code >= 0)
+            codes = sorted(tested.union(present))
         return {"options": [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]}
     thresholds = sorted(test.value for test in tests if test.kind == AT_MOST)
     texts = list(dict.fromkeys(format_number(threshold) for threshold in (*thresholds[:1], *thresholds[-1:])))
@@ -114,7 +115,7 @@ def _form_field(model: Model, f: int, values: NDArray[Any] | None) -> dict[str, 
 
 def describe_rows(model: Model, encoded: NDArray[Any], labels: NDArray[Any] | None, max_rows: int) -> dict[str, Any]:
     """Return the values of the features that the tree tests and the names of the classes in the first rows."""
-    used = used_features(model)
+    used = model.tree.used_features()
     values = np.asarray(encoded[:max_rows, used], dtype=np.float64).tolist()
     shown = None if labels is None else labels[:max_rows].tolist()
     names = dict(zip(model.labels, model.class_names, strict=True))

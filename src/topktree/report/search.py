@@ -88,7 +88,7 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
     choices = classifier.search_.get("root") or []
     if not choices or is_pruned(classifier):
         return None
-    tests = [read_test(choice["feature"], choice["test"], choice["value"], model.features) for choice in choices]
+    tests = [read_test(choice["feature"], choice, model.features) for choice in choices]
     shown = [
         {
             "rank": choice["rank"],
