@@ -97,16 +97,19 @@ def _parse(raw: bytes) -> dict[str, Any]:
 
 def _upgraded(payload: dict[str, Any]) -> dict[str, Any]:
     """Return the content of a file of version 1 as version 2 has it."""
-    features = [{"ordered": False, **entry} if isinstance(entry, dict) else entry for entry in payload["features"]]
-    trees = [_upgraded_tree(entry) for entry in payload.get("trees", [])]
+    features = [{"ordered": False, **entry} if isinstance(entry, dict) else entry for entry in get(payload, "features", list)]
+    trees = [_upgraded_tree(entry) for entry in get({"trees": [], **payload}, "trees", list)]
     return {**_upgraded_tree(payload), "features": features, "trees": trees}
 
 
-def _upgraded_tree(entry: dict[str, Any]) -> dict[str, Any]:
-    search, upgraded = get(entry, "search", dict) if "search" in entry else {}, dict(entry)
+def _upgraded_tree(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    upgraded = dict(entry)
     if "nodes" in entry:
         upgraded["nodes"] = upgrade_nodes(get(entry, "nodes", list))
-    if isinstance(search.get("root"), list):
+    search = entry.get("search")
+    if isinstance(search, dict) and isinstance(search.get("root"), list):
         root = [upgrade_test(choice) if isinstance(choice, dict) else choice for choice in search["root"]]
         upgraded["search"] = {**search, "root": root}
     return upgraded

@@ -210,7 +210,9 @@ def tells_apart(low: FloatArray, high: FloatArray) -> BoolArray:
 
 def is_short(thresholds: FloatArray) -> BoolArray:
     """Return which thresholds have no more digits than a float32 can tell apart."""
-    return np.array([float(str(single)) == t for single, t in zip(thresholds.astype(np.float32), thresholds)])
+    with np.errstate(over="ignore", under="ignore"):
+        singles = thresholds.astype(np.float32)
+    return np.array([float(str(single)) == t for single, t in zip(singles, thresholds, strict=True)], dtype=bool)
 
 
 def _float32(values: FloatArray) -> FloatArray:

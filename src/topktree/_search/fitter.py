@@ -119,7 +119,8 @@ def count_errors(tree: Tree, rows: EncodedRows | None) -> int:
 
 def yes_first(solution: engine.Solution, columns: Columns) -> engine.Solution:
     """Return the solution with its nodes in the order of a `Tree`: the rows for which a test holds come first."""
-    is_swapped = (solution.column >= 0) & (columns.test[solution.column] != AT_MOST)
+    is_swapped = solution.column >= 0
+    is_swapped[is_swapped] = columns.test[solution.column[is_swapped]] != AT_MOST
     if not is_swapped.any():
         return solution
     order, todo = [], [0]

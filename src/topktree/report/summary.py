@@ -100,7 +100,7 @@ def _figures(
     figures += [
         (str(model.tree.n_leaves), "leaf" if model.tree.n_leaves == 1 else "leaves"),
         (str(model.tree.max_depth), "depth"),
-        (str(len(nodes.used_features(model))), "features used"),
+        (str(len(model.tree.used_features())), "features used"),
         (f"k = {checks.k_text(classifier.k)}", status),
     ]
     return [{"value": value, "label": label} for value, label in figures]

@@ -1,6 +1,7 @@
 // A row and its path through the tree: values typed into a form, or one of the test rows in the page.
 
-const ANOTHER = "-1";
+// A category that training did not have; above all codes of the others.
+const ANOTHER = "Infinity";
 
 function rowSection(tree) {
   if (page.nodes.length === 1) return null;
@@ -23,8 +24,14 @@ function rowSection(tree) {
       return;
     }
     const {leaf, steps} = walk(values);
-    replace(answer, verdict(page.nodes[leaf], steps.map(({node, yes}) =>
-      `${headline(node)} ${yes ? "Yes" : "No"}: ${shown(featureAt.get(node.feature), values.get(node.feature))}.`)));
+    const rule = page.nodes[leaf].conditions.map(({feature: f, text, treated}) => {
+      const what = news(featureAt.get(f), values.get(f));
+      return what === null ? text : `${featureAt.get(f).name} ${what} (treated as ${treated})`;
+    });
+    const reasons = steps.map(({node, yes}) =>
+      `${headline(node)} ${yes ? "Yes" : "No"}: ${reason(featureAt.get(node.feature), values.get(node.feature))}.`);
+    const guessed = new Set(steps.map(({node}) => featureAt.get(node.feature)).filter((feature) => news(feature, values.get(feature.index)) !== null));
+    replace(answer, verdict(page.nodes[leaf], rule, reasons, basis([...values.values()], [...guessed])));
     tree.select(leaf);
   }
 
@@ -61,19 +68,29 @@ function walk(values) {
     const node = page.nodes[leaf];
     const yes = holds(node, values.get(node.feature));
     steps.push({node, yes});
-    leaf = childrenOf(node).find((child) => (child === node.yes) === yes);
+    leaf = yes ? node.left : node.right;
   }
   return {leaf, steps};
 }
 
+// What an answer rests on, where that is not the values alone. guessed: the features whose value is new to the tree.
+function basis(values, guessed) {
+  if (values.every((value) => value === null)) {
+    return "No value is given: the answer rests only on where missing values, or else most rows, went in training.";
+  }
+  if (!guessed.length) return null;
+  return `Training had no such value of ${guessed.map(({name}) => name).join(", ")}: there the row follows the branch with more training rows.`;
+}
+
 // The prediction, and why.
-function verdict(leaf, reasons) {
+function verdict(leaf, rule, reasons, basis) {
   const name = page.classes[leaf.predicted];
   return [
     make("p", {class: "verdict"}, swatch(leaf.predicted), name),
+    basis === null ? null : make("p", {id: "basis"}, basis),
     make("p", {}, `${confidence(leaf)} that reached this leaf in training are ${name}.`),
     make("h3", {}, "Why"), make("ol", {class: "path"}, reasons.map((text) => make("li", {}, text))),
-    make("h3", {}, "The rule"), make("p", {}, `If ${leaf.rule}, then ${name}.`),
+    make("h3", {}, "The rule"), make("p", {}, `If ${rule.join(" and ")}, then ${name}.`),
     make("button", {type: "button", onclick: () => document.getElementById("tree").scrollIntoView()}, "Show in the tree"),
   ];
 }
@@ -98,11 +115,24 @@ function rowChooser(show) {
     last < page.rows.total ? make("span", {class: "quiet"}, `the first ${count(last)} of ${count(page.rows.total)}`) : null);
 }
 
-// True if the test of an inner node holds. null is missing: every test is then false, except `is missing`.
+// True if the test of an inner node holds; null is missing.
 function holds(node, value) {
-  if (node.test === "is missing") return value === null;
-  if (value === null) return false;
-  return node.test === "<=" ? value <= node.value : value === node.value;
+  if (value === null) return node.missing;
+  if (node.test === "is missing") return false;
+  return (node.test === "<=" ? value <= node.value : value === node.value) || (node.unseen && value === Number(ANOTHER));
+}
+
+// What is new about a value to the tree, or null: then training has decided where it goes.
+function news(feature, value) {
+  if (value === null) return feature.missing ? null : "is missing";
+  return feature.kind === "category" && value === Number(ANOTHER) ? "is not among the training values" : null;
+}
+
+function reason(feature, value) {
+  const what = news(feature, value);
+  if (what === null) return shown(feature, value);
+  return value === null ? "it is missing, which it never was in training; more training rows went this way"
+    : "training did not have this value; more training rows went this way";
 }
 
 function shown(feature, value) {

@@ -5,7 +5,7 @@ function rulesSection(tree) {
   const columns = [
     {title: "rule", key: (leaf) => leaf.rule, cell: (leaf) => `${leaf.rule}`, class: "rule"},
     {title: "class", key: (leaf) => page.classes[leaf.predicted], cell: (leaf) => classTag(leaf.predicted)},
-    {title: "conditions", key: (leaf) => leaf.conditions, cell: (leaf) => count(leaf.conditions), class: "number"},
+    {title: "conditions", key: (leaf) => leaf.conditions.length, cell: (leaf) => count(leaf.conditions.length), class: "number"},
     {title: "support", key: (leaf) => leaf.rows, cell: (leaf) => `${count(leaf.rows)} (${percent(leaf.rows / page.nodes[0].rows)})`, class: "number"},
     {title: "confidence", key: (leaf) => leaf.share, cell: (leaf) => percent(leaf.share), class: "number"},
   ];

@@ -132,7 +132,7 @@ function card(i, {x, y}, isFolded, {select, toggle}) {
 
 // The answer that leads to a card, beside it.
 function answer(i, {x, y}) {
-  const element = make("span", {class: "answer", "data-child": i, "aria-hidden": "true"}, page.nodes[page.nodes[i].parent].yes === i ? "yes" : "no");
+  const element = make("span", {class: "answer", "data-child": i, "aria-hidden": "true"}, page.nodes[page.nodes[i].parent].left === i ? "yes" : "no");
   element.style.left = `${x - 4}px`;
   element.style.top = `${y + CARD.height / 2}px`;
   return element;
