@@ -12,7 +12,8 @@
 namespace topk {
 
 void check_readings(std::span<const std::int32_t> second_reading, std::size_t n_columns) {
-    require(second_reading.empty() || second_reading.size() == n_columns, "second_reading must have an entry per column");
+    require(second_reading.empty() || second_reading.size() == n_columns,
+            "second_reading must have an entry per column");
     for (std::size_t j = 0; j < second_reading.size(); ++j) {
         require(second_reading[j] >= 0 && j + static_cast<std::size_t>(second_reading[j]) < n_columns,
                 "second_reading must lead to a later column");
