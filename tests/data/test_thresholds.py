@@ -4,7 +4,7 @@ from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support.profiles import examples
