@@ -608,6 +608,9 @@ def test_questions_that_make_no_sense(changes, match):
         ({"total_weight": -1}, "total_weight must be in"),
         ({"min_weight": 0}, "min_weight must be at least 1"),
         ({"criterion": "user"}, "criterion must be"),
+        ({"second_reading": np.zeros(3, dtype=np.int32)}, "an entry per column"),
+        ({"second_reading": np.array([0, 0, 0, 1], dtype=np.int32)}, "lead to a later column"),
+        ({"second_reading": np.array([0, -1, 0, 0], dtype=np.int32)}, "lead to a later column"),
     ],
 )
 def test_counts_that_make_no_sense(changes, match):
@@ -620,6 +623,7 @@ def test_counts_that_make_no_sense(changes, match):
         "criterion": "entropy",
         "min_weight": 1,
         "total_weight": 10,
+        "second_reading": None,
     }
     _core.rank_columns(**nodes)
     with pytest.raises(ValueError, match=match):
@@ -628,5 +632,6 @@ def test_counts_that_make_no_sense(changes, match):
 
 def test_no_rows_are_packed_into_as_many_words():
     features, entries = np.empty((1, 0)), np.arange(70.0)
-    options = {"offsets": np.array([0, 70]), "equality": np.zeros(1, np.uint8), "tests_missing": np.zeros(1, np.uint8)}
+    options = {"offsets": np.array([0, 70]), "feature": np.zeros(1, np.int64)}
+    options |= {"test": np.zeros(1, np.uint8), "or_missing": np.zeros(1, np.uint8)}
     assert _core.pack_features(features=features, entries=entries, **options).shape == (0, 2)

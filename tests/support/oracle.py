@@ -181,8 +181,8 @@ def _mix(x: int) -> int:
 def first_of_two_readings(second_reading: NDArray[np.int32], ranked: IntArray) -> IntArray:
     """The columns, without those that are a test which an earlier one is too, with missing values on the other side."""
     test = np.arange(len(second_reading))
-    for first, offset in enumerate(second_reading.tolist()):
-        test[first + offset] = first
+    first = np.flatnonzero(second_reading)
+    test[first + second_reading[first]] = first
     _, first_place = np.unique(test[ranked], return_index=True)
     return ranked[np.sort(first_place)]
 
