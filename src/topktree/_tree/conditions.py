@@ -1,4 +1,4 @@
-"""What a path of a tree says about each feature.
+"""The values of each feature that a path of a tree allows.
 
 In: a `Model`. Out: for every node, a `Condition` per feature that its path tests. The one idea: a path may test a feature
 several times, but allows one set of values, which every test on the way narrows: numbers in a range or some of the
