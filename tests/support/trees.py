@@ -18,6 +18,7 @@ def random_tree(rng: np.random.Generator, n_features: int, max_depth: int) -> Tr
     threshold: list[float] = []
     category: list[int] = []
     missing_left: list[bool] = []
+    unseen_left: list[bool] = []
     value: list[np.ndarray] = []
 
     def visit(depth: int) -> int:
@@ -28,13 +29,15 @@ def random_tree(rng: np.random.Generator, n_features: int, max_depth: int) -> Tr
         threshold.append(float(TREE_UNDEFINED))
         category.append(TREE_UNDEFINED)
         missing_left.append(False)
+        unseen_left.append(False)
         value.append(rng.integers(1, 10, 3).astype(float))
         if depth < max_depth and rng.random() < 0.8:
             feature[node] = int(rng.integers(n_features))
-            threshold[node] = float(rng.integers(-4, 5)) / 2 if rng.random() < 0.9 else np.inf
-            missing_left[node] = bool(threshold[node] < np.inf and rng.random() < 0.3)
+            threshold[node] = float(rng.integers(-4, 5)) / 2 if rng.random() < 0.9 else np.nan
+            missing_left[node] = bool(np.isnan(threshold[node]) or rng.random() < 0.3)
             if rng.random() < 0.3:
-                category[node], threshold[node], missing_left[node] = int(rng.integers(4)), float(TREE_UNDEFINED), True
+                category[node], threshold[node] = int(rng.integers(4)), float(TREE_UNDEFINED)
+                missing_left[node], unseen_left[node] = bool(rng.random() < 0.5), bool(rng.random() < 0.5)
             left[node] = visit(depth + 1)
             right[node] = visit(depth + 1)
             value[node] = value[left[node]] + value[right[node]]
@@ -49,6 +52,7 @@ def random_tree(rng: np.random.Generator, n_features: int, max_depth: int) -> Tr
         threshold=np.array(threshold),
         category=np.array(category),
         missing_go_to_left=np.array(missing_left),
+        unseen_go_to_left=np.array(unseen_left),
         value=values,
         impurity=node_impurity(values, "gini"),
         n_node_samples=values.sum(axis=1).astype(np.int64),
@@ -62,10 +66,11 @@ def path(tree: Tree, row: Sequence[float]) -> list[int]:
     while tree.children_left[nodes[-1]] != TREE_LEAF:
         node = nodes[-1]
         value = row[tree.feature[node]]
-        if tree.category[node] >= 0:
-            goes_left = value != tree.category[node]
-        elif math.isnan(value):
+        if math.isnan(value):
             goes_left = tree.missing_go_to_left[node]
+        elif tree.category[node] >= 0:
+            is_new = math.isinf(value) and tree.unseen_go_to_left[node]
+            goes_left = value == tree.category[node] or is_new
         else:
             goes_left = value <= tree.threshold[node]
         nodes.append(int((tree.children_left if goes_left else tree.children_right)[node]))

@@ -44,6 +44,11 @@ def rows_of(X):
     return [dict(zip(X.columns, row, strict=True)) for row in sql_rows(X)]
 
 
+def printable(text):
+    """The text as one line."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 # A reader that knows nothing of the tree, only words and numbers.
 
 
@@ -70,9 +75,13 @@ def holds(condition, row):
             return False
         return row[name] <= float(number) if sign == "<=" else row[name] > float(number)
     if found := re.fullmatch(r"(\S+) not in \{(.*)\}", condition):
-        return row[found[1]] is not None and str(row[found[1]]) not in found[2].split(", ")
+        return row[found[1]] is not None and str(row[found[1]]) not in map(unquoted, found[2].split(", "))
     name, sign, value = re.fullmatch(r"(\S+) (=|!=) (.+)", condition).groups()
-    return row[name] is not None and (str(row[name]) == value) == (sign == "=")
+    return row[name] is not None and (str(row[name]) == unquoted(value)) == (sign == "=")
+
+
+def unquoted(text):
+    return json.loads(text) if text.startswith('"') else text
 
 
 def read_rule(line):
@@ -105,9 +114,9 @@ def descend(lines, row):
 def test_rules_have_a_line_per_leaf_and_merge_conditions():
     clf = fitted(min_samples_leaf=3)
     assert clf.export_rules() == (
-        "age <= 30.5 -> no (100.0% of 3 rows; no 3)\n"
-        "30.5 < age <= 40.5 -> yes (75.0% of 4 rows; no 1, yes 3)\n"
-        "age > 40.5 -> no (66.7% of 3 rows; maybe 1, no 2)\n"
+        "age <= 30 -> no (100.0% of 3 rows; no 3)\n"
+        "30 < age <= 40 -> yes (75.0% of 4 rows; no 1, yes 3)\n"
+        "age > 40 -> no (66.7% of 3 rows; maybe 1, no 2)\n"
     )
 
 
@@ -135,11 +144,15 @@ def test_missing_values_are_part_of_a_rule_where_training_had_them():
     X = pd.DataFrame({"n": [1.0, 2.0, 3.0, 4.0, None, None], "b": [True] * 6})
     clf = TopKTreeClassifier(k="all", max_depth=1).fit(X, [0, 0, 1, 1, 1, 1])
     assert clf.export_rules() == (
-        "n <= 2.5 -> 0 (100.0% of 2 rows; 0 2)\n(n > 2.5 or missing) -> 1 (100.0% of 4 rows; 1 4)\n"
+        "n <= 2 -> 0 (100.0% of 2 rows; 0 2)\n(n > 2 or missing) -> 1 (100.0% of 4 rows; 1 4)\n"
+    )
+    clf = TopKTreeClassifier(k="all", max_depth=1).fit(X, [1, 1, 0, 0, 1, 1])
+    assert clf.export_rules() == (
+        "(n <= 2 or missing) -> 1 (100.0% of 4 rows; 1 4)\nn > 2 -> 0 (100.0% of 2 rows; 0 2)\n"
     )
     clf = TopKTreeClassifier(k="all", max_depth=1).fit(X, [0, 0, 0, 0, 1, 1])
     assert clf.export_rules() == (
-        "n is not missing -> 0 (100.0% of 4 rows; 0 4)\nn is missing -> 1 (100.0% of 2 rows; 1 2)\n"
+        "n is missing -> 1 (100.0% of 2 rows; 1 2)\nn is not missing -> 0 (100.0% of 4 rows; 0 4)\n"
     )
 
 
@@ -172,7 +185,6 @@ def test_a_rule_names_a_feature_once(case):
 
 
 def test_numbers_that_float32_cannot_tell_apart_read_differently():
-    # 0.1 and the next float64 are cut at 0.1; the next float32 is cut off at the edge of 0.1 as a float32.
     values = [0.1, math.nextafter(0.1, 1), float(np.nextafter(np.float32(0.1), np.float32(1)))]
     clf = TopKTreeClassifier(k="all", max_depth=2).fit(np.array(values * 2)[:, None], [0, 1, 2] * 2)
     for line in clf.export_rules().splitlines():
@@ -230,28 +242,84 @@ def test_whatever_the_names_there_is_a_line_per_node(case):
     assert all(line.isprintable() for line in rules)
     for leaf, rule in zip(leaves_of(clf), rules, strict=True):
         name = names[np.argmax(clf.tree_.value[leaf])]
-        assert f" -> {''.join(c if c.isprintable() else repr(c)[1:-1] for c in name)} (" in rule
+        assert f" -> {printable(name)} (" in rule
 
 
 def test_line_breaks_stay_on_one_line():
     X = pd.DataFrame({"a\nb": ["x\r\ny", "z\u2028"] * 2})
     clf = TopKTreeClassifier().fit(X, ["no\n", "yes"] * 2)
     assert clf.export_text().splitlines() == [
-        r"|--- a\nb != x\r\ny",
-        r"|   |--- class: yes (100.0% of 2 rows; yes 2)",
-        r"|--- a\nb = x\r\ny",
+        r'|--- a\nb = "x\r\ny"',
         r"|   |--- class: no\n (100.0% of 2 rows; no\n 2)",
+        r'|--- a\nb = "z\u2028"',
+        r"|   |--- class: yes (100.0% of 2 rows; yes 2)",
     ]
     assert clf.export_rules().splitlines() == [
-        r"a\nb != x\r\ny -> yes (100.0% of 2 rows; yes 2)",
-        r"a\nb = x\r\ny -> no\n (100.0% of 2 rows; no\n 2)",
+        r'a\nb = "x\r\ny" -> no\n (100.0% of 2 rows; no\n 2)',
+        r'a\nb = "z\u2028" -> yes (100.0% of 2 rows; yes 2)',
     ]
 
 
 def test_words_are_told_from_numbers():
     X = pd.DataFrame({"a": pd.Series([1, "1", 1, "1"], dtype=object)})
     text = TopKTreeClassifier().fit(X, [0, 1, 0, 1]).export_text()
-    assert text.splitlines()[0] in ("|--- a != 1", "|--- a != '1'")
+    assert [line for line in text.splitlines() if "class" not in line] == ["|--- a = 1", '|--- a = "1"']
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("red", "red"),
+        ("Never-married", "Never-married"),
+        ("größe_2", "größe_2"),
+        ("<0", '"<0"'),
+        ("7", '"7"'),
+        ("007", '"007"'),
+        ("2020-01-01", '"2020-01-01"'),
+        ("missing", '"missing"'),
+        ("NaN", '"NaN"'),
+        ("True", '"True"'),
+        ("and", '"and"'),
+        ("no schooling", '"no schooling"'),
+        ('say "x"', '"say \\"x\\""'),
+        ("", '""'),
+        ("-", '"-"'),
+        (7, "7"),
+        (0.5, "0.5"),
+        (True, "True"),
+    ],
+)
+def test_values_are_quoted_where_they_could_be_read_as_something_else(value, text):
+    X = pd.DataFrame({"a": pd.Series([value, "other", "third"] * 4, dtype=object)})
+    assert f"a = {text} ->" in TopKTreeClassifier(max_depth=2).fit(X, [0, 1, 2] * 4).export_rules()
+
+
+def test_a_category_of_two_values_names_the_other():
+    X = pd.DataFrame({"sex": ["female", "male"] * 4, "smoker": [True, True, False, False] * 2})
+    text = TopKTreeClassifier(k="all", max_depth=2).fit(X, [0, 1, 2, 3] * 2).export_text()
+    assert "!=" not in text
+    assert all(said in text for said in ("sex = female", "sex = male", "smoker = True", "smoker = False"))
+
+
+def test_chains_of_other_values_are_merged_in_text():
+    X = pd.DataFrame({"colour": ["red", "blue", "green", "grey"] * 3})
+    text = TopKTreeClassifier(k="all", max_depth=3).fit(X, ["a", "b", "c", "d"] * 3).export_text()
+    conditions = [line.strip("|- ") for line in text.splitlines() if "class" not in line]
+    assert sum(" = " in said for said in conditions) == 4
+    assert sum("!=" in said for said in conditions) == 1
+    assert sum("not in {" in said for said in conditions) == 1
+
+
+def test_ordered_categories_are_compared():
+    size = pd.Categorical(["S", "M", "L", "XL"] * 3, categories=["S", "M", "L", "XL"], ordered=True)
+    clf = TopKTreeClassifier(k="all", max_depth=2).fit(pd.DataFrame({"size": size}), [0, 1, 1, 0] * 3)
+    assert clf.export_rules() == (
+        'size <= "S" -> 0 (100.0% of 3 rows; 0 3)\n'
+        '"S" < size <= "L" -> 1 (100.0% of 6 rows; 1 6)\n'
+        'size > "L" -> 0 (100.0% of 3 rows; 0 3)\n'
+    )
+    assert run_sql(clf, pd.DataFrame({"size": ["XL", "L", "M", "S"]})) == [0, 1, 1, 0]
+    assert clf.export_dict()["nodes"][0]["value"] in ("S", "L")
 
 
 # Counts and confidences
@@ -328,7 +396,7 @@ def test_weights_are_counted_and_shown():
     X, y = [[0], [0], [1], [1]], ["a", "b", "b", "b"]
     clf = TopKTreeClassifier().fit(X, y, [3, 1, 0.5, 0.5])
     assert clf.export_rules() == (
-        "x0 <= 0.5 -> a (75.0% of weight 4 in 2 rows; a 3, b 1)\nx0 > 0.5 -> b (100.0% of weight 1 in 2 rows; b 1)\n"
+        "x0 <= 0 -> a (75.0% of weight 4 in 2 rows; a 3, b 1)\nx0 > 0 -> b (100.0% of weight 1 in 2 rows; b 1)\n"
     )
     assert "class: a (75.0% of weight 4 in 2 rows; a 3, b 1)" in clf.export_text()
     assert r'label="a\n75.0% of weight 4 in 2 rows\na 3, b 1"' in clf.export_dot()
@@ -343,7 +411,7 @@ def test_class_weights_are_counted():
 
 def test_rows_without_weight_are_not_counted():
     clf = TopKTreeClassifier().fit([[0], [0], [1], [1]], ["a", "b", "b", "b"], [1, 0, 1, 1])
-    assert clf.export_rules() == "x0 <= 0.5 -> a (100.0% of 1 row; a 1)\nx0 > 0.5 -> b (100.0% of 2 rows; b 2)\n"
+    assert clf.export_rules() == "x0 <= 0 -> a (100.0% of 1 row; a 1)\nx0 > 0 -> b (100.0% of 2 rows; b 2)\n"
 
 
 # DOT
@@ -380,18 +448,17 @@ def test_dot_has_every_node_and_edge(case):
         (node, child) for node in inner for child in (tree.children_left[node], tree.children_right[node])
     )
     for node in inner:
-        yes = tree.children_left[node] if nodes[node]["test"] == "<=" else tree.children_right[node]
-        assert arrows[node, yes] == "yes"
-        assert labels[node].startswith(f"{nodes[node]['feature']} {nodes[node]['test']}")
+        assert arrows[node, tree.children_left[node]] == "yes"
+        assert labels[node].startswith(f"{printable(nodes[node]['feature'])} {nodes[node]['test']}")
     for leaf in leaves_of(clf):
-        assert labels[leaf].startswith(f"{nodes[leaf]['prediction']}\n")
+        assert labels[leaf].startswith(f"{printable(str(nodes[leaf]['prediction']))}\n")
         assert f" {nodes[leaf]['rows']} row" in labels[leaf]
 
 
 def test_dot_escapes_names():
     X = pd.DataFrame({'a "b" \\ c\nd': [0, 1]})
     labels, _ = read_dot(TopKTreeClassifier().fit(X, ['"', "\\"]).export_dot())
-    assert labels[0].startswith('a "b" \\ c\nd <= 0.5?\n')
+    assert labels[0].startswith('a "b" \\ c\\nd <= 0?\n')
     assert labels[1].startswith('"\n')
     assert labels[2].startswith("\\\n")
 
@@ -435,7 +502,7 @@ def test_sql_without_a_table_is_an_expression():
     X = pd.DataFrame({"age": [20, 30, 40, 50]})
     clf = TopKTreeClassifier().fit(X, ["no", "no", "it's", "it's"])
     expression = clf.export_sql()
-    assert expression.startswith('CASE\n  WHEN "age" <= 35')
+    assert expression.startswith('CASE\n  WHEN ("age" <= 35 OR "age" IS NULL)\n')
     assert expression.endswith("END")
     with closing(sqlite3.connect(":memory:")) as database:
         rows = database.execute(f"SELECT {expression} FROM (SELECT 35 AS age UNION ALL SELECT 36)").fetchall()
@@ -517,9 +584,27 @@ def test_sql_of_a_frame_with_repeated_names_is_refused_or_tells_them_apart():
     assert {'"a"', '"a.1"'} <= set(re.findall(r'"[^"]*"', clf.export_sql()))
 
 
-def test_an_infinite_category_is_known_by_its_text():
-    clf = TopKTreeClassifier(categorical_features=[0]).fit([[0.0], [1.0], [np.inf]], [0, 0, 1])
-    assert "= 'inf'" in clf.export_sql()
+def test_an_infinite_category_is_no_text():
+    X = pd.DataFrame({"a": pd.Series([np.inf, "inf", 1, "b"] * 3, dtype=object)})
+    clf = TopKTreeClassifier(k="all", max_depth=3).fit(X, [0, 1, 2, 3] * 3)
+    assert clf.train_errors_ == 0
+    with pytest.raises(ValueError, match="SQL must have finite numbers, got the label or category inf"):
+        clf.export_sql()
+
+
+@pytest.mark.parametrize("frame", [{"a\0b": ["x", "y"]}, {"a": ["x\0", "y\0"]}])
+def test_sql_refuses_the_character_nul(frame):
+    clf = TopKTreeClassifier().fit(pd.DataFrame(frame), [0, 1])
+    with pytest.raises(ValueError, match="SQL must have names and values without the character NUL"):
+        clf.export_sql()
+    assert "\0" not in clf.export_dot() + clf.export_text() + clf.export_rules()
+
+
+def test_boolean_categories_are_booleans():
+    X = pd.DataFrame({"a": pd.Categorical([True, False] * 3)})
+    clf = TopKTreeClassifier().fit(X, [0, 1] * 3)
+    assert "TRUE" in clf.export_sql() or "FALSE" in clf.export_sql()
+    assert run_sql(clf, X) == [0, 1] * 3
 
 
 # Names, single leaves, order of calls
@@ -579,7 +664,7 @@ def test_fit_comes_first(name):
 
 def test_arrays_have_numbered_names():
     clf = TopKTreeClassifier().fit([[0.0, 1.0], [0.0, 2.0]], [0, 1])
-    assert clf.export_text().startswith("|--- x1 <= 1.5\n")
+    assert clf.export_text().startswith("|--- x1 <= 1\n")
 
 
 def test_deep_trees_are_no_problem():

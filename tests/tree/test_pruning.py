@@ -148,6 +148,7 @@ def small_tree(value):
         threshold=np.where(inner, [1.5, 0.5, 0, 0, 0], TREE_UNDEFINED),
         category=np.full(5, TREE_UNDEFINED),
         missing_go_to_left=np.zeros(5, dtype=bool),
+        unseen_go_to_left=np.zeros(5, dtype=bool),
         value=value,
         impurity=node_impurity(value, "gini"),
         n_node_samples=value.sum(axis=1).astype(int),

@@ -1,5 +1,6 @@
 """The finished tree against walks that go row by row and node by node."""
 
+import json
 import math
 
 import numpy as np
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 from support.profiles import examples
 from support.trees import path, random_tree
 
-from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING, is_true
-from topktree._data.features import Feature
+from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING
+from topktree._data.features import UNSEEN, Feature
 from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
 from topktree._tree.model_file import describe_test, read_test
 from topktree._tree.tree import TREE_LEAF, TREE_UNDEFINED, NodeTest, Tree, code_tests, node_impurity
@@ -76,20 +77,25 @@ def test_sums_below_are_those_of_the_leaves(drawn):
     np.testing.assert_array_equal(tree.sums_below(per_leaf), below.T.astype(float) @ per_leaf[leaves])
 
 
-FEATURES = (Feature("n", NUMBER), Feature("b", BOOLEAN), Feature("c", CATEGORY, (1, "x", "y")))
+FEATURES = (
+    Feature("n", NUMBER),
+    Feature("b", BOOLEAN),
+    Feature("c", CATEGORY, (1, "x", "y")),
+    Feature("o", CATEGORY, ("S", "M", "L"), ordered=True),
+)
+CODES = st.sampled_from([0.0, 1.0, 2.0])
 TESTS = st.one_of(
-    st.builds(NodeTest, st.just(0), st.just(AT_MOST), st.floats(-1e300, 1e300)),
-    st.builds(NodeTest, st.just(1), st.just(EQUALS), st.just(1.0)),
-    st.builds(NodeTest, st.just(2), st.just(EQUALS), st.sampled_from([0.0, 1.0, 2.0])),
-    st.builds(NodeTest, st.integers(0, 2), st.just(IS_MISSING), st.just(0.0)),
+    st.builds(NodeTest, st.just(0), st.just(AT_MOST), st.floats(-1e300, 1e300), st.booleans(), st.just(False)),
+    st.builds(NodeTest, st.just(1), st.just(EQUALS), st.just(1.0), st.booleans(), st.just(False)),
+    st.builds(NodeTest, st.just(2), st.just(EQUALS), CODES, st.booleans(), st.booleans()),
+    st.builds(NodeTest, st.just(3), st.just(AT_MOST), CODES, st.booleans(), st.booleans()),
+    st.builds(NodeTest, st.integers(0, 3), st.just(IS_MISSING), st.just(0.0), st.just(True), st.just(False)),
 )
 
 
 @some
 @given(TESTS)
 def test_a_test_is_coded_and_read_back(test):
-    feature = np.array([test.feature, TREE_UNDEFINED, TREE_UNDEFINED])
-    kinds, values = np.array([test.kind, 0, 0], dtype=np.uint8), np.array([test.value, 0.0, 0.0])
     tree = Tree(
         children_left=np.array([1, TREE_LEAF, TREE_LEAF]),
         children_right=np.array([2, TREE_LEAF, TREE_LEAF]),
@@ -97,16 +103,27 @@ def test_a_test_is_coded_and_read_back(test):
         impurity=np.array([1.0, 0.0, 0.0]),
         n_node_samples=np.array([4, 2, 2]),
         weighted_n_node_samples=np.array([4.0, 2.0, 2.0]),
-        **code_tests(feature, kinds, values, FEATURES),
+        **code_tests([test, None, None]),
     )
     assert tree.test(0) == test
     assert not tree.missing_go_to_left[1:].any()
-    described = describe_test(test, FEATURES)
-    assert read_test(test.feature, described["test"], described["value"], FEATURES) == test
-    rows = np.array([np.nan, 0.0, 1.0, 2.0, -1.0, *np.nextafter(test.value, [-np.inf, np.inf]), test.value])
-    holds = is_true(rows, test.kind, test.value)
-    n = 3 if test.feature == 1 else len(rows)  # a boolean is missing, 0 or 1
-    np.testing.assert_array_equal(tree.goes_left(0, rows[:n]), holds[:n] == test.yes_goes_left)
+    assert not tree.unseen_go_to_left[1:].any()
+    assert read_test(test.feature, describe_test(test, FEATURES), FEATURES) == test
+    assert json.loads(json.dumps(describe_test(test, FEATURES), allow_nan=False)) == describe_test(test, FEATURES)
+
+
+@some
+@given(TESTS)
+def test_a_test_has_an_answer_for_every_value(test):
+    values = np.array([0.0, 1.0, 2.0, *np.nextafter(test.value, [-np.inf, np.inf]), test.value])
+    if test.kind == IS_MISSING:
+        expected = np.zeros(len(values), dtype=bool)
+    else:
+        expected = values <= test.value if test.kind == AT_MOST else values == test.value
+    np.testing.assert_array_equal(test.holds(values), expected)
+    assert test.holds(np.array([np.nan])).tolist() == [test.missing]
+    if FEATURES[test.feature].kind == CATEGORY:
+        assert test.holds(np.array([UNSEEN])).tolist() == [test.unseen]
 
 
 def test_a_single_leaf():
@@ -126,6 +143,7 @@ def test_the_threshold_itself_goes_left(x):
         threshold=np.array([0.5, TREE_UNDEFINED, TREE_UNDEFINED]),
         category=np.full(3, TREE_UNDEFINED),
         missing_go_to_left=np.zeros(3, dtype=bool),
+        unseen_go_to_left=np.zeros(3, dtype=bool),
         value=np.array([[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]]),
         impurity=np.array([1.0, 0.0, 0.0]),
         n_node_samples=np.array([4, 2, 2]),

@@ -98,7 +98,7 @@ def _value(value: Any, names: Sequence[str]) -> str:
         if not math.isfinite(value):
             raise ValueError(f"SQL must have finite numbers, got the label or category {value!r}")
         return repr(value)
-    return "'" + str(canonical(value)).replace("'", "''") + "'"
+    return _quoted(str(canonical(value)), "'")
 
 
 def _comment(text: str) -> str:
@@ -106,4 +106,10 @@ def _comment(text: str) -> str:
 
 
 def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return _quoted(name, '"')
+
+
+def _quoted(text: str, quote: str) -> str:
+    if "\0" in text:
+        raise ValueError(f"SQL must have names and values without the character NUL, got {text!r}")
+    return quote + text.replace(quote, 2 * quote) + quote
