@@ -64,13 +64,10 @@ class Condition:
 
     def local_text(self, test: NodeTest, holds: bool) -> str:
         """Return what the last test on the path adds, given that this is the condition after it."""
-        if test.kind == EQUALS:
-            return self.text()
         if test.kind == IS_MISSING:
             return f"{self.feature.name} is {'' if holds else 'not '}missing"
-        return self._with_missing(
-            f"{self.feature.name} {'<=' if holds else '>'} {value_text(self.feature, test.value)}", in_brackets=False
-        )
+        said = f"{self.feature.name} {'<=' if holds else '>'} {value_text(self.feature, test.value)}"
+        return self._with_missing(self._full() if test.kind == EQUALS else said, in_brackets=False)
 
     def allowed(self) -> list[int]:
         """Return the codes of the categories, or 0 and 1 of a boolean, that are allowed, ascending."""
