@@ -36,7 +36,7 @@ KINDS = (NUMBER, BOOLEAN, CATEGORY)
 UNSEEN = np.inf
 # A feature with more categories than this gets a warning if most rows have a category of their own.
 MANY_CATEGORIES = 1000
-# A warning about new values names at most this many features.
+# A warning about new values lists at most this many.
 MANY_WARNINGS = 10
 # Every integer up to this one is exact as a float64, however it is converted.
 LARGEST_EXACT_INT = 2.0**53
@@ -108,7 +108,7 @@ def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], us
             found.append(f"{feature.name} has a value in {rows} that training did not have")
     if found:
         more = len(found) - MANY_WARNINGS
-        tail = f". {more:,} more features have such values" if more > 0 else ""
+        tail = f". {more:,} more of this kind" if more > 0 else ""
         warnings.warn(f"{'. '.join(found[:MANY_WARNINGS])}{tail}", UserWarning, stacklevel=4)
 
 
