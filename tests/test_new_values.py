@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 from support.messy import Case, parameters, sql_rows
 from support.paths import ROOT
 from support.profiles import examples
@@ -213,7 +214,22 @@ def test_every_output_sends_new_values_the_same_way(folder, case):
     np.testing.assert_array_equal(clf.to_sklearn().predict(X[far]), np.array(expected)[far])
 
 
-@examples(0.4)
+@few
+@given(fits())
+def test_a_plain_tree_of_scikit_learn_predicts_the_same(case):
+    """Without categories and missing values in training there is no encoder that could decide."""
+    plain = ["number", "whole", "flag"]
+    X = case.X[plain].astype({"whole": "int64", "flag": "bool"})
+    clf = TopKTreeClassifier(**case.parameters).fit(X, case.y, case.sample_weight)
+    model, asked = clf.to_sklearn(), ask(case)[plain].astype("float64")
+    asked = asked[survives_float32(clf.tree_, asked)]
+    assert asked.isna().any().all()
+    assert type(model) is DecisionTreeClassifier
+    np.testing.assert_array_equal(model.apply(asked), clf.apply(asked))
+    np.testing.assert_array_equal(model.predict_proba(asked), clf.predict_proba(asked))
+
+
+@few
 @given(fits())
 def test_duckdb_predicts_the_same(case):
     pytest.importorskip("duckdb")
