@@ -133,10 +133,10 @@ void bind_data(nb::module_& m) {
     using namespace nb::literals;
     m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_flags", &pack_flags, "values"_a);
-    m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a,
-          "test"_a, "or_missing"_a);
-    m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a,
-          "test"_a, "or_missing"_a, "first_row"_a);
+    m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a, "test"_a,
+          "or_missing"_a);
+    m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a, "test"_a,
+          "or_missing"_a, "first_row"_a);
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);

@@ -115,11 +115,12 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
                      const std::optional<Array<std::int32_t, 1>>& feature_of_column, std::size_t n_features,
                      std::size_t features_per_node, std::uint64_t draw_seed, std::int64_t min_rows,
                      std::int64_t min_weight, bool distinct_splits,
-                     const std::optional<Array<std::int32_t, 1>>& second_reading, std::int64_t cost_scale, std::int64_t leaf_penalty,
-                     int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes, const std::string& arrange,
-                     std::size_t max_fingerprinted_rows, std::size_t large_node_bytes, std::size_t draw_first_columns,
-                     std::size_t shallow_first_columns, double threads_after, std::string kernel, double time_limit,
-                     std::int64_t known_cost, bool exact_root, const nb::object& progress, const nb::object& on_tree) {
+                     const std::optional<Array<std::int32_t, 1>>& second_reading, std::int64_t cost_scale,
+                     std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
+                     const std::string& arrange, std::size_t max_fingerprinted_rows, std::size_t large_node_bytes,
+                     std::size_t draw_first_columns, std::size_t shallow_first_columns, double threads_after,
+                     std::string kernel, double time_limit, std::int64_t known_cost, bool exact_root,
+                     const nb::object& progress, const nb::object& on_tree) {
     Problem problem;
     topk::Data& data = problem.data;
     set_rows(rows, n_columns, data);
@@ -215,10 +216,10 @@ void bind_search(nb::module_& m) {
         m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(),
               "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
               "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
-              "min_weight"_a, "distinct_splits"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a, "threads"_a, "use_cache"_a,
-              "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_fingerprinted_rows"_a, "large_node_bytes"_a,
-              "draw_first_columns"_a, "shallow_first_columns"_a, "threads_after"_a, "kernel"_a, "time_limit"_a,
-              "known_cost"_a, "exact_root"_a, "progress"_a.none(), "on_tree"_a.none(), more...);
+              "min_weight"_a, "distinct_splits"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a,
+              "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_fingerprinted_rows"_a,
+              "large_node_bytes"_a, "draw_first_columns"_a, "shallow_first_columns"_a, "threads_after"_a, "kernel"_a,
+              "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(), "on_tree"_a.none(), more...);
     };
     def_search("solve", on_problem(&make_problem, &solve));
     def_search("near_optimal", on_problem(&make_problem, &near_optimal), "n"_a, "epsilon"_a, "errors_only"_a,

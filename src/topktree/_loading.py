@@ -97,7 +97,9 @@ def _parse(raw: bytes) -> dict[str, Any]:
 
 def _upgraded(payload: dict[str, Any]) -> dict[str, Any]:
     """Return the content of a file of version 1 as version 2 has it."""
-    features = [{"ordered": False, **entry} if isinstance(entry, dict) else entry for entry in get(payload, "features", list)]
+    features = [
+        {"ordered": False, **entry} if isinstance(entry, dict) else entry for entry in get(payload, "features", list)
+    ]
     trees = [_upgraded_tree(entry) for entry in get({"trees": [], **payload}, "trees", list)]
     return {**_upgraded_tree(payload), "features": features, "trees": trees}
 

@@ -1,5 +1,6 @@
 """The binarizer: scikit-learn's contract, columns that are what their names say, and the columns of the paper."""
 
+import json
 import pickle
 
 import numpy as np
@@ -21,9 +22,9 @@ from threadpoolctl import threadpool_limits
 
 from topktree import Binarizer
 from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING, find_redundant, make_columns, pack, pack_binary
-from topktree._data.features import Feature
+from topktree._data.features import UNSEEN, Feature
 from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
-from topktree._data.thresholds import binary_threshold, quantile_thresholds
+from topktree._data.thresholds import quantile_thresholds
 
 PEOPLE = pd.DataFrame(
     {
@@ -114,7 +115,7 @@ def test_nothing_works_before_fit(method):
 
 def test_a_second_fit_forgets_the_first():
     binarizer = Binarizer().fit(PEOPLE, CLASSES)
-    assert names(binarizer, np.array([[1.0], [2.0]])) == ["x0 <= 1.5"]
+    assert names(binarizer, np.array([[1.0], [2.0]])) == ["x0 <= 1"]
     assert not hasattr(binarizer, "feature_names_in_")
 
 
@@ -140,18 +141,18 @@ def test_the_index_of_a_frame_is_kept():
 
 def test_names_say_what_columns_mean():
     assert names(Binarizer(drop_redundant=False), PEOPLE) == [
-        "age <= 35.5",
-        "age <= 40.5",
-        "age <= 49.5",
+        "age <= 35",
+        "age <= 40",
+        "age <= 49",
         "age is missing",
         "colour = blue",
         "colour = green",
         "colour = red",
         "colour is missing",
         "smoker = True",
-        "children <= 0.5",
-        "children <= 1.5",
-        "children <= 2.5",
+        "children <= 0",
+        "children <= 1",
+        "children <= 2",
     ]
 
 
@@ -174,8 +175,8 @@ def test_names_of_the_papers_columns():
 
 def test_names_take_those_of_the_features():
     binarizer = Binarizer().fit(np.array([[1, 0.5], [2, 0.25]]))
-    assert binarizer.get_feature_names_out().tolist() == ["x0 <= 1.5"]
-    assert binarizer.get_feature_names_out(["size", "weight"]).tolist() == ["size <= 1.5"]
+    assert binarizer.get_feature_names_out().tolist() == ["x0 <= 1"]
+    assert binarizer.get_feature_names_out(["size", "weight"]).tolist() == ["size <= 1"]
     assert binarizer.get_feature_names_out(np.array(["size", "weight"])).dtype == object
 
 
@@ -194,11 +195,11 @@ def test_names_must_be_those_of_fit():
 
 def test_numbers_and_strings_that_read_alike_have_different_names():
     X = np.array([[1], ["1"], ["b"], [2.5], ["2.5"]], dtype=object)
-    assert names(Binarizer(drop_redundant=False), X) == ["x0 = 1", "x0 = 2.5", "x0 = '1'", "x0 = '2.5'", "x0 = b"]
+    assert names(Binarizer(drop_redundant=False), X) == ["x0 = 1", "x0 = 2.5", 'x0 = "1"', 'x0 = "2.5"', "x0 = b"]
 
 
 def test_a_string_in_quotes_has_a_name_of_its_own():
-    found = names(Binarizer(drop_redundant=False), np.array([[1], ["1"], ["'1'"]], dtype=object))
+    found = names(Binarizer(drop_redundant=False), np.array([[1], ["1"], ['"1"']], dtype=object))
     assert len(set(found)) == len(found) == 3
 
 
@@ -255,6 +256,8 @@ def is_true_of(name, row):
     if test == ">=":
         return value >= float(text)
     assert test == "="
+    if text.startswith('"'):
+        return value == json.loads(text)
     return str(value) == text if feature in ("flag", "colour") else value == float(text)
 
 
@@ -476,7 +479,7 @@ def test_many_columns_of_many_rows_are_compared_exactly():
     X[:, 100:] = X[:, rng.integers(0, 100, 100)]
     X[:, 150:] = 1 - X[:, 150:]
     X[0, 120] = 1 - X[0, 120]  # no longer a copy
-    assert names(Binarizer(), X) == [f"x{j} <= 0.5" for j in [*range(100), 120]]
+    assert names(Binarizer(), X) == [f"x{j} <= 0" for j in [*range(100), 120]]
 
 
 # Packed rows.
@@ -493,7 +496,7 @@ def encoded_features(draw):
         values = {
             NUMBER: st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 3).map(float),
             BOOLEAN: st.sampled_from([0.0, 1.0]),
-            CATEGORY: st.integers(-1, n_categories - 1).map(float),  # -1: unseen
+            CATEGORY: st.integers(-1, n_categories - 1).map(lambda code: UNSEEN if code < 0 else float(code)),
         }[kind]
         row = np.array(draw(st.lists(values | st.just(np.nan), min_size=n_rows, max_size=n_rows)))
         categories = tuple(f"c{i:02}" for i in range(n_categories))
@@ -505,16 +508,21 @@ def encoded_features(draw):
 def naive_pack(encoded, columns):
     """Column by column: where a row goes right."""
     result = []
-    for f, test, value in zip(columns.feature, columns.test, columns.value, strict=True):
-        at_most = encoded[f] <= value
-        result.append({AT_MOST: ~at_most, EQUALS: encoded[f] == value, IS_MISSING: np.isnan(encoded[f])}[int(test)])
+    tests = zip(columns.feature, columns.test, columns.value, columns.or_missing, strict=True)
+    for f, test, value, or_missing in tests:
+        missing = np.isnan(encoded[f])
+        holds = {AT_MOST: encoded[f] <= value, EQUALS: encoded[f] == value, IS_MISSING: missing}[int(test)]
+        holds |= or_missing & missing
+        result.append(~holds if test == AT_MOST else holds)
     return np.array(result, dtype=bool).reshape(len(columns), encoded.shape[1]).T
 
 
-@given(encoded_features(), st.none() | st.integers(1, 3), st.data())
-def test_packed_rows_are_the_columns(table, max_thresholds, data):
+@given(encoded_features(), st.none() | st.integers(1, 3), st.booleans(), st.data())
+def test_packed_rows_are_the_columns(table, max_thresholds, for_tree, data):
     features, encoded = table
-    columns = make_columns(features, lambda f: quantile_thresholds(encoded[f], max_thresholds, None, None))
+    columns = make_columns(
+        features, lambda f: quantile_thresholds(encoded[f], max_thresholds, None, None), for_tree=for_tree
+    )
     expected = naive_pack(encoded, columns)
     packed = pack(encoded, columns)
     assert packed.shape == (encoded.shape[1], (len(columns) + 63) // 64)
@@ -524,6 +532,27 @@ def test_packed_rows_are_the_columns(table, max_thresholds, data):
     )
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns))), dtype=bool)
     np.testing.assert_array_equal(unpack(pack(encoded, columns.take(kept)), kept.sum()), expected[:, kept])
+
+
+@given(encoded_features(), st.data())
+def test_second_readings_are_the_same_tests_with_the_missing_values_on_the_other_side(table, data):
+    features, encoded = table
+    columns = make_columns(features, lambda f: quantile_thresholds(encoded[f], 3, None, None), for_tree=True)
+    kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(columns), max_size=len(columns))), dtype=bool)
+    columns = columns.take(kept)
+    bits, offsets = naive_pack(encoded, columns), columns.second_readings()
+    if offsets is None:
+        assert not columns.or_missing.any()
+        return
+    pairs = [(j, j + offset) for j, offset in enumerate(offsets.tolist()) if offset]
+    assert len({column for pair in pairs for column in pair}) == 2 * len(pairs)
+    for first, second in pairs:
+        assert columns.feature[first] == columns.feature[second]
+        np.testing.assert_array_equal(bits[:, first] != bits[:, second], np.isnan(encoded[columns.feature[first]]))
+    paired = {second for _, second in pairs}
+    for j in np.flatnonzero(columns.or_missing):
+        same = (columns.feature == columns.feature[j]) & (columns.value == columns.value[j]) & ~columns.or_missing
+        assert (j in paired) == same.any()
 
 
 @pytest.mark.parametrize("n_values", [2, 64, 65, 130, 200])
@@ -579,12 +608,8 @@ def test_zeros_and_ones_stay_columns(convert, n_columns):
     converted = convert(X)
     rows, columns = pack_binary(converted, features_of(converted))
     np.testing.assert_array_equal(columns.feature, np.arange(n_columns))
-    if converted.dtype == bool:
-        assert (columns.test == EQUALS).all()
-        assert (columns.value == 1).all()
-    else:
-        assert (columns.test == AT_MOST).all()
-        assert (columns.value == binary_threshold()).all()
+    assert (columns.test == AT_MOST).all()
+    assert (columns.value == 0).all()
     np.testing.assert_array_equal(rows if rows.dtype == np.uint8 else unpack(rows, n_columns), X)
 
 
@@ -598,8 +623,8 @@ def test_bytes_are_not_copied():
 def test_booleans_beside_numbers_stay_columns():
     encoded = np.array([[0.0, 1.0], [1.0, -0.0], [1.0, 1.0]])
     rows, columns = pack_binary(encoded, [Feature("a", BOOLEAN), Feature("b", NUMBER)])
-    assert columns.test.tolist() == [EQUALS, AT_MOST]
-    assert columns.value.tolist() == [1.0, binary_threshold()]
+    assert columns.test.tolist() == [AT_MOST, AT_MOST]
+    assert columns.value.tolist() == [0.0, 0.0]
     np.testing.assert_array_equal(unpack(rows, 2), encoded > 0.5)
 
 
@@ -698,7 +723,7 @@ def test_guesses_with_any_number_of_categories(n_categories):
     X = pd.DataFrame({"c": [f"c{i % n_categories:03}" for i in range(600)], "n": np.arange(600) // 3})
     found = names(Binarizer(strategy="guess", drop_redundant=False, max_columns=2), X, X["n"] > 83)
     assert found[:n_categories] == [f"c = c{i:03}" for i in range(n_categories)]
-    assert "n <= 83.5" in found
+    assert "n <= 83" in found
 
 
 @pytest.mark.parametrize(
@@ -712,7 +737,7 @@ def test_guesses_on_next_to_nothing(X, y):
 
 def test_guesses_pass_over_numbers_that_are_all_missing():
     X = pd.DataFrame({"none": [np.nan] * 4, "n": [1.0, 2.0, 3.0, 4.0]})
-    assert names(Binarizer(strategy="guess"), X, [0, 0, 1, 1]) == ["n <= 2.5"]
+    assert names(Binarizer(strategy="guess"), X, [0, 0, 1, 1]) == ["n <= 2"]
 
 
 # What is refused.

@@ -1,8 +1,10 @@
-"""Thresholds: between neighbours, where float32 agrees with float64, at quantiles and where the classes change."""
+"""Thresholds: numbers that people write, between neighbours, at quantiles and where the classes change."""
+
+from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support.profiles import examples
@@ -13,14 +15,11 @@ from topktree._data.binarizer import paper_thresholds
 from topktree._data.thresholds import (
     FINE_BOUNDARIES,
     Target,
-    binary_threshold,
     find_boundaries,
-    float32_edge,
     format_number,
-    is_float32_edge,
+    is_short,
     quantile_thresholds,
     separators,
-    threshold_texts,
 )
 
 more = examples(3)
@@ -48,12 +47,13 @@ def as_float32(values):
         return np.asarray(values, dtype=np.float64).astype(np.float32)
 
 
-def separator(low, high):
-    return float(separators(np.array([low], dtype=np.float64), np.array([high], dtype=np.float64))[0])
+def separator(low, high, whole=False):
+    return float(separators(np.array([low], dtype=np.float64), np.array([high], dtype=np.float64), whole)[0])
 
 
-def is_edge(threshold):
-    return bool(is_float32_edge(np.array([threshold]))[0])
+def places(number):
+    """How many digits a number has after the point, as people write it."""
+    return max(0, -Decimal(repr(number)).normalize().as_tuple().exponent)
 
 
 def steps(value, n, dtype):
@@ -88,128 +88,103 @@ def test_a_separator_is_finite_and_between(gap):
     threshold = separator(low, high)
     assert np.isfinite(threshold)
     assert low <= threshold < high
-
-
-@more
-@given(gaps(), st.lists(finite, max_size=5))
-def test_rounding_to_float32_moves_nothing_across_an_edge(gap, others):
-    low, high = gap
-    threshold = separator(low, high)
-    if not is_edge(threshold):
-        return
-    near = as_float32([threshold, low, high])
-    with np.errstate(over="ignore"):
-        near = np.concatenate([near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))])
-        around = np.concatenate([[threshold, low, high], near, others])
-        around = np.concatenate([around, np.nextafter(around, -np.inf), np.nextafter(around, np.inf)])
-    np.testing.assert_array_equal(as_float32(around) <= threshold, around <= threshold)
+    if np.nextafter(low, np.inf) < high:
+        assert low < threshold
 
 
 @more
 @given(gaps())
-def test_a_separator_is_an_edge_where_a_float32_between_the_two_can_be_printed(gap):
+def test_rounding_to_float32_does_not_move_the_two_across_it(gap):
     low, high = gap
     below, above = as_float32(gap)
     with np.errstate(over="ignore"):
-        following = np.nextafter(below, np.float32(np.inf))
-    finite = np.isfinite(below) and np.isfinite(above)
-    neighbours = following == above and low <= float(str(below))
-    assert is_edge(separator(low, high)) == bool(finite and (following < above or neighbours))
+        is_wide = np.nextafter(below, np.float32(np.inf)) < above and np.isfinite([below, above]).all()
+    if is_wide:
+        assert float(below) <= separator(low, high) < float(above)
 
 
 @more
-@given(gaps())
-def test_what_is_printed_separates_the_two(gap):
-    low, high = gap
-    assume(np.nextafter(low, np.inf) < high)  # neighbouring float64 on both sides of an edge leave no choice
-    assert low <= float(format_number(separator(low, high))) < high
+@given(st.integers(-(10**6), 10**6), st.integers(1, 10**6), st.integers(0, 8))
+def test_no_decimal_with_fewer_places_is_between_the_two(start, width, scale):
+    low, high = start / 10**scale, (start + width) / 10**scale
+    threshold = separator(low, high)
+    n = places(threshold)
+    assert n <= scale + 1
+    unit = Decimal(1).scaleb(-n)
+    for fewer in range(n):
+        step = Decimal(1).scaleb(-fewer)
+        first = (Decimal(repr(low)) / step).to_integral_value(ROUND_FLOOR) * step + step
+        assert not max(low, as_float32(low)) < float(first) < min(high, as_float32(high))
+    assert abs(Decimal(repr(threshold)) - (Decimal(repr(low)) + Decimal(repr(high))) / 2) <= unit
+
+
+@more
+@given(st.integers(-(2**53), 2**53 - 2), st.integers(1, 2**20))
+def test_whole_features_have_whole_thresholds(low, width):
+    high = min(low + width, 2**53 - 1)
+    assert separator(low, high, whole=True) == (low + high) // 2
 
 
 @pytest.mark.parametrize("step", [1, 40, 60, 100, 128, 3600])
-def test_what_is_printed_separates_timestamps(step):
+def test_timestamps_have_whole_thresholds(step):
     values = 1_600_000_000.0 + step * np.arange(2000.0)
     for n in (1, 7, 32, None):
-        thresholds = quantile_thresholds(values, n, None, None)
-        printed = np.array([float(text) for text in threshold_texts(thresholds)])
-        np.testing.assert_array_equal(
-            np.searchsorted(values, printed, "right"), np.searchsorted(values, thresholds, "right")
-        )
+        assert (quantile_thresholds(values, n, None, None) % 1 == 0).all()
 
 
 def test_narrow_gaps_are_passed_over_where_there_are_others():
     values = np.random.default_rng(0).normal(size=200_000)
     for target in (None, Target((values > 0.3).astype(np.int32), 2)):
-        assert is_float32_edge(quantile_thresholds(values, 32, None, target)).all()
+        thresholds = quantile_thresholds(values, 32, None, target)
+        assert is_short(thresholds).all()
+        np.testing.assert_array_equal(
+            as_float32(values)[:, None].astype(np.float64) <= thresholds, values[:, None] <= thresholds
+        )
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "edge"),
+    ("low", "high"),
     [
-        (1.0, np.nextafter(1.0, 2.0), False),
-        (-np.nextafter(1.0, 2.0), -1.0, False),
-        (1.0, float(np.nextafter(np.float32(1), np.float32(2))), True),
-        (0.0, TINY, False),
-        (-TINY, 0.0, False),
-        (-TINY, -0.0, False),
-        (-0.0, TINY, False),
-        (TINY, 1e-323, False),
-        (-TINY, TINY, False),
-        (0.0, TINY32, True),
-        (-TINY32, -0.0, True),
-        (-TINY32, TINY32, True),
-        (TINY32, 2 * TINY32, False),
-        (1e-40, 2e-40, True),
-        (1.7e308, MAX, False),
-        (-MAX, MAX, False),
-        (-1e308, 1e308, False),
-        (1.0, 1e300, False),
-        (-1e39, 1.0, False),
-        (MAX32, 1e39, False),
-        (float(np.nextafter(np.float32(MAX32), np.float32(0))), MAX32, True),
-        (-MAX32, MAX32, True),
-        (2.0**24, 2.0**24 + 1, False),
-        (2.0**24, 2.0**24 + 2, True),
-        (2.0**53, 2.0**53 + 2, False),
+        (1.0, np.nextafter(1.0, 2.0)),
+        (-np.nextafter(1.0, 2.0), -1.0),
+        (1.0, float(np.nextafter(np.float32(1), np.float32(2)))),
+        (0.0, TINY),
+        (-TINY, 0.0),
+        (-TINY, -0.0),
+        (-0.0, TINY),
+        (TINY, 1e-323),
+        (-TINY, TINY),
+        (0.0, TINY32),
+        (-TINY32, -0.0),
+        (-TINY32, TINY32),
+        (TINY32, 2 * TINY32),
+        (1e-40, 2e-40),
+        (1.7e308, MAX),
+        (-MAX, MAX),
+        (-1e308, 1e308),
+        (1.0, 1e300),
+        (-1e39, 1.0),
+        (MAX32, 1e39),
+        (float(np.nextafter(np.float32(MAX32), np.float32(0))), MAX32),
+        (-MAX32, MAX32),
+        (2.0**24, 2.0**24 + 1),
+        (2.0**53, 2.0**53 + 2),
     ],
 )
-def test_edges_of_floating_point(low, high, edge):
+def test_edges_of_floating_point(low, high):
     threshold = separator(low, high)
     assert np.isfinite(threshold)
     assert low <= threshold < high
-    assert is_edge(threshold) == edge
 
 
-@pytest.mark.parametrize("high", [-MAX, -1e39, 0.0, TINY, MAX, np.inf])
-def test_minus_infinity_is_parted_from_the_rest(high):
-    assert -np.inf <= separator(-np.inf, high) < high
+@pytest.mark.parametrize("number", [0.5, 1.25, -3.0, 0.1, 16777216.0, 1e30, 0.0])
+def test_short_numbers(number):
+    assert is_short(np.array([number])).tolist() == [True]
 
 
-@pytest.mark.parametrize("low", [-MAX, -1e39, 0.0, TINY, MAX])
-def test_a_number_parts_infinity_from_the_rest(low):
-    threshold = separator(low, np.inf)
-    assert np.isfinite(threshold)
-    assert threshold >= low
-
-
-@pytest.mark.parametrize(("low", "high"), [(1e308, 1.5e308), (-3.0, 5.0), (0.1, 0.2), (1e-310, 3e-310), (40.0, 41.0)])
-def test_separators_are_in_the_middle(low, high):
-    assert separator(low, high) == pytest.approx(low / 2 + high / 2, rel=1e-6, abs=1e-7 * (high - low))
-
-
-def test_half_is_the_edge_of_a_half():
-    assert binary_threshold() == separator(0.0, 1.0)
-    assert np.nextafter(np.float32(0.5), np.float32(1)) > binary_threshold() >= 0.5
-    assert is_edge(binary_threshold())
-
-
-@given(st.floats(width=32, allow_nan=False, allow_infinity=False).filter(lambda value: abs(value) < MAX32))
-def test_an_edge_is_the_last_number_that_rounds_to_its_float32(single):
-    edge = float(float32_edge(np.array([single], dtype=np.float32))[0])
-    assert as_float32(edge) == np.float32(single)
-    assert as_float32(np.nextafter(edge, np.inf)) > np.float32(single)
-    assert is_edge(edge)
-    assert not is_edge(np.nextafter(edge, np.inf))
-    assert not is_edge(np.nextafter(edge, -np.inf))
+@pytest.mark.parametrize("number", [16777217.0, 0.1234567891, 1 + 2**-40, 1e300, 1e-60])
+def test_long_numbers(number):
+    assert is_short(np.array([number])).tolist() == [False]
 
 
 # Their text.
@@ -240,12 +215,17 @@ def test_numbers_read_as_they_are_written(number, text):
     [
         (0.0, 1.0, "0.5"),
         (40.0, 41.0, "40.5"),
+        (40.0, 60.0, "50"),
+        (1.9, 3.0, "2"),
+        (1.7, 1.8, "1.75"),
         (0.1, 0.2, "0.15"),
         (-2.0, -1.0, "-1.5"),
         (-1.0, 1.0, "0"),
+        (-0.4, 0.3, "0"),
+        (20.0, 20.000001907348633, "20.000001"),
         (0.0, 2e-7, "1e-07"),
         (0.0, 2e20, "1e+20"),
-        (1e300, 1e301, "5.5e+300"),
+        (1e300, 1e301, "5e+300"),
         (1.0, 1.0 + 2**-51, "1.0000000000000002"),
         (1234567.0, 1234568.0, "1234567.5"),
     ],
@@ -254,17 +234,9 @@ def test_separators_have_short_names(low, high, text):
     assert format_number(separator(low, high)) == text
 
 
-@given(hnp.arrays(np.float32, st.integers(2, 30), elements=st.floats(width=32, allow_nan=False)))
-def test_thresholds_between_different_float32_have_different_names(values):
-    values = np.unique(values[np.isfinite(values)]).astype(np.float64)
-    names = [format_number(threshold) for threshold in quantile_thresholds(values, None, None, None)]
-    assert len(set(names)) == len(names)
-
-
 @given(finite)
-def test_a_number_that_is_no_edge_is_known_by_its_name(number):
-    if not is_edge(number):
-        assert float(format_number(number)) == number
+def test_a_number_is_known_by_its_name(number):
+    assert float(format_number(number)) == number
 
 
 @pytest.mark.parametrize(
@@ -280,12 +252,6 @@ def test_thresholds_within_one_float32_have_different_names(values):
     assert len(set(names)) == len(names) == 2
 
 
-def test_a_value_and_the_edge_beside_it_have_different_names():
-    X = np.array([[0.5], [binary_threshold()], [1.0]])
-    names = Binarizer(strategy="paper").fit(X).get_feature_names_out()
-    assert len(set(names)) == len(names) == 3
-
-
 # Boundaries.
 
 
@@ -296,7 +262,7 @@ def test_boundaries_are_between_distinct_values(values, weighted):
     assert len(boundaries) == max(len(distinct) - 1, 0)
     np.testing.assert_array_equal(boundaries.ordered[boundaries.below], distinct[:-1])
     np.testing.assert_array_equal(boundaries.ordered[boundaries.below + 1], distinct[1:])
-    np.testing.assert_array_equal(boundaries.thresholds(), separators(distinct[:-1], distinct[1:]))
+    np.testing.assert_array_equal(boundaries.thresholds(), separators(distinct[:-1], distinct[1:], whole=True))
 
 
 @given(columns_with_missing, st.integers(0, 30), st.data())
@@ -325,20 +291,20 @@ def test_every_midpoint_when_there_are_few():
     for max_thresholds in (None, 3, 4, 32):
         for classes in (None, target([0, 1, 0, 1, 0, 1])):
             thresholds = quantile_thresholds(values, max_thresholds, None, classes)
-            assert [format_number(threshold) for threshold in thresholds] == ["1.5", "3", "6"]
+            assert [format_number(threshold) for threshold in thresholds] == ["1", "3", "6"]
 
 
 def test_quantiles_when_there_are_many():
     values = np.arange(100.0)
-    np.testing.assert_allclose(quantile_thresholds(values, 1, None, None), [49.5], rtol=1e-6)
-    np.testing.assert_allclose(quantile_thresholds(values, 3, None, None), [24.5, 49.5, 74.5], rtol=1e-6)
+    np.testing.assert_allclose(quantile_thresholds(values, 1, None, None), [49], rtol=0)
+    np.testing.assert_allclose(quantile_thresholds(values, 3, None, None), [24, 49, 74], rtol=0)
 
 
 def test_a_heavy_value_takes_one_threshold_and_the_others_spread_over_the_rest():
     values = np.concatenate([np.zeros(80), np.arange(1.0, 21.0)])
     thresholds = quantile_thresholds(values, 9, None, None)
     assert len(thresholds) == 9
-    assert [format_number(threshold) for threshold in thresholds[[0, -1]]] == ["0.5", "19.5"]
+    assert [format_number(threshold) for threshold in thresholds[[0, -1]]] == ["0", "19"]
 
 
 @pytest.mark.parametrize("constant", [0.0, 1.0, -7.5, 1e308, 5e-324, np.nan, np.inf])
@@ -350,7 +316,7 @@ def test_constants_have_no_threshold(constant):
 
 def test_the_two_zeros_are_one_value():
     assert len(quantile_thresholds(np.array([0.0, -0.0, 0.0]), None, None, None)) == 0
-    assert [format_number(t) for t in quantile_thresholds(np.array([0.0, -0.0, 1.0]), None, None, None)] == ["0.5"]
+    assert [format_number(t) for t in quantile_thresholds(np.array([0.0, -0.0, 1.0]), None, None, None)] == ["0"]
 
 
 @given(columns_of_floats, st.none() | st.integers(1, 10), st.booleans(), st.booleans())
@@ -405,8 +371,8 @@ def test_missing_values_are_ignored(values, max_thresholds, weighted, classified
 def test_weights_move_the_quantiles():
     values = np.arange(10.0)
     heavy = np.where(values < 1, 100.0, 1.0)
-    assert [format_number(t) for t in quantile_thresholds(values, 1, None, None)] == ["4.5"]
-    assert [format_number(t) for t in quantile_thresholds(values, 1, heavy, None)] == ["0.5"]
+    assert [format_number(t) for t in quantile_thresholds(values, 1, None, None)] == ["4"]
+    assert [format_number(t) for t in quantile_thresholds(values, 1, heavy, None)] == ["0"]
 
 
 @given(columns_with_missing, st.integers(1, 8), st.booleans(), st.randoms(use_true_random=False))
@@ -429,7 +395,7 @@ def test_a_sharp_change_of_class_is_a_threshold(change, max_thresholds):
     values = np.random.default_rng(change).permutation(np.arange(200.0))
     thresholds = quantile_thresholds(values, max_thresholds, None, target(values >= change))
     assert len(thresholds) == max_thresholds
-    assert format_number(change - 0.5) in [format_number(threshold) for threshold in thresholds]
+    assert format_number(change - 1) in [format_number(threshold) for threshold in thresholds]
 
 
 @pytest.mark.parametrize("max_thresholds", [1, 2])
@@ -443,7 +409,7 @@ def test_half_of_the_thresholds_are_at_quantiles_and_half_where_the_classes_chan
     values = np.arange(200.0)
     changes = np.array([3, 5, 9, 11])
     thresholds = quantile_thresholds(values, 8, None, target(np.searchsorted(changes, values, side="right") % 2))
-    np.testing.assert_allclose(thresholds, [2.5, 4.5, 8.5, 10.5, 39.5, 79.5, 119.5, 159.5], rtol=1e-6)
+    np.testing.assert_allclose(thresholds, [2, 4, 8, 10, 39, 79, 119, 159], rtol=0)
 
 
 def test_classes_that_never_change_leave_the_thresholds_to_quantiles():
@@ -459,8 +425,8 @@ def test_weights_choose_among_the_changes_of_class():
     classes = target([0, 0, 1, 1, 1, 1, 2, 2, 2])
     late = np.where(values < 2, 0.01, 1.0)
     early = np.where(values > 5, 0.01, 1.0)
-    assert [format_number(t) for t in quantile_thresholds(values, 1, late, classes)] == ["5.5"]
-    assert [format_number(t) for t in quantile_thresholds(values, 1, early, classes)] == ["1.5"]
+    assert [format_number(t) for t in quantile_thresholds(values, 1, late, classes)] == ["5"]
+    assert [format_number(t) for t in quantile_thresholds(values, 1, early, classes)] == ["1"]
 
 
 def naive_split_order(values, edges, classes, weights, n):

@@ -82,6 +82,7 @@ def make_problem(
     class_weight: np.ndarray | str | None = None,
     sample_weight: np.ndarray | None = None,
     distinct_splits: bool = False,
+    second_reading: np.ndarray | None = None,
 ) -> Problem:
     objective = make_objective(
         classes,
@@ -94,8 +95,22 @@ def make_problem(
         class_weight=class_weight,
         sample_weight=sample_weight,
         distinct_splits=distinct_splits,
+        second_reading=second_reading,
     )
     return Problem(columns, classes, objective)
+
+
+def random_readings(rng: np.random.Generator, columns: np.ndarray) -> np.ndarray | None:
+    """Make some columns the second reading of the one before, which differs in the same rows; in place."""
+    if rng.random() < 0.5:
+        return None
+    offsets = np.zeros(columns.shape[1], dtype=np.int32)
+    missing = rng.random(len(columns)) < rng.choice([0.0, 0.1, 0.4])
+    for j in range(0, columns.shape[1] - 1, 2):
+        if rng.random() < 0.6:
+            offsets[j] = 1
+            columns[:, j + 1] = columns[:, j] ^ missing
+    return offsets
 
 
 def assert_same_tree(solution: engine.Solution, expected: oracle.Solution) -> None:
@@ -203,6 +218,7 @@ def problems(
         "large": rng.integers(1, 2**30, n).astype(float),
         "reals": rng.random(n) + 0.01,
     }[weight_form]
+    second_reading = random_readings(rng, columns)
     classes = random_classes(rng, columns, n_classes)
     class_form = draw(st.sampled_from([None, None, "balanced", "integers", "reals"]))
     n_seen = int(classes.max()) + 1
@@ -224,6 +240,7 @@ def problems(
         class_weight=class_weight,
         sample_weight=sample_weight,
         distinct_splits=draw(st.booleans()),
+        second_reading=second_reading,
     )
 
 
@@ -234,6 +251,7 @@ def hard_problem(seed: int) -> Problem:
     columns = rng.random((n, d)) < rng.choice([0.3, 0.5, 0.5, 0.7], size=d)
     if rng.random() < 0.3:
         columns[:, -2:] = columns[:, :2] ^ [False, True]
+    second_reading = random_readings(rng, columns)
     n_classes = int(rng.choice([2, 2, 3]))
     classes = rng.integers(n_classes, size=n).astype(np.int32)
     depth = int(rng.integers(3, 6))
@@ -250,6 +268,7 @@ def hard_problem(seed: int) -> Problem:
         class_weight="balanced" if rng.random() < 0.2 else None,
         sample_weight=weights[rng.integers(5)],
         distinct_splits=bool(rng.integers(2)),
+        second_reading=second_reading,
     )
 
 

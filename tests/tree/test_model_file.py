@@ -25,10 +25,12 @@ from topktree import TopKTreeClassifier, load
 from topktree._tree.model_file import FORMAT, VERSION
 
 TREE_ARRAYS = (
-    *("children_left", "children_right", "feature", "threshold", "category", "missing_go_to_left"),
+    *("children_left", "children_right", "feature", "threshold", "category"),
+    *("missing_go_to_left", "unseen_go_to_left"),
     *("value", "impurity", "n_node_samples", "weighted_n_node_samples"),
 )
-KEPT_FILE = Path(__file__).parents[1] / "support" / "models" / "model-v1.json"
+FILE_OF_VERSION_1 = Path(__file__).parents[1] / "support" / "models" / "model-v1.json"
+KEPT_FILE = FILE_OF_VERSION_1.with_name("model-v2.json")
 
 
 def people():
@@ -45,7 +47,7 @@ def people():
 
 
 def write_kept_file():
-    """How the file of version 1 was made: `python -c "import test_model_file as t; t.write_kept_file()"`, in tests."""
+    """How the file of version 2 was made: `python -c "import test_model_file as t; t.write_kept_file()"`, in tests."""
     TopKTreeClassifier(k="all", max_depth=3).fit(*people()).save(KEPT_FILE)
 
 
@@ -326,7 +328,7 @@ def test_arrays_have_no_names(tmp_path):
 
 def test_a_file_is_ascii_json(good):
     content = json.loads(good)
-    assert (content["format"], content["version"]) == (FORMAT, VERSION) == ("topktree-classifier", 1)
+    assert (content["format"], content["version"]) == (FORMAT, VERSION) == ("topktree-classifier", 2)
     assert good.endswith("}\n")
 
 
@@ -460,7 +462,7 @@ def test_a_pickle_is_refused(tampered, fitted):
             assert_refused(tampered(pickle.dumps(content, protocol)))
 
 
-@pytest.mark.parametrize("version", [0, -1, 2, 10**6, 1.0, 1.5, "1", None, True, [1], 2**70])
+@pytest.mark.parametrize("version", [0, -1, 3, 10**6, 1.0, 1.5, "1", None, True, [1], 2**70])
 def test_other_versions(tampered, good, version):
     payload = json.loads(good)
     payload["version"] = version
@@ -520,7 +522,7 @@ def may_be(payload, path, value):
         return True  # the classifier's own checks say
     if type(old) in numbers and type(value) in numbers:
         return path[0] == "cost" or "counts" in path or path[-1] in ("value", "impurity", "confidence")
-    return path[0] == "features" and "categories" in path and len(path) > 3 and type(value) in (*numbers, str)
+    return path[0] == "features" and "categories" in path and len(path) > 3 and type(value) in (*numbers, str, bool)
 
 
 def assert_harmless(clf, expected):
@@ -677,12 +679,12 @@ def test_nodes_that_cannot_be(tampered, good, key, value):
 
 def test_tests_must_suit_their_feature(tampered, good):
     payload = json.loads(good)
-    values = {"<=": 30.5, "=": True, "is missing": None}
+    values = {"<=": 30.5, "=": False, "is missing": None}
     values_of_kinds = {"number": ("<=", "is missing"), "boolean": ("=", "is missing"), "category": ("is missing",)}
     for f, feature in enumerate(payload["features"]):
         for test, value in values.items():
             changed = copy.deepcopy(payload)
-            changed["nodes"][0].update(feature=feature["name"], feature_index=f, test=test, value=value)
+            changed["nodes"][0].update(feature=feature["name"], feature_index=f, test=test, value=value, missing="yes")
             file = tampered(json.dumps(changed))
             if test in values_of_kinds[feature["kind"]]:
                 load(file)
@@ -799,12 +801,12 @@ def test_parameters_that_cannot_be(tampered, good, change):
 def test_files_with_a_checksum_are_read_whatever_it_says(tampered, good, fitted):
     for checksum in ("sha256:0", None):
         assert_same_model(load(tampered(json.dumps({**json.loads(good), "checksum": checksum}))), fitted)
-    assert "checksum" in json.loads(KEPT_FILE.read_text())
+    assert "checksum" in json.loads(FILE_OF_VERSION_1.read_text())
     assert "checksum" not in json.loads(good)
 
 
-def test_the_kept_file_is_still_read():
-    clf = load(KEPT_FILE)
+def test_a_file_of_version_1_is_still_read():
+    clf = load(FILE_OF_VERSION_1)
     rows = pd.DataFrame(
         [
             (40, True, "blue", "low"),
@@ -832,23 +834,31 @@ def test_the_kept_file_is_still_read():
     assert clf.feature_names_in_.tolist() == ["age", "smoker", "colour"]
     assert (clf.k, clf.max_depth, clf.get_depth(), clf.get_n_leaves()) == ("all", 3, 3, 5)
     assert clf.export_text() == (
+        "|--- age is missing\n"
+        "|   |--- class: unknown (100.0% of 4 rows; unknown 4)\n"
         "|--- age is not missing\n"
-        "|   |--- age <= 40.5\n"
-        "|   |   |--- colour != red\n"
-        "|   |   |   |--- class: low (83.3% of 6 rows; high 1, low 5)\n"
+        "|   |--- age <= 40.50000190734863\n"
         "|   |   |--- colour = red\n"
         "|   |   |   |--- class: medium (100.0% of 4 rows; medium 4)\n"
-        "|   |--- age > 40.5\n"
+        "|   |   |--- colour != red\n"
+        "|   |   |   |--- class: low (83.3% of 6 rows; high 1, low 5)\n"
+        "|   |--- age > 40.50000190734863\n"
         "|   |   |--- smoker = False\n"
         "|   |   |   |--- class: medium (100.0% of 5 rows; medium 5)\n"
         "|   |   |--- smoker = True\n"
         "|   |   |   |--- class: high (100.0% of 5 rows; high 5)\n"
-        "|--- age is missing\n"
-        "|   |--- class: unknown (100.0% of 4 rows; unknown 4)\n"
     )
+
+
+def test_a_file_of_version_1_can_be_saved_in_the_next(tmp_path):
+    old = load(FILE_OF_VERSION_1)
+    old.save(tmp_path / "next.json")
+    assert json.loads((tmp_path / "next.json").read_text())["version"] == VERSION
+    assert_same_model(load(tmp_path / "next.json"), old, people()[0])
 
 
 def test_the_kept_file_can_be_made_again():
     kept = load(KEPT_FILE)
     X, y = people()
     assert_same_tree(clone(kept).fit(X, y), kept)
+    assert np.count_nonzero(kept.predict(X) != y) == kept.train_errors_

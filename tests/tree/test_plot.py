@@ -63,14 +63,15 @@ def build(shape, n_classes=2, names=("age", "income", "size"), class_names=None,
     left, right, feature, counts = (np.array(column) for column in zip(*nodes, strict=True))
     is_category = np.array([f >= 0 and features[f].kind == CATEGORY for f in feature])
     is_boolean = np.array([f >= 0 and features[f].kind == BOOLEAN for f in feature])
-    threshold = np.where(is_category | is_boolean | (feature < 0), TREE_UNDEFINED, np.round(rng.normal(0, 100, len(nodes)), 3))
+    threshold = np.where(is_boolean, 0.0, np.round(rng.normal(0, 100, len(nodes)), 3))
+    threshold = np.where(is_category | (feature < 0), TREE_UNDEFINED, threshold)
     value = counts.astype(float)
     tree = Tree(
         children_left=left,
         children_right=right,
         feature=feature,
         threshold=threshold,
-        category=np.where(is_category, 0, np.where(is_boolean, 1, TREE_UNDEFINED)),
+        category=np.where(is_category, 0, TREE_UNDEFINED),
         missing_go_to_left=np.zeros(len(nodes), dtype=bool),
         unseen_go_to_left=np.zeros(len(nodes), dtype=bool),
         value=value,
@@ -220,7 +221,7 @@ def test_line_breaks_and_empty_names():
     [
         (Feature("age", NUMBER), None),
         (Feature("colour", CATEGORY, ("red", "green")), "colour = red?"),
-        (Feature("smoker", BOOLEAN), "smoker = True?"),
+        (Feature("smoker", BOOLEAN), "smoker = False?"),
     ],
 )
 def test_answers_stand_over_the_child_they_lead_to(feature, literal):

@@ -86,7 +86,7 @@ FEATURES = (
 CODES = st.sampled_from([0.0, 1.0, 2.0])
 TESTS = st.one_of(
     st.builds(NodeTest, st.just(0), st.just(AT_MOST), st.floats(-1e300, 1e300), st.booleans(), st.just(False)),
-    st.builds(NodeTest, st.just(1), st.just(EQUALS), st.just(1.0), st.booleans(), st.just(False)),
+    st.builds(NodeTest, st.just(1), st.just(AT_MOST), st.just(0.0), st.booleans(), st.just(False)),
     st.builds(NodeTest, st.just(2), st.just(EQUALS), CODES, st.booleans(), st.booleans()),
     st.builds(NodeTest, st.just(3), st.just(AT_MOST), CODES, st.booleans(), st.booleans()),
     st.builds(NodeTest, st.integers(0, 3), st.just(IS_MISSING), st.just(0.0), st.just(True), st.just(False)),

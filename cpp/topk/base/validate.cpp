@@ -12,7 +12,8 @@
 namespace topk {
 
 void check_readings(std::span<const std::int32_t> second_reading, std::size_t n_columns) {
-    require(second_reading.empty() || second_reading.size() == n_columns, "second_reading must have an entry per column");
+    require(second_reading.empty() || second_reading.size() == n_columns,
+            "second_reading must have an entry per column");
     for (std::size_t j = 0; j < second_reading.size(); ++j) {
         require(second_reading[j] >= 0 && j + static_cast<std::size_t>(second_reading[j]) < n_columns,
                 "second_reading must lead to a later column");
@@ -68,7 +69,12 @@ void check_options(const Data& data, const Options& options) {
                         [&](std::int32_t f) { return f >= 0 && static_cast<std::size_t>(f) < draw.n_all; }),
             "features must be in [0, n_all)");
     require(std::is_sorted(draw.of_column.begin(), draw.of_column.end()), "features must be in the order of columns");
-    check_readings(options.objective.second_reading, data.n_columns);
+    const std::vector<std::int32_t>& second_reading = options.objective.second_reading;
+    check_readings(second_reading, data.n_columns);
+    for (std::size_t j = 0; j < second_reading.size() && draw.n_features > 0; ++j) {
+        require(draw.of_column[j] == draw.of_column[j + static_cast<std::size_t>(second_reading[j])],
+                "both readings of a test must be columns of one feature");
+    }
     require(options.objective.criterion != Criterion::user || options.objective.user_score,
             "criterion needs a function");
 }

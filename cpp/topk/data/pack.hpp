@@ -13,11 +13,11 @@ enum class Test : std::uint8_t { at_most = 0, equals = 1, is_missing = 2 };
 // The meaning of the columns of a table of numbers: one column per entry, in groups that apply one test to one feature.
 // A bit is set where `value == entry` or `is missing` is true, but where `value <= entry` is false.
 struct ColumnGroups {
-    std::span<const double> entries;          // of all groups, ascending within each group; any number for is_missing
-    std::span<const std::int64_t> offsets;    // group g has the entries from offsets[g] to offsets[g + 1]
-    std::span<const std::int64_t> feature;    // of each group
-    std::span<const std::uint8_t> test;       // of each group, a Test
-    std::span<const std::uint8_t> or_missing; // of each group: 1: at_most and equals are true for a missing value too
+    std::span<const double> entries;           // of all groups, ascending within each group; any number for is_missing
+    std::span<const std::int64_t> offsets;     // group g has the entries from offsets[g] to offsets[g + 1]
+    std::span<const std::int64_t> feature;     // of each group
+    std::span<const std::uint8_t> test;        // of each group, a Test
+    std::span<const std::uint8_t> or_missing;  // of each group: 1: at_most and equals are true for a missing value too
 
     std::size_t size() const { return feature.size(); }
     std::size_t n_columns() const { return entries.size(); }
@@ -30,8 +30,8 @@ bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n
 // Pack n_features arrays of n_rows numbers each, one after the other. Precondition: `out` is zero.
 void pack_features(const double* values, std::size_t n_rows, const ColumnGroups& columns, std::uint64_t* out);
 
-// Write two words per column: the fingerprint of the rows where its bit is set, and at the end that of all rows. Columns
-// that are equal on all rows have equal fingerprints; other columns share one with probability 2^-128. Rows are
+// Write two words per column: the fingerprint of the rows where its bit is set, and at the end that of all rows.
+// Columns that are equal on all rows have equal fingerprints; other columns share one with probability 2^-128. Rows are
 // numbered from `first_row` on, so that the XOR over parts of the rows is the fingerprint on all of them.
 void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const ColumnGroups& columns,
                   std::uint64_t* out);

@@ -18,8 +18,8 @@ import click
 import numpy as np
 
 from .._classifier import TopKTreeClassifier
+from .._data.features import one_line
 from .._runtime import checks
-from .._tree.naming import one_line
 from .columns import Labelled, read_labelled, read_test
 from .files import STDIN, check_apart, file_title, write_file
 from .messages import Mistake, counted, echo, estimator_messages, listed

@@ -13,9 +13,9 @@ import click
 import pandas as pd
 
 from .._classifier import TopKTreeClassifier
-from .._data.features import encode
+from .._data.features import encode, one_line
 from .._data.table import read_table
-from .._tree.naming import make_model, one_line
+from .._tree.naming import make_model
 from .._tree.text import row_rules
 from .columns import known_as_text, known_features
 from .files import STDIN, Model, check_apart, read_model

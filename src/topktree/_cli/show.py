@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from .._classifier import TopKTreeClassifier
+from .._data.features import one_line
 from .._runtime import checks
-from .._tree.naming import one_line
 from .files import Model, check_apart, read_model, write_file
 from .messages import Mistake, counted, estimator_messages, listed
 

@@ -35,7 +35,9 @@ _PART = 2**22
 
 # Categories that are not quoted: a word that means nothing else.
 _PLAIN = re.compile(r"[^\W\d_][\w-]*")
-_WORDS = frozenset("true false missing nan none null na inf infinity and or not in is".split())
+_WORDS = frozenset(
+    ["true", "false", "missing", "nan", "none", "null", "na", "inf", "infinity", "and", "or", "not", "in", "is"]
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +70,21 @@ class Columns:
 
 
 def make_columns(
-    features: Sequence[Feature], thresholds: Callable[[int], FloatArray], *, both_readings: bool = False
+    features: Sequence[Feature], thresholds: Callable[[int], FloatArray], *, for_tree: bool = False
 ) -> Columns:
-    """Return every column of every feature, given the thresholds of those that have some."""
+    """Return every column of every feature, given the thresholds of those that have some.
+
+    For a tree, tests have both readings, and a boolean is cut like a number, so that "false" goes left.
+    """
 
     def tests(f: int) -> tuple[int, FloatArray]:
         if features[f].has_thresholds:
             return AT_MOST, thresholds(f)
-        is_category = features[f].kind == CATEGORY
-        return EQUALS, np.arange(len(features[f].categories), dtype=np.float64) if is_category else np.ones(1)
+        if features[f].kind == BOOLEAN:
+            return (AT_MOST, np.zeros(1)) if for_tree else (EQUALS, np.ones(1))
+        return EQUALS, np.arange(len(features[f].categories), dtype=np.float64)
 
-    return join_columns(features, tests, both_readings=both_readings)
+    return join_columns(features, tests, both_readings=for_tree)
 
 
 def join_columns(
@@ -103,9 +109,10 @@ def join_columns(
 
 def binary_columns(features: Sequence[Feature]) -> Columns:
     """Return one column per feature, for features of 0 and 1 only."""
-    test = np.array([EQUALS if feature.kind == BOOLEAN else AT_MOST for feature in features], dtype=np.uint8)
-    value = np.where(test == EQUALS, 1.0, 0.0)
-    return Columns(np.arange(len(features), dtype=np.int64), test, value, np.zeros(len(features), dtype=bool))
+    n = len(features)
+    return Columns(
+        np.arange(n, dtype=np.int64), np.full(n, AT_MOST, dtype=np.uint8), np.zeros(n), np.zeros(n, dtype=bool)
+    )
 
 
 def by_feature(encoded: NDArray[Any], features: Sequence[Feature]) -> FloatArray:

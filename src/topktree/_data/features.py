@@ -93,6 +93,11 @@ def encode(table: Table, features: Sequence[Feature]) -> NDArray[Any]:
     return encoded.T
 
 
+def one_line(text: str) -> str:
+    """Return the text with line breaks and other control characters as Python writes them."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], used: Sequence[int]) -> None:
     """Warn once about values that the training data did not have, in the features that matter for a prediction."""
     found = []
@@ -109,7 +114,7 @@ def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], us
     if found:
         more = len(found) - MANY_WARNINGS
         tail = f". {more:,} more of this kind" if more > 0 else ""
-        warnings.warn(f"{'. '.join(found[:MANY_WARNINGS])}{tail}", UserWarning, stacklevel=4)
+        warnings.warn(one_line(f"{'. '.join(found[:MANY_WARNINGS])}{tail}"), UserWarning, stacklevel=4)
 
 
 def warn_about_identifiers(features: Sequence[Feature], n_rows: int) -> None:

@@ -166,9 +166,9 @@ def separators(low: FloatArray, high: FloatArray, whole: bool) -> FloatArray:
     decimal between the two with the fewest places, the one nearest to the middle if there are several. It also tells
     apart the float32 numbers that the two round to, unless they are too close for that.
     """
-    middle = low / 2 + high / 2
     if whole:
-        return np.floor(middle)
+        return low + np.floor((high - low) / 2)
+    middle = low / 2 + high / 2
     single_low, single_high = _float32(low), _float32(high)
     result = _short_decimals(middle, np.maximum(low, single_low), np.minimum(high, single_high))
     for i in np.flatnonzero(np.isnan(result)):

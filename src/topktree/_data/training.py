@@ -185,6 +185,6 @@ def _cut_and_pack(
         check()
         return quantile_thresholds(encoded[f], max_thresholds, weights, target)
 
-    columns = make_columns(features, thresholds, both_readings=True)
+    columns = make_columns(features, thresholds, for_tree=True)
     columns = columns.take(~find_redundant(encoded, columns))
     return pack(encoded, columns), columns

@@ -25,8 +25,8 @@ class Condition:
     feature: Feature
     above: float | None = None  # a threshold
     at_most: float | None = None
-    excluded: frozenset[int] = frozenset()  # codes of categories; 0 and 1 of a boolean
-    present: bool = True  # False: only missing values are allowed
+    excluded: frozenset[int] = frozenset()  # codes of categories; 0 or 1 of a boolean
+    present: bool = True  # False: `is missing` was answered with yes
     missing: bool = True
     unseen: bool = True  # categories that the training data did not have
 
@@ -37,6 +37,8 @@ class Condition:
         )
         if test.kind == IS_MISSING:
             return replace(narrower, present=self.present and not holds)
+        if self.feature.kind == BOOLEAN:
+            return replace(narrower, excluded=self.excluded | {int(holds)})
         if test.kind == AT_MOST:
             if holds:
                 return replace(narrower, at_most=min(test.value, math.inf if self.at_most is None else self.at_most))
@@ -66,14 +68,23 @@ class Condition:
         """Return what the last test on the path adds, given that this is the condition after it."""
         if test.kind == IS_MISSING:
             return f"{self.feature.name} is {'' if holds else 'not '}missing"
-        said = f"{self.feature.name} {'<=' if holds else '>'} {value_text(self.feature, test.value)}"
-        return self._with_missing(self._full() if test.kind == EQUALS else said, in_brackets=False)
+        if test.kind == EQUALS or self.feature.kind == BOOLEAN:
+            return self._with_missing(self._full(), in_brackets=False)
+        return self._with_missing(
+            f"{self.feature.name} {'<=' if holds else '>'} {value_text(self.feature, test.value)}", in_brackets=False
+        )
 
     def allowed(self) -> list[int]:
         """Return the codes of the categories, or 0 and 1 of a boolean, that are allowed, ascending."""
         low = -math.inf if self.above is None else self.above
         high = math.inf if self.at_most is None else self.at_most
         return sorted(code for code in self._codes() - self.excluded if low < code <= high)
+
+    def has_known_values(self) -> bool:
+        """Return whether a value that training had is allowed, other than a missing one."""
+        if self.feature.kind != NUMBER:
+            return self.present and len(self.allowed()) > 0
+        return self.present and (self.above is None or self.at_most is None or self.above < self.at_most)
 
     def _codes(self) -> frozenset[int]:
         return frozenset(range(2 if self.feature.kind == BOOLEAN else len(self.feature.categories)))
@@ -97,7 +108,7 @@ class Condition:
     def _with_missing(self, said: str, in_brackets: bool = True) -> str:
         """Return the text with its word about missing values, which only those features have that had some."""
         name = self.feature.name
-        if not self.present or (self.missing and self.feature.kind != NUMBER and not self.allowed()):
+        if self.missing and self.feature.has_missing and not self.has_known_values():
             return f"{name} is missing"
         if not self.feature.has_missing:
             return said

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .naming import COLOURS, Model, one_line
+from .._data.features import one_line
+from .naming import COLOURS, Model
 
 
 def export_dot(model: Model) -> str:

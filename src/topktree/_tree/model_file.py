@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.columns import AT_MOST, IS_MISSING
+from .._data.columns import AT_MOST, EQUALS, IS_MISSING
 from .._data.features import KINDS, Feature
 from .._data.table import BOOLEAN, CATEGORY
 from .._runtime import checks
@@ -69,21 +69,18 @@ def describe_test(test: NodeTest, features: Sequence[Feature]) -> dict[str, Any]
     """Return the kind of a test, what it compares with, and its answers for missing and for new values."""
     feature = features[test.feature]
     described: dict[str, Any] = {"test": SYMBOLS[test.kind], "value": None, "missing": _ANSWERS[test.missing]}
-    if test.kind != IS_MISSING:
-        described["value"] = _plain(_compared(test, feature))
-        if feature.kind == CATEGORY:
-            described["unseen"] = _ANSWERS[test.unseen]
-    return described
-
-
-def _compared(test: NodeTest, feature: Feature) -> Any:
+    if test.kind == IS_MISSING:
+        return described
+    if feature.kind == BOOLEAN:
+        return {**described, "test": SYMBOLS[EQUALS], "value": False}
     if feature.kind == CATEGORY:
-        return feature.categories[int(test.value)]
-    return True if feature.kind == BOOLEAN else test.value
+        category = feature.categories[int(test.value)]
+        return {**described, "value": _plain(category), "unseen": _ANSWERS[test.unseen]}
+    return {**described, "value": test.value}
 
 
 def _plain(value: Any) -> Any:
-    """Return a category or a threshold as JSON can hold it, which has no infinities."""
+    """Return a category as JSON can hold it, which has no infinities."""
     return {"number": str(value)} if isinstance(value, float) and math.isinf(value) else value
 
 
@@ -186,31 +183,27 @@ def read_test(f: Any, described: dict[str, Any], features: Sequence[Feature]) ->
     require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
     feature, symbol, value = features[f], described.get("test"), _from_plain(described.get("value"))
     kinds = {text: kind for kind, text in SYMBOLS.items()}
-    require(symbol in kinds, f"has an unknown test: {symbol!r}")
+    require(isinstance(symbol, str) and symbol in kinds, f"has an unknown test: {symbol!r}")
     missing = _read_answer(described, "missing")
     if kinds[symbol] == IS_MISSING:
         require(missing, 'must have the answer "yes" for "missing"')
         return NodeTest(f, IS_MISSING, 0.0, True, False)
     require(feature.has_thresholds == (kinds[symbol] == AT_MOST), f"tests a {feature.kind} by {symbol!r}")
-    unseen = feature.kind == CATEGORY and _read_answer(described, "unseen")
-    return NodeTest(f, kinds[symbol], _code(value, feature), missing, unseen)
+    if feature.kind == BOOLEAN:
+        require(value is False, f"compares a boolean with {value!r}")
+        return NodeTest(f, AT_MOST, 0.0, missing, False)
+    if feature.kind == CATEGORY:
+        known = isinstance(value, (str, int, float)) and value in feature.categories
+        require(known, f"has an unknown category: {value!r}")
+        code = float(feature.categories.index(value))
+        return NodeTest(f, kinds[symbol], code, missing, _read_answer(described, "unseen"))
+    require(is_number(value), f"compares a number with {value!r}")
+    return NodeTest(f, AT_MOST, float(value), missing, False)
 
 
 def _read_answer(described: dict[str, Any], key: str) -> bool:
     require(described.get(key) in _ANSWERS, f'"{key}" must be "yes" or "no"')
     return described[key] == "yes"
-
-
-def _code(value: Any, feature: Feature) -> float:
-    """Return the number that a tree compares with for a value of `describe_test`."""
-    if feature.kind == BOOLEAN:
-        require(value is True, f"compares a boolean with {value!r}")
-        return 1.0
-    if feature.kind == CATEGORY:
-        require(isinstance(value, (str, int, float)) and value in feature.categories, f"has an unknown category: {value!r}")
-        return float(feature.categories.index(value))
-    require(is_number(value), f"compares a number with {value!r}")
-    return float(value)
 
 
 def _from_plain(value: Any) -> Any:
@@ -222,9 +215,11 @@ def _from_plain(value: Any) -> Any:
 
 
 def upgrade_test(described: dict[str, Any]) -> dict[str, Any]:
-    """Return a test of a file of version 1 with the answers that version 2 has."""
-    is_missing = described.get("test") == SYMBOLS[IS_MISSING]
-    return {**described, "missing": _ANSWERS[is_missing], "unseen": "no"}
+    """Return a test of a file of version 1 as version 2 has it: with its answers, and false on the left."""
+    is_boolean = described.get("value") is True
+    missing = is_boolean or described.get("test") == SYMBOLS[IS_MISSING]
+    value = False if is_boolean else described.get("value")
+    return {**described, "value": value, "missing": _ANSWERS[missing], "unseen": "no"}
 
 
 def upgrade_nodes(entries: list[Any]) -> list[dict[str, Any]]:
@@ -236,7 +231,8 @@ def upgrade_nodes(entries: list[Any]) -> list[dict[str, Any]]:
         order.append(node)
         if "test" in entries[node]:
             children = [entries[node]["right"], entries[node]["left"]]  # in the reverse order of the visit
-            todo += children if entries[node]["test"] == SYMBOLS[AT_MOST] else reversed(children)
+            is_swapped = entries[node]["test"] != SYMBOLS[AT_MOST] and entries[node].get("value") is not True
+            todo += reversed(children) if is_swapped else children
     place = {node: i for i, node in enumerate(order)}
     upgraded = []
     for entry in (entries[node] for node in order):

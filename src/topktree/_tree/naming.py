@@ -42,17 +42,17 @@ class Literal:
     def asked(self) -> str:
         """The literal without the name of its feature, as in `<= 40` or, if training says so, `<= 40 or missing`."""
         takes_missing = self.test.missing and self.feature.has_missing and self.test.kind != IS_MISSING
-        return self._comparison(SYMBOLS[self.test.kind]) + (" or missing" if takes_missing else "")
+        symbol = "=" if self._is_boolean else SYMBOLS[self.test.kind]
+        return self._comparison(symbol) + (" or missing" if takes_missing else "")
 
     @property
     def denied(self) -> str:
         """The negation of the literal without the name; of two values it names the other."""
         if self.test.kind == IS_MISSING:
             return "is not missing"
-        if self.test.kind == AT_MOST:
-            return self._comparison(">")
-        n_values = 2 if self.feature.kind == BOOLEAN else len(self.feature.categories)
-        return f"= {value_text(self.feature, 1 - self.test.value)}" if n_values == 2 else self._comparison("!=")
+        if self._is_boolean or (self.test.kind == EQUALS and len(self.feature.categories) == 2):
+            return f"= {value_text(self.feature, 1 - self.test.value)}"
+        return self._comparison(">" if self.test.kind == AT_MOST else "!=")
 
     @property
     def yes(self) -> str:
@@ -63,6 +63,10 @@ class Literal:
     def no(self) -> str:
         """The negation of the literal."""
         return f"{self.name} {self.denied}"
+
+    @property
+    def _is_boolean(self) -> bool:
+        return self.feature.kind == BOOLEAN and self.test.kind != IS_MISSING
 
     def _comparison(self, symbol: str) -> str:
         return symbol if self.test.kind == IS_MISSING else f"{symbol} {value_text(self.feature, self.test.value)}"
@@ -145,11 +149,6 @@ def colours_of_heaviest(weights: NDArray[Any], colours: Sequence[str]) -> dict[i
     """Return a colour for each of the heaviest classes, as many as there are colours; `weights`: (n_classes,)."""
     heaviest = np.sort(np.argsort(-weights, kind="stable")[: len(colours)]).tolist()
     return dict(zip(heaviest, colours, strict=False))
-
-
-def one_line(text: str) -> str:
-    """Return the text with line breaks and other control characters as Python writes them."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]:

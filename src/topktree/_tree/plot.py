@@ -17,7 +17,8 @@ import numpy as np
 
 from .._data.arrays import FloatArray
 from .._data.columns import AT_MOST
-from .naming import COLOURS, Literal, Model, colours_of_heaviest, one_line
+from .._data.features import one_line
+from .naming import COLOURS, Literal, Model, colours_of_heaviest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

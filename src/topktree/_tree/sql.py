@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from .._data.encoding import canonical
-from .._data.features import LARGEST_EXACT_INT
+from .._data.features import LARGEST_EXACT_INT, one_line
 from .._data.table import BOOLEAN, CATEGORY, NUMBER
 from .._data.thresholds import format_number
 from .conditions import Condition, leaf_conditions
-from .naming import Model, one_line
+from .naming import Model
 
 
 def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
@@ -51,7 +51,8 @@ def _table(table: Any) -> str:
 def _condition(condition: Condition, names: Sequence[str]) -> str:
     """Return an expression that is true for the values that the condition allows, NULL and new categories included."""
     feature, name = condition.feature, _name(condition.feature.name)
-    if not condition.present:
+    takes_new = feature.kind == CATEGORY and condition.unseen
+    if condition.missing and not takes_new and not condition.has_known_values():
         return f"{name} IS NULL"
     said = _range(condition, name) if feature.kind == NUMBER else _membership(condition, name, names)
     if said == "":

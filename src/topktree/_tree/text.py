@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.features import UNSEEN
+from .._data.features import UNSEEN, one_line
 from .conditions import leaf_conditions, walk_conditions
-from .naming import Model, one_line
+from .naming import Model
 
 
 def rules(model: Model) -> Iterator[tuple[int, list[str]]]:

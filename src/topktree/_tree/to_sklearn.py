@@ -21,7 +21,7 @@ from sklearn.tree import _tree as sklearn_tree
 from .._data import columns
 from .._data.arrays import FloatArray, IntArray
 from .._data.features import LARGEST_EXACT_INT, Feature, encode
-from .._data.table import CATEGORY, NUMBER, read_table
+from .._data.table import CATEGORY, read_table
 from .._data.thresholds import is_short
 from .naming import Literal
 from .tree import NodeTest, Tree, node_impurity
@@ -123,9 +123,7 @@ def to_sklearn_trees(
     Without `pass_nan` the encoder gives them no missing values.
     """
     if _needs_no_encoder(trees, features):
-        thresholds = [np.where(tree.category < 0, tree.threshold, 0.5) for tree in trees]
-        pairs = zip(trees, thresholds, strict=True)
-        return None, [_classifier(tree, tree.feature, cuts, len(features), classes, criterion) for tree, cuts in pairs]
+        return None, [_classifier(t, t.feature, t.threshold, len(features), classes, criterion) for t in trees]
     tests = sorted({tree.test(node) for tree in trees for node in tree.inner_nodes()})
     passed_on = _passed_on(tests, features, pass_nan)
     outputs = _outputs(tests, passed_on)
@@ -140,7 +138,7 @@ def to_sklearn_trees(
 def _needs_no_encoder(trees: Sequence[Tree], features: Sequence[Feature]) -> bool:
     if any(f.kind == CATEGORY or f.has_missing or f.has_extreme for f in features):
         return False
-    return all(is_short(tree.threshold[tree.category < 0]).all() for tree in trees)
+    return all(is_short(tree.threshold).all() for tree in trees)
 
 
 def _passed_on(tests: Sequence[NodeTest], features: Sequence[Feature], pass_nan: bool) -> set[int]:
@@ -148,7 +146,7 @@ def _passed_on(tests: Sequence[NodeTest], features: Sequence[Feature], pass_nan:
     at_most = [test for test in tests if test.kind == columns.AT_MOST]
     is_passed = is_short(np.array([test.value for test in at_most], dtype=np.float64))
     in_encoder = {test.feature for test, passed in zip(at_most, is_passed, strict=True) if not passed}
-    numbers = {f for f, feature in enumerate(features) if feature.kind == NUMBER and not feature.has_extreme}
+    numbers = {f for f, feature in enumerate(features) if feature.kind != CATEGORY and not feature.has_extreme}
     missing = {f for f, feature in enumerate(features) if feature.has_missing and not pass_nan}
     return numbers - in_encoder - missing
 

@@ -32,7 +32,7 @@ class NodeTest(NamedTuple):
 
     feature: int
     kind: int  # AT_MOST, EQUALS or IS_MISSING
-    value: float  # threshold, index of a category, 1 for a boolean; 0 for IS_MISSING
+    value: float  # threshold (0 of a boolean: is it false?) or index of a category; 0 for IS_MISSING
     missing: bool  # True for IS_MISSING
     unseen: bool  # False for IS_MISSING, and for features that are not categories
 
@@ -51,7 +51,7 @@ class Tree:
     """A fitted tree as read-only arrays with one entry per node.
 
     A row goes left if the answer to the node's question is yes: if `X[row, feature] <= threshold` or, where a category
-    is tested, if it has that category (1 for a boolean that is true). A threshold of NaN asks whether the value is
+    is tested, if it has that category. A boolean that is false goes left. A threshold of NaN asks whether the value is
     missing. `missing_go_to_left` and `unseen_go_to_left` say where missing values go, and categories that the training
     data did not have: the latter, and missing values of features that had none, follow the heavier child.
 

@@ -168,7 +168,7 @@ def columns_of(
         values = summaries[f].values
         return np.empty(0) if values is None else values.thresholds(max_thresholds)
 
-    return make_columns(features, thresholds, both_readings=True), False
+    return make_columns(features, thresholds, for_tree=True), False
 
 
 def _is_binary(summary: FeatureSummary, feature: Feature) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._data.arrays import FloatArray, IntArray
-from .._tree.naming import Model, one_line
+from .._data.features import one_line
+from .._tree.naming import Model
 from .._tree.pruning import count_rows
 
 N_BINS = 10

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray
 from .._data.columns import AT_MOST, IS_MISSING, value_text
+from .._data.features import one_line
 from .._data.table import CATEGORY
 from .._data.thresholds import format_number
 from .._tree.conditions import Condition, walk_conditions
-from .._tree.naming import COLOURS, SYMBOLS, Model, colours_of_heaviest, one_line
+from .._tree.naming import COLOURS, SYMBOLS, Model, colours_of_heaviest
 from .._tree.text import rule_text
 
 MANY_CATEGORIES = 50  # a form offers all categories of a feature that has at most this many

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._data.arrays import FloatArray
+from .._data.features import one_line
 from .._runtime import checks
 from .._tree import pruning
 from .._tree.model_file import read_test
-from .._tree.naming import Model, one_line
+from .._tree.naming import Model
 
 if TYPE_CHECKING:
     from .._classifier import TopKTreeClassifier

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from .._data.features import encode
+from .._data.features import encode, one_line
 from .._data.labels import known_classes, read_labels, read_weights
 from .._data.table import read_table
 from .._runtime import checks
-from .._tree.naming import COLOURS, Model, one_line
+from .._tree.naming import COLOURS, Model
 from . import nodes
 from .evaluation import calibration, count_test_rows, count_training_rows, evaluate
 from .search import describe_grid, describe_pruning, describe_search, is_pruned

@@ -101,7 +101,7 @@ void test_node(std::uint64_t seed, const Kernels& kernels) {
     const std::int64_t min_weight = random.pick({1, 1, 5, 100});
     const Scorer scorer(options.objective, problem.n_columns, problem.n_classes, problem.total_weight(), min_weight,
                         kernels);
-    DrawnColumns<Count> drawn(options.objective.draw, min_weight);
+    DrawnColumns<Count> drawn(options.objective, min_weight);
     drawn.open(node);
     drawn.take_node();
     check_drawn(drawn, node, scorer);

@@ -36,12 +36,13 @@ void test_pack_booleans(Random& random, std::size_t n_rows, std::size_t n_column
 struct Table {
     std::vector<double> entries;
     std::vector<std::int64_t> offsets = {0};
-    std::vector<std::uint8_t> equality;
-    std::vector<std::uint8_t> tests_missing;
+    std::vector<std::int64_t> feature;
+    std::vector<std::uint8_t> test;
+    std::vector<std::uint8_t> or_missing;
     std::vector<double> values;
     std::vector<std::vector<std::uint8_t>> columns;  // the expected columns, row by row
 
-    FeatureColumns view() const { return {entries, offsets, equality, tests_missing}; }
+    ColumnGroups view() const { return {entries, offsets, feature, test, or_missing}; }
 };
 
 double draw(Random& random) {
@@ -50,37 +51,45 @@ double draw(Random& random) {
     return random.chance(0.1) ? random.pick({kInfinity, -kInfinity, -0.0}) : grid;
 }
 
+// Add a group of columns that apply one test to the last feature.
+void add_group(Table& table, std::size_t n_rows, std::vector<double> entries, Test test, bool or_missing) {
+    const std::size_t f = table.values.size() / n_rows - 1;
+    table.feature.push_back(static_cast<std::int64_t>(f));
+    table.test.push_back(static_cast<std::uint8_t>(test));
+    table.or_missing.push_back(or_missing ? 1 : 0);
+    table.entries.insert(table.entries.end(), entries.begin(), entries.end());
+    table.offsets.push_back(static_cast<std::int64_t>(table.entries.size()));
+    for (const double entry : entries) {
+        table.columns.emplace_back();
+        for (std::size_t i = 0; i < n_rows; ++i) {
+            const double value = table.values[f * n_rows + i];
+            bool holds = test == Test::at_most ? value <= entry : value == entry;
+            holds = std::isnan(value) ? or_missing || test == Test::is_missing : holds && test != Test::is_missing;
+            table.columns.back().push_back(holds == (test != Test::at_most) ? 1 : 0);
+        }
+    }
+}
+
 Table random_table(Random& random, std::size_t n_rows, std::size_t n_features) {
     Table table;
-    for (std::size_t f = 0; f < n_features; ++f) {
-        std::vector<double> entries(random.below(random.pick<std::size_t>({2, 10, 150})));
-        std::generate(entries.begin(), entries.end(), [&] { return draw(random); });
-        std::sort(entries.begin(), entries.end());
-        table.equality.push_back(random.chance(0.4) ? 1 : 0);
-        if (table.equality.back() != 0) {
-            entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-        }
-        table.tests_missing.push_back(random.chance(0.5) ? 1 : 0);
-        table.entries.insert(table.entries.end(), entries.begin(), entries.end());
-        table.offsets.push_back(static_cast<std::int64_t>(table.entries.size()));
+    for (std::size_t f = 0; f < n_features && n_rows > 0; ++f) {
         std::vector<double> values(n_rows);
         std::generate(values.begin(), values.end(), [&] { return random.chance(0.1) ? std::nan("") : draw(random); });
         table.values.insert(table.values.end(), values.begin(), values.end());
-        const auto add_column = [&](auto test) {
-            table.columns.emplace_back();
-            for (const double value : values) {
-                table.columns.back().push_back(test(value) ? 1 : 0);
-            }
-        };
-        for (const double entry : entries) {
-            if (table.equality.back() != 0) {
-                add_column([=](double value) { return value == entry; });
-            } else {
-                add_column([=](double value) { return !(value <= entry); });
+        std::vector<double> entries(random.below(random.pick<std::size_t>({2, 10, 150})));
+        std::generate(entries.begin(), entries.end(), [&] { return draw(random); });
+        std::sort(entries.begin(), entries.end());
+        const Test test = random.chance(0.4) ? Test::equals : Test::at_most;
+        if (test == Test::equals) {
+            entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+        }
+        for (const bool or_missing : {false, true}) {
+            if (random.chance(0.7)) {
+                add_group(table, n_rows, entries, test, or_missing);
             }
         }
-        if (table.tests_missing.back() != 0) {
-            add_column([](double value) { return std::isnan(value); });
+        if (random.chance(0.5)) {
+            add_group(table, n_rows, {std::nan("")}, Test::is_missing, false);
         }
     }
     return table;

@@ -52,6 +52,24 @@ inline void random_draw(Random& random, std::size_t n_columns, topk::FeatureDraw
     }
 }
 
+// Some pairs of columns, of one feature each, are two readings of a test.
+inline void random_readings(Random& random, std::size_t n_columns, topk::Objective& objective) {
+    if (random.chance(0.5)) {
+        return;
+    }
+    objective.second_reading.assign(n_columns, 0);
+    std::vector<bool> taken(n_columns, false);
+    for (std::size_t first = 0; first < n_columns; ++first) {
+        const std::size_t second = first + 1 + random.below(3);
+        const std::vector<std::int32_t>& feature = objective.draw.of_column;
+        if (second < n_columns && !taken[first] && !taken[second] &&
+            (feature.empty() || feature[first] == feature[second])) {
+            objective.second_reading[first] = static_cast<std::int32_t>(second - first);
+            taken[first] = taken[second] = true;
+        }
+    }
+}
+
 inline void random_objective(Random& random, const Problem& problem, topk::Options& options) {
     options.objective.criterion =
         random.pick({topk::Criterion::entropy, topk::Criterion::entropy, topk::Criterion::gini, topk::Criterion::sqrt,
@@ -63,6 +81,7 @@ inline void random_objective(Random& random, const Problem& problem, topk::Optio
     options.objective.min_weight = random.chance(0.8) ? 1 : random.pick({1 + total / 30, 1 + total / 5, total + 1});
     options.objective.distinct_splits = random.chance(0.5);
     random_draw(random, problem.n_columns, options.objective.draw);
+    random_readings(random, problem.n_columns, options.objective);
     using Costs = std::pair<std::int64_t, std::int64_t>;
     std::tie(options.objective.cost_scale, options.objective.leaf_penalty) =
         random.pick<Costs>({{1, 0}, {1, 0}, {1, 0}, {1000, 1}, {1, 1 + total / 100}, {3, total / 20}});
@@ -94,11 +113,12 @@ inline std::string describe(std::uint64_t seed, const Problem& problem, const to
     out << ", criterion " << static_cast<int>(options.objective.criterion) << ", weight " << problem.total_weight()
         << ", min_rows " << options.objective.min_rows << ", min_weight " << options.objective.min_weight
         << ", penalty " << options.objective.leaf_penalty << ", distinct " << options.objective.distinct_splits
-        << ", drawn " << options.objective.draw.n_features
-        << (options.tuning.draw_first_columns == 0 ? " first" : " last") << ", kernel " << options.tuning.kernel
-        << ", threads " << options.tuning.threads << ", cache " << options.tuning.use_cache << ' '
-        << options.tuning.cache_bytes << ", arrange " << static_cast<int>(options.tuning.arrange)
-        << ", fingerprinted rows " << options.tuning.max_fingerprinted_rows << ", bounds " << options.tuning.use_bounds
+        << (options.objective.second_reading.empty() ? "" : ", two readings") << ", drawn "
+        << options.objective.draw.n_features << (options.tuning.draw_first_columns == 0 ? " first" : " last")
+        << ", kernel " << options.tuning.kernel << ", threads " << options.tuning.threads << ", cache "
+        << options.tuning.use_cache << ' ' << options.tuning.cache_bytes << ", arrange "
+        << static_cast<int>(options.tuning.arrange) << ", fingerprinted rows " << options.tuning.max_fingerprinted_rows
+        << ", bounds " << options.tuning.use_bounds
         << (options.tuning.shallow_first_columns == 0 ? ", shallow first" : "") << ", time limit "
         << options.tuning.time_limit;
     return out.str();

@@ -75,7 +75,11 @@ class Reference {
         counts.n_true = n_true.data();
         counts.n_rows = node.n_rows;
         std::vector<topk::ScoreKey> keys(n_columns);
-        scorer_.keys(counts, n_columns, keys.data());
+        if (k < n_columns || options_.objective.draw.n_features > 0) {
+            scorer_.keys(counts, n_columns, keys.data());
+        } else {
+            scorer_.all_keys(counts, n_columns, keys.data());  // both readings of every test
+        }
         std::sort(keys.begin(), keys.end(), std::greater<>());
         std::vector<std::int32_t> columns;
         for (std::size_t i = 0; i < keys.size() && columns.size() < k && keys[i] != topk::kNoScoreKey; ++i) {
