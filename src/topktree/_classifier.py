@@ -97,9 +97,9 @@ class TopKTreeClassifier(FittedTree):
         has a dict of seconds, k and cost for every k that the search went through, which `plot_search` draws; `n_root`
         is the number of candidates at the root; `root` describes the 20 with the best score and the chosen one, each as
         a dict of rank, feature (its index), test, value, missing and unseen (as a model file describes a test), score
-        (None for a custom criterion), cost of the best tree that begins with it, exact (false: the cost is a lower bound, since the candidate could no longer win) and
-        chosen. `root` is empty if it was clear that no split pays, and for trees of a `leaf_penalty_path`, of
-        `near_optimal` and of ensembles.
+        (None for a custom criterion), cost of the best tree that begins with it, exact (false: the cost is a lower
+        bound, since the candidate could no longer win) and chosen. `root` is empty if it was clear that no split pays,
+        and for trees of a `leaf_penalty_path`, of `near_optimal` and of ensembles.
     pruned_alpha_ : float
         Only after `prune`: the penalty per leaf, as a fraction of the training weight, that leaves this tree.
 
