@@ -12,6 +12,8 @@ generated, but it is typical: it has numbers, categories, missing incomes, and f
 # Whether a loan fails depends on the ratio of amount to income, on the length of employment, on the purpose and on the
 # housing. Loans of applicants who do not state their income fail more often.
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -66,8 +68,8 @@ clf.fit(X_train, y_train)
 print(clf.export_rules())
 
 # %%
-# With class weights, the percentages and counts refer to the weight. A missing value makes every test false, except
-# `is missing`. So loans without a stated income go the same way as those above a threshold, and the rules say
+# With class weights, the percentages and counts refer to the weight. The search decides at every split which way
+# missing values go: here loans without a stated income go the same way as those above the threshold, and the rules say
 # "> 0.445 or missing".
 
 clf.plot()
@@ -82,16 +84,20 @@ print(f"balanced accuracy {balanced_accuracy_score(y_test, predicted):.3f}")
 print(pd.DataFrame(confusion_matrix(y_test, predicted), clf.classes_, [f"predicted {c}" for c in clf.classes_]))
 
 # %%
-# An unknown category, here a purpose that does not occur in the training rows, makes every `=` test false.
+# A value that training did not have (missing in a feature that had no missing values, or a new category) follows the
+# branch with more training weight; of equal branches, the yes branch. Here the purpose is new, which a warning says.
 
 applicant = pd.DataFrame(
     {
-        "income": [np.nan],
+        "income": [30000.0],
         "amount": [9000.0],
-        "amount / income": [np.nan],
+        "amount / income": [0.3],
         "years employed": [2.5],
         "purpose": ["holiday"],
         "housing": ["rent"],
     }
 )
-print(clf.predict(applicant), clf.predict_proba(applicant).round(2))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print(clf.predict(applicant))
+print(caught[0].message)

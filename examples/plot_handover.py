@@ -49,8 +49,8 @@ plt.show()
 # %%
 # ONNX
 # ----
-# An ONNX runtime needs no Python. Thresholds are placed so that rounding to float32 never moves a value across them, so
-# the predictions are identical.
+# An ONNX runtime needs no Python. It compares float32 numbers; thresholds tell the training values apart in float32,
+# too. Only a new value that is within float32 rounding of a threshold could be predicted differently.
 
 onnx = skl2onnx.to_onnx(model, X_train[:1].to_numpy("float32"), options={"zipmap": False})
 session = onnxruntime.InferenceSession(onnx.SerializeToString(), providers=["CPUExecutionProvider"])

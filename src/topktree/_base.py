@@ -146,10 +146,11 @@ class FittedTree(FittedClassifier):
         return self.tree_.feature_importances(self.n_features_in_)
 
     def to_sklearn(self) -> DecisionTreeClassifier | Pipeline:
-        """Return a fitted scikit-learn object with the same predictions and probabilities for every input.
+        """Return a fitted scikit-learn object with the same predictions and probabilities.
 
         It is a `DecisionTreeClassifier` if all features are booleans or numbers that float32 can tell apart, without
-        missing values; otherwise it is a `Pipeline` whose last step is one.
+        missing values; otherwise it is a `Pipeline` whose last step is one. scikit-learn rounds numbers to float32, so
+        only a number that is within this rounding of a threshold may go the other way.
 
         Examples
         --------
@@ -178,9 +179,9 @@ class FittedTree(FittedClassifier):
         Examples
         --------
         >>> print(clf.export_rules(feature_names=["sepal length", "sepal width", "petal length", "petal width"]))
-        petal length <= 2.45 -> 0 (100.0% of 50 rows; 0 50)
-        petal length > 2.45 and petal width <= 1.75 -> 1 (90.7% of 54 rows; 1 49, 2 5)
-        petal length > 2.45 and petal width > 1.75 -> 2 (97.8% of 46 rows; 1 1, 2 45)
+        petal length <= 2 -> 0 (100.0% of 50 rows; 0 50)
+        petal length > 2 and petal width <= 1.75 -> 1 (90.7% of 54 rows; 1 49, 2 5)
+        petal length > 2 and petal width > 1.75 -> 2 (97.8% of 46 rows; 1 1, 2 45)
         """
         return export_rules(self._model(feature_names, class_names))
 
@@ -197,11 +198,11 @@ class FittedTree(FittedClassifier):
         --------
         >>> print(clf.export_sql("flowers"))
         SELECT CASE
-          WHEN "x2" <= 2.450000166893005
+          WHEN "x2" <= 2
             THEN 0 /* 100.0% of 50 rows; 0 50 */
-          WHEN ("x2" > 2.450000166893005 OR "x2" IS NULL) AND "x3" <= 1.7500000596046448
+          WHEN ("x2" > 2 OR "x2" IS NULL) AND ("x3" <= 1.75 OR "x3" IS NULL)
             THEN 1 /* 90.7% of 54 rows; 1 49, 2 5 */
-          WHEN ("x2" > 2.450000166893005 OR "x2" IS NULL) AND ("x3" > 1.7500000596046448 OR "x3" IS NULL)
+          WHEN ("x2" > 2 OR "x2" IS NULL) AND "x3" > 1.75
             THEN 2 /* 97.8% of 46 rows; 1 1, 2 45 */
         END AS prediction
         FROM "flowers"

@@ -55,10 +55,11 @@ class TopKTreeClassifier(FittedTree):
         Weights of the classes. "balanced" makes all classes weigh the same, `sample_weight` included.
     max_thresholds : int or None, default=32
         Number of thresholds per numeric feature: half of them at quantiles of the rows, half where the classes change.
-        None: every midpoint between distinct values.
+        None: one between any two neighbouring values.
     categorical_features : "from_dtype", None or list, default="from_dtype"
-        Which features are categories, tested as `colour = red`. "from_dtype": those of a category, string or object
-        type; None: none; otherwise a list of names, of indices, or of one bool per feature.
+        Which features are categories, tested as `colour = red`, or as `size <= "M"` if they are ordered. "from_dtype":
+        those of a category, string or object type; None: none; otherwise a list of names, of indices, or of one bool
+        per feature.
     time_limit : float or None, default=None
         Seconds for the whole of `fit`. The search widens k step by step and returns the best complete tree when the
         limit is reached. The greedy tree is always finished, so on large data a very short limit is exceeded. With
@@ -97,15 +98,19 @@ class TopKTreeClassifier(FittedTree):
         The record of the search: seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel; `trace`
         has a dict of seconds, k and cost for every k that the search went through, which `plot_search` draws; `n_root`
         is the number of candidates at the root; `root` describes the 20 with the best score and the chosen one, each as
-        a dict of rank, feature (its index), test, value, score (None for a custom criterion), cost of the best
-        tree that begins with it, exact (false: the cost is a lower bound, since the candidate could no longer win) and
-        chosen. `root` is empty if it was clear that no split pays, and for trees of a `leaf_penalty_path`, of
-        `near_optimal` and of ensembles.
+        a dict of rank, feature (its index), test, value, missing and unseen (as a model file describes a test), score
+        (None for a custom criterion), cost of the best tree that begins with it, exact (false: the cost is a lower
+        bound, since the candidate could no longer win) and chosen. `root` is empty if it was clear that no split pays,
+        and for trees of a `leaf_penalty_path`, of `near_optimal` and of ensembles.
     pruned_alpha_ : float
         Only after `prune`: the penalty per leaf, as a fraction of the training weight, that leaves this tree.
 
     Notes
     -----
+    Missing values of a feature that had some in training go where training sent them. A value that training did not
+    have (missing in a feature that had no missing values, or a new category) follows the branch with more training
+    weight; of equal branches, the yes branch. A warning counts such values.
+
     Weights are integers internally, so that costs add up and tie exactly. `sample_weight` and `class_weight` are exact
     if they are integers, whole multiples of the smallest weight, or fractions of a power of two; other real weights are
     rounded to 2**-20 of the largest one, but never to zero. A `leaf_penalty` is rounded to 2**-20 of one
@@ -127,9 +132,9 @@ class TopKTreeClassifier(FittedTree):
     >>> clf.train_errors_, clf.score(X, y), clf.get_depth()
     (6, 0.96, 2)
     >>> print(clf.export_text(class_names=["setosa", "versicolor", "virginica"]))
-    |--- x2 <= 2.45
+    |--- x2 <= 2
     |   |--- class: setosa (100.0% of 50 rows; setosa 50)
-    |--- x2 > 2.45
+    |--- x2 > 2
     |   |--- x3 <= 1.75
     |   |   |--- class: versicolor (90.7% of 54 rows; versicolor 49, virginica 5)
     |   |--- x3 > 1.75

@@ -464,6 +464,24 @@ def test_decimal_weights(people, tmp_path):
     assert run("fit", tmp_path / "w.parquet", "--target", "income", "--weight", "w").exit_code == 0
 
 
+@pytest.mark.parametrize("held_out", [False, True])
+def test_values_of_test_rows_that_training_did_not_have(tmp_path, held_out):
+    """A process of its own, because Python itself would print a warning that nobody catches."""
+    train, test = make_people(), make_people(60, seed=3).assign(job="pilot")
+    if held_out:
+        train["job"] = [f"job {i}" for i in range(len(train))]
+        train["income"] = ["high" if i % 2 else "low" for i in range(len(train))]
+        arguments, where = [], r"held out \(--test-size 0.2\): job has a value in 48 rows"
+        train = train[["job", "income"]]
+    else:
+        arguments, where = ["--test", "test.csv"], "of test.csv: job has a value in 60 rows"
+    train.to_csv(tmp_path / "train.csv", index=False)
+    test.to_csv(tmp_path / "test.csv", index=False)
+    command = [sys.executable, "-m", "topktree", "fit", "train.csv", "--target", "income", "--depth", "2", *arguments]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert re.fullmatch(f"Warning: test rows {where} that training did not have\n", result.stderr)
+
+
 def test_choose_weighs_the_training_accuracy_too(data):
     arguments = ["--target", "income", "--weight", "count", "--json"]
     chosen = json.loads(run("choose", data, *arguments, "--ks", "1", "--depths", "1", "--cv", "2").stdout)

@@ -26,9 +26,21 @@ def trained(people, tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     path = folder / "model.json"
     people.to_csv(folder / "people.csv", index=False)
-    arguments = ["--type", "zone=category", "--depth", "6", "-k", "2", "--test-size", "0", "--save", path]
+    arguments = ["--type", "zone=category", "--depth", "6", "-k", "4", "--test-size", "0", "--save", path]
     result = run("fit", folder / "people.csv", "--target", "income", *arguments)
     assert result.exit_code == 0, result.output
+    assert topktree.load(path).tree_.used_features() == list(range(6))
+    return path
+
+
+@pytest.fixture(scope="module")
+def small(people, tmp_path_factory):
+    """A tree that uses two of six features, neither of which has missing values."""
+    path = tmp_path_factory.mktemp("model") / "small.json"
+    X = people.drop(columns="income")
+    clf = TopKTreeClassifier(k=8, max_depth=2).fit(X, people["income"])
+    assert {clf.features_[f].name for f in clf.tree_.used_features()} == {"age", "job"}
+    clf.save(path)
     return path
 
 
@@ -142,17 +154,54 @@ def test_categories_that_are_numbers(tmp_path):
     path.write_text("code\n7\n8.0\n9\nten\n\n10\n")
     result = run("predict", model, path)
     assert list(read(result.stdout)["prediction"])[:3] == [False, True, False]
-    assert "'ten', in 1 row: every test for a value is false for them" in result.stderr
+    assert result.stderr == f"Warning: {path}: code has a value in 1 row that training did not have\n"
 
 
-def test_values_that_training_did_not_have(trained, new):
+@pytest.mark.parametrize("options", [[], ["--proba", "--rule"]])
+def test_values_that_training_did_not_have(trained, new, options):
     rows = pd.read_csv(new, dtype={"zone": str})
     rows.loc[:4, "job"] = "pilot"
+    rows.loc[3:5, "age"] = np.nan
+    rows.loc[7, "height"] = np.nan  # as in training
     rows.to_csv(new, index=False)
-    result = run("predict", trained, new)
-    assert result.stderr.startswith(f"Warning: the column 'job' of {new} has values that training did not have")
-    assert "'pilot', in 5 rows" in result.stderr
+    result = run("predict", trained, new, *options)
+    age = "age is missing in 3 rows; training had no missing values"
+    assert result.stderr == f"Warning: {new}: {age}. job has a value in 5 rows that training did not have\n"
     assert list(read(result.stdout)["prediction"]) == list(wanted(trained, rows))
+
+
+def test_rules_say_what_new_values_are_treated_as(small, new):
+    rows = pd.DataFrame({"age": [30, 60, None, None], "job": ["pilot", "pilot", "nurse", None]})
+    rows.to_csv(new, index=False)
+    expected = [
+        "age <= 45 -> low (92.0% of 100 rows; high 8, low 92)",
+        "age > 45 and job = farmer -> low (78.9% of 38 rows; high 8, low 30)",
+        "age > 45 and job != farmer -> high (94.1% of 102 rows; high 96, low 6)",
+    ]
+    assert topktree.load(small).export_rules().splitlines() == expected
+    frame = read(run("predict", small, new, "--rule").stdout)
+    assert frame["rule"].tolist() == [
+        "age <= 45",
+        "age > 45 and job is not among the training values (treated as != farmer)",
+        "age is missing (treated as > 45) and job != farmer",
+        "age is missing (treated as > 45) and job is missing (treated as != farmer)",
+    ]
+    assert frame["prediction"].tolist() == ["low", "high", "high", "high"]
+
+
+def test_only_the_columns_that_the_tree_uses_are_needed(small, new):
+    rows = make_people(60, seed=3)
+    expected = list(wanted(small, rows))
+    for frame in (
+        rows[["job", "age"]],
+        rows[["age", "job"]].assign(urban="perhaps", height="tall", zone=["x", "y"] * 30),  # nobody reads these
+    ):
+        frame.to_csv(new, index=False)
+        result = run("predict", small, new)
+        assert result.stderr == ""
+        assert list(read(result.stdout)["prediction"]) == expected
+    rows[["age", "height"]].to_csv(new, index=False)
+    assert_mistake(run("predict", small, new), f"{new} lacks the column job, which the model needs")
 
 
 def test_a_model_without_names(tmp_path):
@@ -165,7 +214,8 @@ def test_a_model_without_names(tmp_path):
         frame = read(run("predict", tmp_path / "model.json", path).stdout)
         assert list(frame["prediction"]) == list(clf.predict(X))
     pd.DataFrame(X[:, :2], columns=["a", "b"]).to_csv(path, index=False)
-    assert_mistake(run("predict", tmp_path / "model.json", path), "lacks the columns x0, x1, x2")
+    assert clf.tree_.used_features() == [1]
+    assert_mistake(run("predict", tmp_path / "model.json", path), "lacks the column x1, which the model needs")
 
 
 @pytest.mark.parametrize(

@@ -610,6 +610,9 @@ def test_questions_that_make_no_sense(changes, match):
         ({"total_weight": -1}, "total_weight must be in"),
         ({"min_weight": 0}, "min_weight must be at least 1"),
         ({"criterion": "user"}, "criterion must be"),
+        ({"second_reading": np.zeros(3, dtype=np.int32)}, "an entry per column"),
+        ({"second_reading": np.array([0, 0, 0, 1], dtype=np.int32)}, "lead to a later column"),
+        ({"second_reading": np.array([0, -1, 0, 0], dtype=np.int32)}, "lead to a later column"),
     ],
 )
 def test_counts_that_make_no_sense(changes, match):
@@ -624,6 +627,7 @@ def test_counts_that_make_no_sense(changes, match):
         "criterion": "entropy",
         "min_weight": 1,
         "total_weight": 10,
+        "second_reading": None,
     }
     _core.rank_columns(**nodes)
     with pytest.raises(ValueError, match=match):

@@ -135,7 +135,7 @@ def change(payload, path, value):
     ("name", "path", "value", "message"),
     [
         ("forest", ("format",), "topktree-jungle", 'its "format" is not'),
-        ("forest", ("version",), 2, "format version 2"),
+        ("forest", ("version",), 3, "format version 3"),
         ("forest", ("kind",), "jungle", '"kind" must be "forest" or "boosting"'),
         ("forest", ("trees",), [], '"trees" must be objects'),
         ("forest", ("trees",), [1], '"trees" must be objects'),
@@ -175,6 +175,42 @@ def test_versions_that_are_kept(tmp_path):
         assert loaded.score(X, y) > 0.8
         loaded.save(tmp_path / "again.json")
         assert topktree.load(tmp_path / "again.json").export_text() == loaded.export_text()
+
+
+def leaf_of_version_1(nodes, row):
+    """The leaf of a row by the rules of version 1: a missing or a new value makes every test but `is missing` false."""
+    node = nodes[0]
+    while "test" in node:
+        value = row[node["feature"]]
+        is_missing = value is None or value != value
+        if node["test"] == "<=":
+            side = "left" if not is_missing and value <= node["value"] else "right"
+        elif node["test"] == "=":
+            side = "right" if not is_missing and value == node["value"] else "left"
+        else:
+            side = "right" if is_missing else "left"
+        node = nodes[node[side]]
+    return node
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting", "forest-per-tree", "boosting-stopped"])
+def test_files_of_version_1_treat_new_values_as_they_did(name):
+    content = json.loads((MODELS / f"{name}-v1.json").read_text(encoding="utf-8"))
+    X, _ = people()
+    X["smoker"] = X["smoker"].astype(object)
+    X.loc[::3, "smoker"] = None
+    X.loc[1::4, "colour"] = None
+    X.loc[2::4, "colour"] = "violet"
+    votes = np.zeros((len(X), len(content["classes"])))
+    for tree in content["trees"]:
+        for i, row in enumerate(X.to_dict("records")):
+            leaf = leaf_of_version_1(tree["nodes"], row)
+            if content["kind"] == "forest":
+                votes[i] += np.array(leaf["counts"]) / sum(leaf["counts"])
+            else:
+                votes[i, content["classes"].index(leaf["prediction"])] += tree["vote"]
+    loaded = topktree.load(MODELS / f"{name}-v1.json")
+    np.testing.assert_array_equal(loaded.predict(X), np.array(content["classes"])[votes.argmax(axis=1)])
 
 
 @pytest.mark.parametrize(

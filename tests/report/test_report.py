@@ -11,6 +11,10 @@ from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix
 
 import topktree
 from topktree import TopKTreeClassifier, TopKTreeClassifierCV
+from topktree._data.features import encode
+from topktree._data.table import read_table
+from topktree._tree.naming import make_model
+from topktree._tree.text import row_rules
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +92,42 @@ def test_nodes_are_those_of_the_tree(fitted, people, tmp_path):
     assert [node["rule"] for node in nodes if "rule" in node] == rules
 
 
+def test_the_rule_of_a_row_says_what_new_values_are_treated_as(fitted, people, tmp_path):
+    """The page's script takes one of two texts per condition; the command line makes the whole rule."""
+    X = with_new_values(people[2])
+    content = report(fitted, tmp_path, X, max_rows=len(X))
+    model = make_model(fitted.tree_, fitted.features_, fitted.classes_)
+    encoded = encode(read_table(fitted, X, reset=False), fitted.features_)
+    features, n_treated = {feature["index"]: feature for feature in content["features"]}, 0
+    for leaf, rule, values in zip(fitted.apply(X), row_rules(model, encoded), content["rows"]["values"], strict=True):
+        known, texts = dict(zip(content["rows"]["features"], values, strict=True)), []
+        for condition in content["nodes"][leaf]["conditions"]:
+            feature, text = features[condition["feature"]], condition["text"]
+            if known[feature["index"]] is None and not feature["missing"]:
+                text = f"{feature['name']} is missing (treated as {condition['treated']})"
+            elif known[feature["index"]] == "Infinity":
+                text = f"{feature['name']} is not among the training values (treated as {condition['treated']})"
+            n_treated += "treated as" in text
+            texts.append(text)
+        assert " and ".join(texts) == rule
+    assert n_treated > 50
+
+
+def with_new_values(X):
+    """The rows, every other one with values that training did not have."""
+    X = X.copy()
+    X.iloc[::4, X.columns.get_loc("age")] = np.nan
+    X.iloc[1::4, X.columns.get_loc("job")] = "pilot"
+    X["urban"] = X["urban"].astype(object)
+    X.iloc[::6, X.columns.get_loc("urban")] = None
+    X.iloc[::10, X.columns.get_loc("job")] = None
+    return X
+
+
 def test_rows_follow_the_same_way_in_python(fitted, people, tmp_path):
     """What the page's script does with the tests of the nodes, done here."""
     _, _, X, y = people
+    X = with_new_values(X)
     content = report(fitted, tmp_path, X, y, max_rows=150)
     rows = content["rows"]
     assert len(rows["values"]) == 150
@@ -103,12 +140,33 @@ def test_rows_follow_the_same_way_in_python(fitted, people, tmp_path):
         while "left" in content["nodes"][i]:
             node = content["nodes"][i]
             value = known[node["feature"]]
-            if node["test"] == "is missing":
-                yes = value is None
+            if value is None:
+                yes = node["missing"]
+            elif node["test"] == "is missing":
+                yes = False
+            elif value == "Infinity":  # the only such value is a category that training did not have
+                yes = node["unseen"]
             else:
-                yes = value is not None and (value <= node["value"] if node["test"] == "<=" else value == node["value"])
-            i = node["yes"] if yes else node["left"] + node["right"] - node["yes"]
+                yes = value <= node["value"] if node["test"] == "<=" else value == node["value"]
+            i = node["left"] if yes else node["right"]
         assert i == leaf
+
+
+def test_new_values_follow_the_heavier_branch(people, tmp_path):
+    X, y, _, _ = people
+    clf = TopKTreeClassifier(k=4, max_depth=4).fit(X, y)
+    content = report(clf, tmp_path)
+    kinds = {feature["index"]: feature for feature in content["features"]}
+    nodes = content["nodes"]
+    tested = set()
+    for node in nodes:
+        if "left" in node:
+            is_heavier = nodes[node["left"]]["rows"] >= nodes[node["right"]]["rows"]
+            feature = kinds[node["feature"]]
+            tested.add(feature["name"])
+            assert node["missing"] == is_heavier or feature["missing"]
+            assert node["unseen"] == (is_heavier and feature["kind"] == "category")
+    assert tested >= {"age", "job", "height"}
 
 
 def test_choices_at_the_root(fitted, tmp_path):
@@ -145,10 +203,10 @@ def test_of_many_categories_only_those_of_rows_in_the_file_are_told(tmp_path):
     X = pd.DataFrame({"client": names * 3, "size": np.arange(600)})
     y = (X["client"] == "client 7") ^ (X["size"] < 300)
     clf = TopKTreeClassifier(k="all", max_depth=2).fit(X, y)
-    for max_rows, expected in ((0, {"client 7"}), (3, {"client 0", "client 1", "client 2", "client 7"})):
+    for max_rows, expected in ((0, {7}), (3, {0, 1, 2, 7})):
         content = report(clf, tmp_path, X, y, max_rows=max_rows)
         (feature,) = [feature for feature in content["features"] if feature["name"] == "client"]
-        assert {option["text"] for option in feature["options"]} == expected
+        assert {option["text"] for option in feature["options"]} == {f'"client {i}"' for i in expected}
         assert content["data"]["total"] == 600
 
 

@@ -278,7 +278,7 @@ def test_markup_in_names_is_shown_and_not_run(open_page, tmp_path):
     assert page.locator("h1").inner_text() == "<script>alert(5)</script>"
     assert script in page.locator("#rules tbody").inner_text()
     field(page, script).fill("0.7")
-    field(page, "b").select_option(label=image)
+    field(page, "b").select_option(label=f'"{image}"')
     page.get_by_role("button", name="Follow this row").click()
     row = pd.DataFrame({script: [0.7], "b": [image]})
     assert leaf_of(page) == clf.apply(row)[0]
@@ -311,6 +311,47 @@ def test_missing_values_booleans_and_other_categories(open_page, tmp_path):
     odd = pd.DataFrame({"size": [np.nan], "colour": ["violet"], "new": [True]})
     assert leaf_of(page) == clf.apply(odd)[0]
     assert "it is missing" in page.locator("#answer").inner_text()
+    assert page.locator("#basis").inner_text().startswith("Training had no such value of colour: ")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_that_training_did_not_have(open_page, tmp_path, weighted):
+    random = np.random.default_rng(1)
+    n = 400
+    X = pd.DataFrame(
+        {
+            "size": random.random(n).round(2),
+            "colour": random.choice(["red", "green", "blue"], n),
+            "grade": pd.Categorical(random.choice(list("ABCD"), n), categories=list("ABCD"), ordered=True),
+            "new": random.random(n) < 0.3,
+        }
+    )
+    y = (X["size"] > 0.3) ^ (X["colour"] == "red") ^ (X["grade"] > "B") ^ X["new"]
+    weight = random.integers(1, 5, n) if weighted else None
+    clf = TopKTreeClassifier(k="all", max_depth=4).fit(X, y, weight)
+    assert clf.tree_.used_features() == [0, 1, 2, 3]
+    odd = X.head(40).astype({"grade": object, "new": object})
+    odd.iloc[::2, 0], odd.iloc[1::3, 1], odd.iloc[2::3, 1] = np.nan, "violet", None
+    odd.iloc[::3, 2], odd.iloc[1::4, 2], odd.iloc[::5, 3], odd.iloc[-1] = "E", None, None, None
+    clf.report(tmp_path / "r.html", odd)
+    page = open_page(tmp_path / "r.html")
+    page.get_by_role("button", name="Show", exact=True).click()
+    for leaf in clf.apply(odd):  # the rows that came along
+        assert leaf_of(page) == leaf
+        page.get_by_role("button", name="The next row").click()
+    assert page.locator("#basis").inner_text().startswith("No value is given: ")
+    labels = {True: "True", False: "False", "violet": "(another value)", "E": "(another value)"}
+    labels |= {colour: colour for colour in ("red", "green", "blue")} | {grade: f'"{grade}"' for grade in "ABCD"}
+    for row in range(12):  # typed into the form
+        field(page, "size").fill("" if odd["size"].isna().iloc[row] else str(odd["size"].iloc[row]))
+        for name in ("colour", "grade", "new"):
+            field(page, name).select_option(label=labels.get(odd[name].iloc[row], "(missing)"))
+        page.get_by_role("button", name="Follow this row").click()
+        assert leaf_of(page) == clf.apply(odd)[row]
+        answer = page.locator("#answer").inner_text()
+        treated = "is missing (treated as " in answer or "is not among the training values (treated as " in answer
+        assert treated == (f"follows the branch with more training {'weight' if weighted else 'rows'}." in answer)
+        assert treated == ("went this way" in answer)
 
 
 @pytest.mark.parametrize("width", [WIDTHS["phone"], WIDTHS["desktop"]])

@@ -29,6 +29,7 @@ import topktree
 from topktree import TopKTreeClassifier, datasets
 from topktree._core import pack_booleans
 from topktree._data import training
+from topktree._data.columns import AT_MOST, IS_MISSING
 from topktree._search import engine
 from topktree._search.near_optimal import NearOptimalTrees
 from topktree._search.spec import read_spec
@@ -219,10 +220,30 @@ def test_the_trees_of_a_table_are_those_of_the_reference(different):
     assert len(trees) == len(expected) > 2
     assert trees.costs.tolist() == [tree.cost for tree in expected]
     for tree, wanted in zip(trees, expected, strict=True):
-        inner = wanted.column >= 0
-        np.testing.assert_array_equal(tree.tree_.children_left, wanted.false_child)
-        np.testing.assert_array_equal(tree.tree_.feature[inner], prepared.columns.feature[wanted.column[inner]])
+        assert_is_tree_of_columns(tree.tree_, wanted, prepared.columns)
         np.testing.assert_array_equal(tree.feature_names_in_, X.columns)
+
+
+def assert_is_tree_of_columns(tree, wanted, columns):
+    """The same nodes with the same tests; what is yes goes left."""
+    with_missing = columns.feature[columns.test == IS_MISSING]
+    n_nodes, todo = 0, [(0, 0)]
+    while todo:
+        node, other = todo.pop()
+        n_nodes += 1
+        j = wanted.column[other]
+        assert (tree.children_left[node] < 0) == (j < 0)
+        if j < 0:
+            continue
+        assert tree.test(node)[:2] == (columns.feature[j], columns.test[j])
+        if columns.test[j] != IS_MISSING:
+            assert tree.test(node).value == columns.value[j]
+            assert tree.test(node).missing == columns.or_missing[j] or columns.feature[j] not in with_missing
+        yes, no = wanted.true_child[other], wanted.false_child[other]
+        if columns.test[j] == AT_MOST:  # its bit is set where it is false
+            yes, no = no, yes
+        todo += [(tree.children_left[node], yes), (tree.children_right[node], no)]
+    assert n_nodes == tree.node_count == len(wanted.column)
 
 
 def test_copies_of_columns_count_as_splits_only():

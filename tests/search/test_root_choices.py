@@ -103,6 +103,7 @@ def test_missing_values_and_files(messy, tmp_path):
         "feature": 0,
         "test": "is missing",
         "value": None,
+        "missing": "yes",
         "score": 0,
         "cost": 0,
         "exact": True,

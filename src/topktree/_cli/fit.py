@@ -72,7 +72,9 @@ def fit_and_show(
     start = time.perf_counter()
     with estimator_messages():
         classifier.fit(train.X, train.y, train.weights, exact_root=exact_root)
-    summary = summarise(classifier, target, train, test, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    with estimator_messages(f"test rows {origin}: "):
+        summary = summarise(classifier, target, train, test, seconds)
     try:
         if to_json:
             click.echo(json.dumps(summary, indent=1, allow_nan=False))

@@ -55,7 +55,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
     strategy : {"quantile", "exact", "guess", "paper"}, default="quantile"
         "quantile": half of the thresholds at evenly spaced quantiles of the rows, half where the classes change, which
         are the splits of a tree on that feature alone; all of them at quantiles if there is no `y`.
-        "exact": every midpoint between distinct values.
+        "exact": one between any two neighbouring values.
         "guess": the thresholds that a small boosted ensemble uses, those with the highest gain first.
         "paper": the rule of Blanc et al. (2023): `value >= threshold` at `max_columns // n_features` quantiles of the
         distinct values, or at every distinct value if `max_columns` is None; `value = 1` for features with at most two.

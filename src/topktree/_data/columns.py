@@ -52,7 +52,7 @@ class Columns:
     def __len__(self) -> int:
         return len(self.feature)
 
-    def take(self, kept: BoolArray | NDArray[np.int32] | slice) -> Columns:
+    def take(self, kept: BoolArray | NDArray[np.int32] | IntArray | slice) -> Columns:
         """Return the columns of a slice, of indices, or where `kept` is true."""
         return Columns(self.feature[kept], self.test[kept], self.value[kept], self.or_missing[kept])
 

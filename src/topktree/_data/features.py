@@ -120,7 +120,7 @@ def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], us
             found.append(f"{feature.name} has a value in {rows} that training did not have")
     if found:
         more = len(found) - MANY_WARNINGS
-        tail = f". {more:,} more features have such values" if more > 0 else ""
+        tail = f". {more:,} more of this kind" if more > 0 else ""
         warnings.warn(one_line(f"{'. '.join(found[:MANY_WARNINGS])}{tail}"), UserWarning, stacklevel=4)
 
 

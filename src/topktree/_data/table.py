@@ -133,13 +133,13 @@ def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
 
 def _frame_column(series: Any, name: str) -> RawColumn:
     if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
-        native, is_ordered = series.to_native(), isinstance(series.dtype, nw.Enum)
+        native = series.to_native()
         if not hasattr(native, "cat") or not hasattr(native.cat, "codes"):
-            order = tuple(series.dtype.categories) if is_ordered else None
+            order = tuple(series.dtype.categories) if isinstance(series.dtype, nw.Enum) else None
             return RawColumn(_objects(series.to_list()), CATEGORY, order)
         # pandas: look up the codes, -1 for missing; NumPy would turn integers next to missing values into floats.
         categories = _objects([*native.cat.categories, None])
-        order = tuple(native.cat.categories) if is_ordered else None
+        order = tuple(native.cat.categories) if isinstance(series.dtype, nw.Enum) else None
         return RawColumn(categories[native.cat.codes.to_numpy()], CATEGORY, order)
     try:
         values = series.to_numpy()

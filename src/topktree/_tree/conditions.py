@@ -1,8 +1,8 @@
-"""What a path of a tree says about each feature.
+"""The values of each feature that a path of a tree allows.
 
-In: a `Model`. Out: for every node, a `Condition` per feature that its path tests. The one idea: a path may test a feature
-several times, but allows one set of values, which every test on the way narrows: numbers in a range or some of the
-categories, missing values or not, new categories or not. Texts, rules, SQL and report are made from these sets.
+In: a `Model`. Out: for every node, a `Condition` per feature that its path tests. The one idea: a path may test a
+feature several times, but allows one set of values, which every test on the way narrows: numbers in a range or some of
+the categories, missing values or not, new categories or not. Texts, rules, SQL and report are made from these sets.
 """
 
 from __future__ import annotations

@@ -181,7 +181,8 @@ def _node_test(entry: dict[str, Any], features: Sequence[Feature]) -> NodeTest |
 def read_test(f: Any, described: dict[str, Any], features: Sequence[Feature]) -> NodeTest:
     """Return the test that `describe_test` described; `f` is the index of its feature."""
     require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
-    feature, symbol, value = features[f], described.get("test"), _from_plain(described.get("value"))
+    feature, value = features[f], _from_plain(described.get("value"))
+    symbol: Any = described.get("test")
     kinds = {text: kind for kind, text in SYMBOLS.items()}
     require(isinstance(symbol, str) and symbol in kinds, f"has an unknown test: {symbol!r}")
     missing = _read_answer(described, "missing")
@@ -203,7 +204,7 @@ def read_test(f: Any, described: dict[str, Any], features: Sequence[Feature]) ->
 
 def _read_answer(described: dict[str, Any], key: str) -> bool:
     require(described.get(key) in _ANSWERS, f'"{key}" must be "yes" or "no"')
-    return described[key] == "yes"
+    return bool(described[key] == "yes")
 
 
 def _from_plain(value: Any) -> Any:

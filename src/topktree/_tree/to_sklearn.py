@@ -2,8 +2,8 @@
 
 In: our tree and its features. Out: a `DecisionTreeClassifier`, or a `Pipeline` of a `TreeEncoder` and one. The one
 idea: scikit-learn rounds numbers to float32 before it compares them, so a feature is passed on as it is only where
-thresholds have no more digits than float32 has; everything else (categories, missing values, numbers that float32 cannot tell
-apart) is decided in the encoder and passed on as 0 or 1.
+thresholds have no more digits than float32 has; everything else (categories, missing values, numbers that float32
+cannot tell apart) is decided in the encoder and passed on as 0 or 1.
 """
 
 from __future__ import annotations

@@ -179,7 +179,8 @@ memory_limit, min_weight_fraction_leaf
 
         It is an `AdaBoostClassifier` if all features are booleans or numbers that float32 can tell apart, without
         missing values; otherwise it is a `Pipeline` whose last step is one. `AdaBoostClassifier` itself rejects missing
-        values: those of a feature that had none in training are an error there, but not here.
+        values: those of a feature that had none in training are an error there, but not here. Only a number within
+        float32 rounding of a threshold may go the other way.
         """
         from .to_sklearn import to_adaboost
 

@@ -178,10 +178,11 @@ memory_limit, min_weight_fraction_leaf
         return total / len(self.estimators_)
 
     def to_sklearn(self) -> RandomForestClassifier | Pipeline:
-        """Return a fitted scikit-learn object with the same predictions and probabilities for every input.
+        """Return a fitted scikit-learn object with the same predictions and probabilities.
 
         It is a `RandomForestClassifier` if all features are booleans or numbers that float32 can tell apart, without
-        missing values; otherwise it is a `Pipeline` whose last step is one. SHAP and other tools can read it.
+        missing values; otherwise it is a `Pipeline` whose last step is one. SHAP and other tools can read it. Only a
+        number within float32 rounding of a threshold may go the other way.
         """
         from .to_sklearn import to_random_forest
 

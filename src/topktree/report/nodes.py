@@ -47,11 +47,9 @@ def describe_nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]
 
 def _leaf(conditions: dict[int, Condition]) -> dict[str, Any]:
     """Return the rule of a leaf. `treated` replaces a text if training did not have the row's value of its feature."""
-    said = [(f, condition, one_line(condition.text())) for f, condition in conditions.items()]
-    parts = [
-        {"feature": f, "text": text, "treated": one_line(condition.treated_as())} for f, condition, text in said if text
-    ]
-    return {"rule": rule_text([part["text"] for part in parts]), "conditions": parts}
+    said = [(f, condition, one_line(condition.text())) for f, condition in conditions.items() if condition.text()]
+    parts = [{"feature": f, "text": text, "treated": one_line(condition.treated_as())} for f, condition, text in said]
+    return {"rule": rule_text([text for _, _, text in said]), "conditions": parts}
 
 
 def _question(model: Model, node: int) -> dict[str, Any]:

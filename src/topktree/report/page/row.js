@@ -79,7 +79,7 @@ function basis(values, guessed) {
     return "No value is given: the answer rests only on where missing values, or else most rows, went in training.";
   }
   if (!guessed.length) return null;
-  return `Training had no such value of ${guessed.map(({name}) => name).join(", ")}: there the row follows the branch with more training rows.`;
+  return `Training had no such value of ${guessed.map(({name}) => name).join(", ")}: there the row follows the branch with more training ${measure()}.`;
 }
 
 // The prediction, and why.
@@ -131,8 +131,12 @@ function news(feature, value) {
 function reason(feature, value) {
   const what = news(feature, value);
   if (what === null) return shown(feature, value);
-  return value === null ? "it is missing, which it never was in training; more training rows went this way"
-    : "training did not have this value; more training rows went this way";
+  const why = value === null ? "it is missing, which it never was in training" : "training did not have this value";
+  return `${why}; more training ${measure()} went this way`;
+}
+
+function measure() {
+  return page.weighted ? "weight" : "rows";
 }
 
 function shown(feature, value) {
