@@ -72,13 +72,13 @@ NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Ar
 
 NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
                                      const Array<std::int64_t, 1>& offsets, const Array<std::uint8_t, 1>& equality,
-                                     const Array<std::uint8_t, 1>& tests_missing, std::uint64_t first_row) {
+                                     const Array<std::uint8_t, 1>& tests_missing) {
     const auto columns = feature_columns(features, entries, offsets, equality, tests_missing);
     const std::size_t n_hashes = columns.n_columns() + 1;
     std::vector<std::uint64_t> hashes(2 * n_hashes);
     {
         const nb::gil_scoped_release no_gil;
-        topk::hash_columns(features.data(), features.shape(1), first_row, columns, hashes.data());
+        topk::hash_columns(features.data(), features.shape(1), columns, topk::find_kernels(""), hashes.data());
     }
     return to_numpy(std::move(hashes), {n_hashes, 2});
 }
@@ -133,7 +133,7 @@ void bind_data(nb::module_& m) {
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
           "tests_missing"_a);
     m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "equality"_a,
-          "tests_missing"_a, "first_row"_a);
+          "tests_missing"_a);
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);

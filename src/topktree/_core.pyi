@@ -98,7 +98,6 @@ def hash_columns(
     offsets: NDArray[np.int64],
     equality: NDArray[np.uint8],
     tests_missing: NDArray[np.uint8],
-    first_row: int,
 ) -> NDArray[np.uint64]: ...
 def class_cells(
     *,

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle
+from support.paths import REFERENCE
 from support.problems import (
     CRITERIA,
     LARGE_KINDS,
@@ -24,6 +25,7 @@ from support.problems import (
     assert_describes,
     assert_identical,
     assert_same_tree,
+    cancelling,
     hard_problems,
     large_problem,
     make_problem,
@@ -36,6 +38,7 @@ from support.problems import (
 )
 from support.profiles import examples, seed_range
 
+from topktree import TopKTreeClassifier
 from topktree._core import kernels, pack_booleans
 from topktree._search import engine
 
@@ -810,6 +813,46 @@ def test_candidates_of_the_root_after_narrower_passes(problem: Problem, threads:
     root = problem.engine(exact_root=True, time_limit=3600.0, threads=threads).statistics["root"]
     for name in root:
         np.testing.assert_array_equal(root[name], expected[name])
+
+
+# Tables made to deceive the cache: two subsets of theirs would share a fingerprint if rows had public fingerprints.
+
+
+def crafted_table() -> tuple[np.ndarray, np.ndarray]:
+    """Return a table whose best tree of depth 3 has no errors; see crafted_problem() in tests/cpp/support."""
+    y = np.repeat(np.arange(2), (600, 300))
+    X = np.zeros((900, 5), dtype=bool)
+    X[600:, 4] = True
+    place_of_class_1 = 640  # every class starts a new word of 64 rows
+    rows = np.r_[:70, 600:670]
+    for row in rows[cancelling(np.where(rows < 600, rows, rows - 600 + place_of_class_1))]:
+        X[row] = np.arange(5) == y[row]
+    X[100:160], X[160:220] = [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]
+    X[700:760], X[760:880] = [1, 1, 1, 0, 0], [1, 1, 0, 1, 0]
+    return X, y
+
+
+@pytest.mark.parametrize("memory_limit", [0, None])
+def test_a_table_cannot_be_made_to_deceive_the_cache(memory_limit: int | None) -> None:
+    X, y = crafted_table()
+    tree = TopKTreeClassifier(k="all", max_depth=3, memory_limit=memory_limit).fit(X, y)
+    assert tree.score(X, y) == 1.0
+
+
+@pytest.mark.skipif(not (REFERENCE / "fingerprint_collision.npz").exists(), reason="needs fingerprint_collision.npz")
+def test_the_table_that_deceived_the_cache() -> None:
+    with np.load(REFERENCE / "fingerprint_collision.npz") as arrays:
+        X, y = arrays["X"], arrays["y"]
+    assert TopKTreeClassifier(k="all", max_depth=3).fit(X, y).score(X, y) == 1.0
+
+
+def test_the_salt_does_not_change_with_the_switches_or_from_run_to_run() -> None:
+    """A cache that is too small loses entries by their fingerprints, so equal statistics mean equal salts."""
+    problem = large_problem(LARGE_KINDS[0], 3)
+    first = problem.engine(cache_bytes=20_000).statistics
+    for kernel in kernels():
+        again = problem.engine(cache_bytes=20_000, kernel=kernel).statistics
+        assert all(again[name] == first[name] for name in ("nodes", "pruned", "cache_hits"))
 
 
 def class_totals(problem: Problem, rows: np.ndarray) -> np.ndarray:

@@ -160,16 +160,16 @@ def drawn_columns(draw: FeatureDraw, admissible: IntArray, totals: IntArray) -> 
 
     The features that have such columns come in the order of random numbers, which depend on the seed and the weights.
     """
-    hash_ = _mix(draw.seed)
+    hash_ = splitmix64(draw.seed)
     for index in np.flatnonzero(totals).tolist():
-        hash_ = _mix(_mix(hash_ ^ index) ^ int(totals[index]))
+        hash_ = splitmix64(splitmix64(hash_ ^ index) ^ int(totals[index]))
     features = np.unique(draw.of_column[admissible]).tolist()
-    drawn = sorted(features, key=lambda feature: _mix(hash_ ^ feature) | 1)[: draw.n_features]
+    drawn = sorted(features, key=lambda feature: splitmix64(hash_ ^ feature) | 1)[: draw.n_features]
     return admissible[np.isin(draw.of_column[admissible], drawn)]
 
 
-def _mix(x: int) -> int:
-    """Splitmix64."""
+def splitmix64(x: int) -> int:
+    """A pseudorandom number per 64-bit number."""
     x = (x + 0x9E3779B97F4A7C15) % 2**64
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64

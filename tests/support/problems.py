@@ -366,3 +366,21 @@ switches = st.fixed_dictionaries(
         "packed": st.booleans(),
     }
 )
+
+
+def cancelling(places: np.ndarray) -> np.ndarray:
+    """Return the indices of some of the places, 129 or more, whose public fingerprints cancel.
+
+    The public fingerprint of place i is splitmix64(2 i) and splitmix64(2 i + 1), 128 bits: what identified a row or a
+    part of a column before fingerprints were salted. Gaussian elimination finds some with an XOR of zero.
+    """
+    pivots: dict[int, tuple[int, int]] = {}
+    for i, place in enumerate(places.tolist()):
+        value, members = oracle.splitmix64(2 * place) << 64 | oracle.splitmix64(2 * place + 1), 1 << i
+        while value and value.bit_length() in pivots:
+            pivot = pivots[value.bit_length()]
+            value, members = value ^ pivot[0], members ^ pivot[1]
+        if not value:
+            return np.array([j for j in range(i + 1) if members >> j & 1])
+        pivots[value.bit_length()] = value, members
+    raise ValueError("need 129 places or more")

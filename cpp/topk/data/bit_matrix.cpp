@@ -218,6 +218,28 @@ std::size_t padded(std::size_t n_columns) {
 
 }  // namespace
 
+Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernels& kernels, Ticker& ticker) {
+    constexpr std::size_t kPart = std::size_t{1} << 16;
+    Fingerprint hash;
+    const auto add = [&](const std::uint64_t* words, std::size_t n) {
+        for (std::size_t begin = 0; begin < n; begin += kPart) {
+            const std::size_t size = std::min(kPart, n - begin);
+            ticker.tick(8 * size);
+            hash = kernels.hash_words(hash, words + begin, size);
+        }
+    };
+    std::vector<std::uint64_t> spans = {matrix.n_columns, matrix.n_planes};
+    for (const Span& span : all.spans) {
+        spans.push_back(static_cast<std::uint64_t>(span.class_index));
+        spans.push_back(static_cast<std::uint64_t>(span.shift));
+        spans.push_back(kernels.count_rows(all.list(span), nullptr));
+    }
+    add(spans.data(), spans.size());
+    add(matrix.bits.data(), matrix.n_words * matrix.n_columns);
+    add(matrix.planes.data(), matrix.n_words * matrix.n_planes);
+    return hash;
+}
+
 void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
                   Subset& all) {
     const RowSource source(data, kernels);
@@ -248,7 +270,8 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     matrix.has_fingerprints = extras.fingerprints;
     if (extras.fingerprints) {
         const std::size_t n = matrix.n_words * kWordBits;
-        kernels.fill_fingerprints(n, matrix.fingerprint_low.ensure(n), matrix.fingerprint_high.ensure(n));
+        kernels.fill_fingerprints(hash_matrix(matrix, all, kernels, ticker), n, matrix.fingerprint_low.ensure(n),
+                                  matrix.fingerprint_high.ensure(n));
     }
 }
 

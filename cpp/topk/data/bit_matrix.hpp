@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "topk/base/fingerprint.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
@@ -68,6 +69,10 @@ struct MatrixExtras {
 // Precondition: `data` is valid; see base/validate.hpp.
 void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
                   Subset& all);
+
+// Hash the rows of a matrix, their classes and their weights: the salt of the fingerprints of its subsets. `all`: the
+// subset of all its rows.
+Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernels& kernels, Ticker& ticker);
 
 // Set `out` to the rows of `subset` with column == side.
 void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out);

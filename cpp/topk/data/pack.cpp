@@ -81,10 +81,18 @@ struct Feature {
     }
 };
 
-Fingerprint row_fingerprint(std::uint64_t row) { return {splitmix64(2 * row), splitmix64(2 * row + 1)}; }
+Fingerprint hash_values(Fingerprint start, std::span<const double> values, const Kernels& kernels) {
+    std::vector<std::uint64_t> words(std::min<std::size_t>(values.size(), 4096));
+    for (std::size_t begin = 0; begin < values.size(); begin += words.size()) {
+        const std::size_t n = std::min(words.size(), values.size() - begin);
+        std::memcpy(words.data(), values.data() + begin, n * sizeof(double));
+        start = kernels.hash_words(start, words.data(), n);
+    }
+    return start;
+}
 
 // Per feature and cell: the fingerprint of the rows in it.
-std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size_t n_rows, std::uint64_t first_row,
+std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size_t n_rows, const Fingerprint& salt,
                                                  const FeatureColumns& columns) {
     std::vector<std::vector<Fingerprint>> cells;
     for (std::size_t f = 0; f < columns.n_features(); ++f) {
@@ -96,7 +104,7 @@ std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size
     for (std::size_t begin = 0; begin < n_rows; begin += kBlock) {
         const std::size_t n = std::min(kBlock, n_rows - begin);
         for (std::size_t i = 0; i < n; ++i) {
-            of_row[i] = row_fingerprint(first_row + begin + i);
+            of_row[i] = salted_fingerprint(salt, begin + i);
         }
         for (std::size_t f = 0; f < columns.n_features(); ++f) {
             Feature(columns, f).locate({values + f * n_rows + begin, n}, cell_of.data());
@@ -158,9 +166,11 @@ void pack_features(const double* values, std::size_t n_rows, const FeatureColumn
     }
 }
 
-void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const FeatureColumns& columns,
+void hash_columns(const double* values, std::size_t n_rows, const FeatureColumns& columns, const Kernels& kernels,
                   std::uint64_t* out) {
-    std::vector<std::vector<Fingerprint>> cells = hash_cells(values, n_rows, first_row, columns);
+    const Fingerprint salt =
+        hash_values(hash_values({}, columns.entries, kernels), {values, columns.n_features() * n_rows}, kernels);
+    std::vector<std::vector<Fingerprint>> cells = hash_cells(values, n_rows, salt, columns);
     const auto append = [&](const Fingerprint& fingerprint) {
         *out++ = fingerprint.low;
         *out++ = fingerprint.high;
@@ -183,7 +193,7 @@ void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_
     }
     Fingerprint all;
     for (std::size_t i = 0; i < n_rows; ++i) {
-        all = all ^ row_fingerprint(first_row + i);
+        all = all ^ salted_fingerprint(salt, i);
     }
     append(all);
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "topk/kernels/kernels.hpp"
+
 namespace topk {
 
 // The meaning of the columns of a table of numbers. The columns of feature f are adjacent: one per entry, then, if
@@ -27,9 +29,9 @@ bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n
 void pack_features(const double* values, std::size_t n_rows, const FeatureColumns& columns, std::uint64_t* out);
 
 // Write two words per column: the fingerprint of the rows where it is true, and at the end that of all rows. Columns
-// that are equal on all rows have equal fingerprints; other columns share one with probability 2^-128. Rows are
-// numbered from `first_row` on, so that the XOR over parts of the rows is the fingerprint on all of them.
-void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const FeatureColumns& columns,
+// that are equal on all rows have equal fingerprints; other columns share one with probability 2^-128. The fingerprints
+// are salted with a hash of the values and entries, so those of different tables cannot be compared.
+void hash_columns(const double* values, std::size_t n_rows, const FeatureColumns& columns, const Kernels& kernels,
                   std::uint64_t* out);
 
 }  // namespace topk

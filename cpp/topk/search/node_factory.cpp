@@ -11,7 +11,8 @@ void NodeFactory<Count>::build_root(MatrixExtras extras, Identity identity, Coun
     extras.fingerprints = identity == Identity::rows;
     build_matrix(data_, extras, kernels_, ticker, matrix_, root_.subset);
     if (identity == Identity::literals) {
-        literals_ = LiteralFingerprints(matrix_, root_.subset, data_.n_columns, ticker);
+        const Fingerprint salt = hash_matrix(matrix_, root_.subset, kernels_, ticker);
+        literals_ = LiteralFingerprints(matrix_, root_.subset, data_.n_columns, salt, ticker);
     }
     root_.matrix = &matrix_;
     std::vector<Count> totals(static_cast<std::size_t>(data_.n_classes), 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/crafted.hpp"
 #include "support/problems.hpp"
 #include "support/random_options.hpp"
 #include "support/reference.hpp"
@@ -191,6 +192,18 @@ void test_statistics() {
     CHECK(statistics.kernel == available_kernels().back()->name);
 }
 
+// Two subsets that would share a fingerprint without a salt.
+void test_crafted_problem() {
+    Problem problem = crafted_problem();
+    Options options;
+    options.objective.k.assign(3, INT32_MAX);
+    for (const bool use_cache : {false, true}) {
+        options.tuning.use_cache = use_cache;
+        const Solution solution = solve(problem.data(), options);
+        CHECK(solution.cost == 0 && solution.column[0] == 0, "cache " << use_cache << ", cost " << solution.cost);
+    }
+}
+
 // Each change makes a valid problem invalid.
 void test_invalid_arguments() {
     const std::vector<std::uint64_t> rows = {0, 1, 2};
@@ -239,6 +252,7 @@ int main() {
     test_statistics();
     test_threads_after();
     test_invalid_arguments();
+    test_crafted_problem();
     for (std::uint64_t seed = 0; seed < 600; ++seed) {
         test_random_problem(seed);
     }
