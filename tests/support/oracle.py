@@ -21,7 +21,7 @@ from topktree._search.objective import FeatureDraw, Objective
 # mathematics but not in their last bits tie, and the lower column index decides.
 FIXED_POINT_BITS = 44
 ROUND_BITS = 12
-RATIO_BITS = 36
+RATIO_BITS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,13 +197,12 @@ def column_scores(left: IntArray, right: IntArray, objective: Objective, unit: f
         gain = _sqrt(whole, unit) - _sqrt(left, unit) - _sqrt(right, unit)
     else:
         gain = _information(left, unit) + _information(right, unit) - _information(whole, unit)
-    gain = np.asarray(np.maximum((gain + 2 ** (ROUND_BITS - 1)) >> ROUND_BITS, 0), dtype=np.int64)
+    rounded = np.asarray(np.maximum((gain + 2 ** (ROUND_BITS - 1)) >> ROUND_BITS, 0), dtype=np.int64)
     if objective.criterion != "gain_ratio":
-        return gain
+        return rounded
     sides = np.stack([left.sum(axis=1), right.sum(axis=1)])
     split = xlog2x(sides.sum(axis=0), unit) - xlog2x(sides, unit).sum(axis=0)
-    ratio = (gain << ROUND_BITS) / np.maximum(split, 1)
-    return _to_int(ratio * 2.0**RATIO_BITS)
+    return _to_int(np.where(rounded > 0, gain / np.maximum(split, 1), 0.0) * 2.0**RATIO_BITS)
 
 
 def fixed_point(total: int) -> float:
