@@ -54,6 +54,9 @@ topk::FeatureColumns feature_columns(const Array<double, 2>& features, const Arr
         if (offsets(f) > offsets(f + 1)) {
             throw std::invalid_argument("offsets must not fall");
         }
+        if (equality(f) > 1 || tests_missing(f) > 1) {
+            throw std::invalid_argument("equality and tests_missing must be 0 or 1");
+        }
     }
     return {view(entries), view(offsets), view(equality), view(tests_missing)};
 }
@@ -86,14 +89,6 @@ NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Arr
 NewArray<double> class_cells(const Array<double, 1>& values, const Array<double, 1>& edges,
                              const Array<std::int32_t, 1>& classes, std::size_t n_classes,
                              const std::optional<Array<double, 1>>& row_weight) {
-    if (classes.size() != values.size() || (row_weight && row_weight->size() != values.size())) {
-        throw std::invalid_argument("classes and row_weight must have one entry per value");
-    }
-    for (const std::int32_t index : view(classes)) {
-        if (index < 0 || static_cast<std::size_t>(index) >= n_classes) {
-            throw std::invalid_argument("classes must be in [0, n_classes), got " + std::to_string(index));
-        }
-    }
     std::vector<double> cells;
     {
         const nb::gil_scoped_release no_gil;

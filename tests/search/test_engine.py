@@ -38,7 +38,7 @@ from support.problems import (
 )
 from support.profiles import examples, seed_range
 
-from topktree import TopKTreeClassifier
+from topktree import TopKTreeClassifier, _core
 from topktree._core import kernels, pack_booleans
 from topktree._search import engine
 
@@ -853,6 +853,100 @@ def test_the_salt_does_not_change_with_the_switches_or_from_run_to_run() -> None
     for kernel in kernels():
         again = problem.engine(cache_bytes=20_000, kernel=kernel).statistics
         assert all(again[name] == first[name] for name in ("nodes", "pruned", "cache_hits"))
+
+
+# The compiled module refuses what would read beyond an array; a crash here ends the test process.
+
+TABLE = {
+    "features": np.zeros((2, 5)),
+    "entries": np.array([0.5, 0.5]),
+    "offsets": np.array([0, 1, 2]),
+    "equality": np.zeros(2, dtype=np.uint8),
+    "tests_missing": np.zeros(2, dtype=np.uint8),
+}
+CELLS = {
+    "values": np.zeros(4),
+    "edges": np.zeros(1),
+    "classes": np.zeros(4, dtype=np.int32),
+    "n_classes": 2,
+    "row_weight": None,
+}
+WALK = {
+    "rows": np.zeros((3, 1), dtype=np.uint64),
+    "n_columns": 5,
+    "column": np.array([4, -1, -1], dtype=np.int32),
+    "false_child": np.array([1, -1, -1], dtype=np.int32),
+    "true_child": np.array([2, -1, -1], dtype=np.int32),
+}
+SHARD = {
+    "rows": np.zeros((3, 1), dtype=np.uint64),
+    "n_columns": 5,
+    "classes": np.zeros(3, dtype=np.int32),
+    "n_classes": 2,
+    "row_weight": None,
+    "block_bytes": 0,
+}
+COUNT = {
+    "shard": _core.make_shard(**SHARD),
+    "n_columns": 5,
+    "n_classes": 2,
+    "depth": np.zeros(1, dtype=np.int32),
+    "column": np.zeros(1, dtype=np.int32),
+    "side": np.zeros(1, dtype=np.uint8),
+    "answers": np.zeros(1, dtype=np.int64),
+    "n_answers": 1,
+    "count_rows": False,
+}
+RANK = {
+    "counts": np.ones((1, 2, 3), dtype=np.int64),
+    "totals": np.full((1, 2), 2),
+    "usable": None,
+    "limit": np.full(1, 9),
+    "k": 2,
+    "criterion": "entropy",
+    "min_weight": 1,
+    "total_weight": 4,
+}
+BAD_ARGUMENTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("pack_features", TABLE, {"tests_missing": np.full(2, 2, dtype=np.uint8)}),
+    ("pack_features", TABLE, {"equality": np.full(2, 255, dtype=np.uint8)}),
+    ("pack_features", TABLE, {"offsets": np.array([0, -1, 2])}),
+    ("pack_features", TABLE, {"offsets": np.array([0, 3, 2])}),
+    ("pack_features", TABLE, {"offsets": np.array([0, 2])}),
+    ("hash_columns", TABLE, {"offsets": np.array([0, 1, 2**62])}),
+    ("hash_columns", TABLE, {"features": np.zeros((3, 5))}),
+    ("class_cells", CELLS, {"n_classes": 0}),
+    ("class_cells", CELLS, {"n_classes": -1}),
+    ("class_cells", CELLS, {"n_classes": 2**63, "values": np.zeros(0), "classes": np.zeros(0, dtype=np.int32)}),
+    ("class_cells", CELLS, {"classes": np.full(4, 2, dtype=np.int32)}),
+    ("class_cells", CELLS, {"classes": np.full(4, -1, dtype=np.int32)}),
+    ("class_cells", CELLS, {"row_weight": np.zeros(3)}),
+    ("split_order", {"cells": np.zeros((3, 2)), "n": 2}, {"cells": np.zeros((3, 0))}),
+    ("walk", WALK, {"rows": np.zeros((3, 0), dtype=np.uint64), "n_columns": 2**64 - 1}),
+    ("walk", WALK, {"n_columns": 65}),
+    ("walk", WALK, {"column": np.array([5, -1, -1], dtype=np.int32)}),
+    ("walk", WALK, {"true_child": np.array([0, -1, -1], dtype=np.int32)}),
+    ("make_shard", SHARD, {"n_classes": 2**32 + 2}),
+    ("make_shard", SHARD, {"n_classes": 0}),
+    ("make_shard", SHARD, {"n_columns": 65}),
+    ("count_shard", COUNT, {"n_classes": 2**40}),
+    ("count_shard", COUNT, {"n_answers": 2**62}),
+    ("count_shard", COUNT, {"n_answers": 0}),
+    ("count_shard", COUNT, {"n_columns": 17}),
+    ("count_shard", COUNT, {"shard": COUNT["shard"][:-1]}),
+    ("rank_columns", RANK, {"totals": np.zeros((1, 2), dtype=np.int64)}),
+    ("rank_columns", RANK, {"k": 0}),
+    ("rank_columns", RANK, {"total_weight": 3}),
+    ("rank_columns", RANK, {"limit": np.zeros(2, dtype=np.int64)}),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "change"), BAD_ARGUMENTS)
+def test_the_compiled_module_refuses_bad_arguments(function: str, arguments: dict, change: dict) -> None:
+    call = getattr(_core, function)
+    call(**arguments)
+    with pytest.raises((ValueError, TypeError, MemoryError)):
+        call(**arguments | change)
 
 
 def class_totals(problem: Problem, rows: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The Top-k tree by its definition alone: plain Python, exact integers and 50-digit decimals, and nothing of the package.
+"""The Top-k tree by its definition alone: plain Python with exact integers and 50 digits, and nothing of the package.
 
 `best` is the definition line by line. Scores are sums of terms with an error far below 10**-40; scores that differ by
 less than 10**-30 are equal, since scores of so few rows that are not equal differ by much more. `oracle.py` is the
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cache
+from typing import Any
 
 EQUAL = Decimal(10) ** -30
 
@@ -28,7 +29,7 @@ class Rules:
 
 
 Row = tuple[tuple[bool, ...], int, int]  # columns, class, weight
-Tree = tuple  # (cost,) for a leaf, (cost, column, false side, true side) for a split
+Tree = tuple[Any, ...]  # (cost,) for a leaf, (cost, column, false side, true side) for a split
 
 
 def best(rows: list[Row], rules: Rules, level: int = 0) -> Tree:

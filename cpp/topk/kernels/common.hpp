@@ -191,12 +191,12 @@ std::size_t count_greater(const ScoreKey* keys, std::size_t n_columns, ScoreKey 
 }
 
 std::size_t count_rows(WordList list, const std::uint64_t* among) {
-    int n = 0;
+    std::size_t n = 0;
     for (std::size_t i = 0; i < list.size; ++i) {
         const std::uint64_t mask = among == nullptr ? list.masks[i] : list.masks[i] & among[list.words[i]];
-        n += count_bits(mask);
+        n += static_cast<std::size_t>(count_bits(mask));
     }
-    return static_cast<std::size_t>(n);
+    return n;
 }
 
 // Hacker's Delight 7-4. The six move masks depend on the mask alone, so every column needs only six masked shifts. In

@@ -56,7 +56,7 @@ void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best)
 template <class Count>
 std::int64_t TreeSearch<Count>::known_budget() const {
     const std::int64_t known = context_.options.tuning.known_cost;
-    return known < 0 ? kInfinity : known + 1;
+    return known < 0 || known >= kInfinity ? kInfinity : known + 1;
 }
 
 // Return the tree for at most k candidates per level.

@@ -79,7 +79,8 @@ class WorkspacePool {
     WorkspacePool(Monitor& monitor, Make make) : monitor_(monitor), make_(std::move(make)) {}
 
     // Run a task with a workspace that no other task uses meanwhile. What it throws ends the search, not the thread.
-    void run(const std::function<void(Space&)>& task) {
+    template <class Task>
+    void run(const Task& task) {
         if (monitor_.called_from_here()) {
             monitor_.check();  // tasks may be too short for their tickers to do it
         }
