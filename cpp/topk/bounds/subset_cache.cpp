@@ -90,8 +90,9 @@ bool SubsetCache::grow(Shard& shard) {
     return true;
 }
 
-void SubsetCache::clear() {
+void SubsetCache::clear(Ticker& ticker) {
     for (Shard& shard : shards_) {
+        ticker.tick(2 * shard.slots.size());
         std::fill(shard.slots.begin(), shard.slots.end(), Slot{{}, 0, 0, 0, 0});
         shard.used = 0;
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "topk/base/fingerprint.hpp"
+#include "topk/parallel/stop.hpp"
 
 namespace topk {
 
@@ -28,7 +29,7 @@ class SubsetCache {
     // levels >= 1. find() returns whether there is an entry, and copies it.
     bool find(const Fingerprint& subset, int levels, CacheEntry& entry);
     void store(const Fingerprint& subset, int levels, const CacheEntry& entry);
-    void clear();
+    void clear(Ticker& ticker);  // throws Stopped, with a part of the entries left
     std::size_t bytes() const;
 
   private:

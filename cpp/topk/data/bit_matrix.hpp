@@ -78,6 +78,7 @@ Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernel
 void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out);
 
 // Copy the rows of `subset` into a dense matrix. `all` becomes the subset of all its rows.
-void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all);
+void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, Ticker& ticker, BitMatrix& out,
+             Subset& all);
 
 }  // namespace topk

@@ -193,7 +193,7 @@ class PathCounter {
         to.subset = &to.split_off;
         if (n_descendants_[i] >= kMinDescendants &&
             2 * kernels_.count_rows(to.split_off.list(), nullptr) <= 64 * to.split_off.words.size()) {
-            compact(*from.matrix, to.split_off, kernels_, to.own, to.all_own);
+            compact(*from.matrix, to.split_off, kernels_, ticker_, to.own, to.all_own);
             to.matrix = &to.own;
             to.subset = &to.all_own;
         }

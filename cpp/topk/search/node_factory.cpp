@@ -16,11 +16,11 @@ void NodeFactory<Count>::build_root(MatrixExtras extras, Identity identity, Coun
     }
     root_.matrix = &matrix_;
     std::vector<Count> totals(static_cast<std::size_t>(data_.n_classes), 0);
-    for (std::size_t i = 0; i < data_.n_rows; ++i) {
+    for_each(data_.n_rows, 2, ticker, [&](std::size_t i) {
         const auto c = static_cast<std::size_t>(data_.classes[i]);
         const std::int64_t row = data_.row_weight.empty() ? 1 : data_.row_weight[i];
         totals[c] += static_cast<Count>(row * data_.class_weight[c]);
-    }
+    });
     root_.fingerprint = row_fingerprint(matrix_, root_.subset);
     root_.conflicts = counter.conflicts(matrix_, root_.subset);
     for (std::size_t c = 0; c < totals.size(); ++c) {

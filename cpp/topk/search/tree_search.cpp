@@ -62,7 +62,7 @@ std::int64_t TreeSearch<Count>::known_budget() const {
 // Return the tree for at most k candidates per level.
 template <class Count>
 std::unique_ptr<TreeNode> TreeSearch<Count>::run_pass(Space& space, std::int32_t k, std::int64_t budget) {
-    nodes_.begin_pass(k);
+    nodes_.begin_pass(space, k);
     auto tree = context_.plan.is_greedy() ? greedy_tree(space, 0, nodes_.root()) : search(space, budget);
     k_reached_ = k;
     context_.root_record.finish_pass();

@@ -81,9 +81,7 @@ class WorkspacePool {
     // Run a task with a workspace that no other task uses meanwhile. What it throws ends the search, not the thread.
     template <class Task>
     void run(const Task& task) {
-        if (monitor_.called_from_here()) {
-            monitor_.check();  // tasks may be too short for their tickers to do it
-        }
+        monitor_.check(monitor_.called_from_here());  // tasks may be too short for their tickers to do it
         if (monitor_.stopped()) {
             return;
         }

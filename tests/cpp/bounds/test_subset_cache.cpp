@@ -97,7 +97,16 @@ void test_keeps_what_it_has_room_for() {
         CHECK(!cache.find(fingerprint, 4, entry), "levels are part of the fingerprint");
     }
     CHECK(n_found > fingerprints.size() * 9 / 10, n_found << " of " << fingerprints.size());
-    cache.clear();
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    cache.clear(ticker);
+    monitor.set_time_limit(0);
+    const auto clear_often = [&] {
+        for (int i = 0; i < 1000; ++i) {
+            cache.clear(ticker);
+        }
+    };
+    CHECK_THROWS(Stopped, clear_often());
     for (const Fingerprint& fingerprint : fingerprints) {
         CHECK(!cache.find(fingerprint, 3, entry));
     }

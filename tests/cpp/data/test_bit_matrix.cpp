@@ -138,7 +138,9 @@ struct Level {
 };
 
 void check_compact(const Level& level, const Kernels& kernels, std::size_t n_columns, Level& dense) {
-    compact(level.matrix, level.subset, kernels, dense.matrix, dense.subset);
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    compact(level.matrix, level.subset, kernels, ticker, dense.matrix, dense.subset);
     const Contents before = read(level.matrix, level.subset, n_columns);
     const Contents after = read(dense.matrix, dense.subset, n_columns);
     check_dense(dense.matrix, dense.subset, n_columns);
@@ -199,6 +201,18 @@ void test_keys_differ(Random& random) {
     CHECK(halves.size() == 6000 && std::adjacent_find(halves.begin(), halves.end()) == halves.end());
 }
 
+// Moving many rows together can be stopped.
+void test_stopped_compact() {
+    Problem problem = noise(50'000, 60);
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    Level level;
+    Level dense;
+    build_matrix(problem.data(), {}, find_kernels(""), ticker, level.matrix, level.subset);
+    monitor.set_time_limit(0);
+    CHECK_THROWS(Stopped, compact(level.matrix, level.subset, find_kernels(""), ticker, dense.matrix, dense.subset));
+}
+
 // The salt depends on every row, class and weight, and on nothing else.
 void test_salt(Random& random) {
     Problem problem = random_problem(random, 300, 20, 3);
@@ -241,6 +255,7 @@ int main() {
     }
     Random random(7);
     test_keys_differ(random);
+    test_stopped_compact();
     for (int i = 0; i < 20; ++i) {
         test_salt(random);
     }
