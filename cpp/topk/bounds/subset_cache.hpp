@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -30,7 +31,7 @@ class SubsetCache {
     bool find(const Fingerprint& subset, int levels, CacheEntry& entry);
     void store(const Fingerprint& subset, int levels, const CacheEntry& entry);
     void clear(Ticker& ticker);  // throws Stopped, with a part of the entries left
-    std::size_t bytes() const;
+    std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
   private:
     static constexpr std::size_t kShards = 64;
@@ -55,7 +56,8 @@ class SubsetCache {
     std::unique_lock<std::mutex> lock(Shard& shard);
     bool grow(Shard& shard);
 
-    std::size_t shard_budget_;  // bytes
+    std::size_t budget_;  // bytes
+    std::atomic<std::size_t> bytes_ = 0;
     bool shared_;
     std::array<Shard, kShards> shards_;
 };

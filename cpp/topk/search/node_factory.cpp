@@ -86,10 +86,8 @@ std::unique_ptr<TreeNode> NodeFactory<Count>::leaf(const Node<Count>& node, cons
     const std::int32_t predicted = node.counts.class_index[static_cast<std::size_t>(heaviest)];
     leaf->n_rows = static_cast<std::int64_t>(counter.n_rows(*node.matrix, node.subset));
     leaf->n_wrong = leaf->n_rows - static_cast<std::int64_t>(counter.n_rows(*node.matrix, node.subset, predicted));
-    leaf->class_weight.assign(static_cast<std::size_t>(data_.n_classes), 0);
-    for (std::size_t c = 0; c < totals.size(); ++c) {
-        leaf->class_weight[static_cast<std::size_t>(node.counts.class_index[c])] = totals[c];
-    }
+    leaf->class_index = node.counts.class_index;
+    leaf->class_weight.assign(totals.begin(), totals.end());
     return leaf;
 }
 

@@ -151,7 +151,7 @@ Statistics TreeSearch<Count>::statistics(const Space& space) const {
 
 template <class Count>
 Solution TreeSearch<Count>::finish(const TreeNode& tree, const Space& space, bool complete) const {
-    Solution solution = flatten(tree);
+    Solution solution = flatten(tree, context_.n_classes());
     solution.complete = complete;
     solution.statistics = statistics(space);
     return solution;
