@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._data.arrays import BoolArray, FloatArray, IntArray, PackedRows
-from .._data.columns import Columns, by_feature, hash_columns, hash_rows, pack
+from .._data.columns import Columns, by_feature, hash_columns, hash_rows, merge_hashes, pack
 from .._data.features import Feature, encode
 from .._search.engine import Solution
 from .cluster import sized
@@ -27,8 +27,6 @@ from .target import RowTarget
 
 # Bits that stay in the second-level cache while many subsets are counted on them.
 BLOCK_BYTES = 2**20
-# The rows of part i are numbered from i times this number.
-ROWS_PER_PART = 2**40
 
 
 @sized
@@ -129,7 +127,7 @@ def pack_part(packing: Packing, X: Any, y: Any, sample_weight: Any, part: int) -
     facts = ShardFacts(
         np.bincount(target.classes, weight, n_classes).astype(np.int64),
         np.bincount(target.classes, minlength=n_classes),
-        hash_columns(encoded, packing.columns, part * ROWS_PER_PART) if packing.find_redundant else None,
+        hash_columns(encoded, packing.columns) if packing.find_redundant else None,
         merge_rows(DistinctRows(rows, target.classes, weight, ones), packing.gather_bytes),
     )
     return Shard(bits, n_columns, n_classes), facts, _pack_left_out(X, target, packing)
@@ -175,7 +173,7 @@ def merge_facts(parts: Sequence[ShardFacts], max_bytes: int) -> ShardFacts:
     return ShardFacts(
         np.sum([part.weight for part in parts], axis=0),
         np.sum([part.rows for part in parts], axis=0),
-        np.bitwise_xor.reduce(hashes) if hashes else None,
+        merge_hashes(hashes) if hashes else None,
         together,
     )
 
