@@ -1,7 +1,7 @@
 """Trees of tables at their real size, found by the search without cache, bounds, threads or sorted rows.
 
-In tests/, `python -m support.plain_trees` writes contracts/plain_trees.json; `test_golden.py` beside it compares the search
-as users run it. An entry changes only if the definition of the tree does.
+In tests/, `python -m support.plain_trees` writes contracts/plain_trees.json; `test_golden.py` beside it compares the
+search as users run it. An entry changes only if the definition of the tree does.
 """
 
 from __future__ import annotations
@@ -82,7 +82,13 @@ def find(name: str, rule: str, **options: Any) -> dict[str, Any]:
     """Return what is kept of the tree."""
     k, parameters = RULES[rule]
     solution = make_problem(*table(name), k=k, **parameters).engine(**options)
-    arrays = [solution.column, solution.false_child, solution.true_child, solution.n_rows, solution.class_weight]
+    arrays: list[np.ndarray] = [
+        solution.column,
+        solution.false_child,
+        solution.true_child,
+        solution.n_rows,
+        solution.class_weight,
+    ]
     return {
         "tree": fingerprint(b"".join(array.astype("<i8").tobytes() for array in arrays)),
         "cost": solution.cost,
