@@ -17,9 +17,11 @@ from sklearn.base import BaseEstimator
 from support.profiles import examples
 
 from topktree import Binarizer, TopKTreeClassifier
+from topktree._data import labels
 from topktree._data.encoding import canonical, is_missing
 from topktree._data.features import UNSEEN, encode, learn_features
 from topktree._data.table import read_table
+from topktree._runtime.limits import Cancelled
 
 some = examples(0.6)
 
@@ -954,3 +956,30 @@ def test_rows_can_be_taken():
         rows = np.array([True, False, True])
         assert table.take(rows).n_rows == 2
         np.testing.assert_array_equal(encode(table.take(rows), reader.features_), encode(table, reader.features_)[rows])
+
+
+@some
+@given(
+    st.lists(st.text(max_size=3), min_size=1, max_size=40) | st.lists(st.integers(-5, 5), min_size=1, max_size=40),
+    st.sampled_from([object, str]),
+)
+def test_labels_are_numbered_as_numpy_does(values, dtype):
+    y = np.array(values, dtype=object).astype(dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labels, "PART", 7)
+        patch.setattr(labels, "SORTED_PART", 3)
+        classes, numbers = labels.number_labels(labels.read_labels(y), len(y))
+    expected = np.unique(y, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected[0])
+    np.testing.assert_array_equal(numbers, expected[1])
+    assert (classes.dtype, numbers.dtype) == (y.dtype, np.int32)
+
+
+def test_labels_are_read_until_nobody_waits_for_them():
+    def check():
+        raise Cancelled
+
+    y = np.array(["yes", "no"], dtype=object)
+    for read in (labels.read_labels, lambda y, check: labels.number_labels(y, 2, check)):
+        with pytest.raises(Cancelled):
+            read(y, check)

@@ -5,6 +5,8 @@ In: the `y` and `sample_weight` of a user. Out: arrays with an entry per row.
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,14 @@ from sklearn.utils.validation import _check_sample_weight
 from .arrays import PART, FloatArray, IntArray
 from .encoding import is_missing
 
+# Labels that are sorted at a time, in a few milliseconds.
+SORTED_PART = 2**14
 
-def read_labels(y: Any) -> NDArray[Any]:
-    """Return `y` as a 1d array of class labels."""
+_NEVER_MISSING = {str, bytes, bool, int}
+
+
+def read_labels(y: Any, check: Callable[[], None] | None = None) -> NDArray[Any]:
+    """Return `y` as a 1d array of class labels. `check` may end it early."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu" and y.size > 0:
         return y  # nothing to check: scikit-learn's validation would take longer than a small fit
     if y is None:
@@ -29,27 +36,30 @@ def read_labels(y: Any) -> NDArray[Any]:
         y = y.to_numpy()
     if getattr(getattr(y, "dtype", None), "kind", "") == "T":
         y = y.astype(object)
-    objects = y if isinstance(y, (list, tuple)) or getattr(y, "dtype", int) == np.dtype(object) else ()
-    missing = [label for label in objects if is_missing(label)]
-    if missing:
-        raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing[0]!r}")
+    if isinstance(y, (list, tuple)) or getattr(y, "dtype", int) == np.dtype(object):
+        for part in _parts(y, check, PART):
+            missing = [] if set(map(type, part)) <= _NEVER_MISSING else [label for label in part if is_missing(label)]
+            if missing:
+                raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing[0]!r}")
     labels: NDArray[Any] = column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y")
+    if labels.dtype != np.dtype(object):
+        assert_all_finite(labels, input_name="y")
     if labels.dtype.kind not in "biuSUO":  # every array of these types is a classification target
         check_classification_targets(labels)
     return labels
 
 
-def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the distinct labels in order, and the index of each row's label among them."""
+def number_labels(
+    labels: NDArray[Any], n_rows: int, check: Callable[[], None] | None = None
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the distinct labels in order, and the index of each row's label among them. `check` may end it early."""
     if len(labels) != n_rows:
         check_consistent_length(np.empty(n_rows), labels)
     if (numbered := _number_small_integers(labels)) is not None:
         return numbered
-    try:
-        classes, indices = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
+    if labels.dtype.kind in "USO":
+        return _number_objects(labels, check)
+    classes, indices = np.unique(labels, return_inverse=True)
     return classes, indices.astype(np.int32)
 
 
@@ -82,6 +92,32 @@ def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     if len(classes) < len(counts):
         indices = (np.cumsum(counts > 0, dtype=np.int32) - 1)[indices]
     return (classes + lowest).astype(labels.dtype), indices
+
+
+def _number_objects(labels: NDArray[Any], check: Callable[[], None] | None) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return what `number_labels` does, by hashing: only the distinct labels are sorted, some at a time.
+
+    NumPy would sort all labels in one call, which Ctrl-C has to wait for.
+    """
+    distinct: set[Any] = set()
+    try:
+        for part in _parts(labels, check, PART):
+            distinct.update(part.tolist())
+        runs = [sorted(part) for part in _parts(list(distinct), check, SORTED_PART)]
+        ordered = runs[0] if len(runs) == 1 else list(heapq.merge(*runs))
+    except TypeError as error:
+        raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
+    number = {label: i for i, label in enumerate(ordered)}
+    indices = [np.fromiter(map(number.__getitem__, part.tolist()), np.int32) for part in _parts(labels, check, PART)]
+    return np.fromiter(ordered, labels.dtype, len(ordered)), np.concatenate(indices)
+
+
+def _parts(labels: Any, check: Callable[[], None] | None, size: int) -> Iterator[Any]:
+    """Yield some labels at a time, after a check whether anybody still waits for them."""
+    for start in range(0, len(labels), size):
+        if check is not None:
+            check()
+        yield labels[start : start + size]
 
 
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
