@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import FloatArray, IntArray
+from .arrays import PART, FloatArray, IntArray
 from .table import BOOLEAN, CATEGORY, NUMBER, RawColumn, column_type_error
 
 Category = str | int | float
@@ -94,8 +94,11 @@ def category_codes(column: RawColumn, name: str) -> tuple[IntArray, list[Categor
     if values.dtype != object:
         distinct, inverse = np.unique(values, return_inverse=True)
         return np.array([codes[value] for value in distinct.tolist()], dtype=np.int64)[inverse], list(codes.categories)
+    numbered = np.empty(len(values), dtype=np.int64)
     try:
-        numbered = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
+        for start in range(0, len(values), PART):  # NumPy holds the interpreter during each call
+            part = values[start : start + PART]
+            numbered[start : start + PART] = np.fromiter(map(codes.__getitem__, part), np.int64, len(part))
     except TypeError as error:
         raise TypeError(
             f"X must hold numbers and strings in {name!r}: argument must be a string or a number ({error})"
