@@ -44,9 +44,14 @@ def test_threads_that_write_one_file_do_not_disturb_each_other(tmp_path):
 def test_an_error_leaves_the_file_as_it_was(tmp_path, error):
     path = tmp_path / "model.json"
     write_whole(path, "before")
-    with pytest.raises(error), whole_file(path) as partial:
-        partial.write_text("half")
-        raise error
+
+    def write_half():
+        with whole_file(path) as partial:
+            partial.write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        write_half()
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["model.json"]
 

@@ -17,6 +17,7 @@ from typing import Any
 import click
 from sklearn.metrics import get_scorer_names
 
+from .._runtime.files import whole_file
 from .._runtime.limits import TIME_LIMIT
 from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.rule import ONE_SE, best_of
@@ -74,7 +75,8 @@ def _draw(cv: TopKTreeClassifierCV, path: Path) -> None:
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     cv.plot(figure.add_subplot())
-    figure.savefig(path, dpi=150)
+    with whole_file(path) as partial:
+        figure.savefig(partial, dpi=150, format=path.suffix[1:].lower())
 
 
 def summarise(cv: TopKTreeClassifierCV, table: Labelled, seconds: float) -> dict[str, Any]:
