@@ -147,11 +147,11 @@ class DaskFit:
 
     def _search(self, packed: Packed, objective: Objective) -> Searched:
         distinct = packed.facts.distinct
-        # Merged rows give the same tree unless the number of rows counts as well as their weight.
-        can_be_merged = objective.min_samples_leaf == 1 or not objective.weighted
+        if distinct is not None and objective.weighted:  # the number of rows counts as well as their weight
+            distinct = distinct.repeat(objective.min_samples_leaf, int(self.estimator.gather_bytes))
         line = ProgressLine(objective.user_cost) if self.estimator.verbose else None
         with line or nullcontext():
-            if distinct is not None and can_be_merged:
+            if distinct is not None:
                 self.cluster.release(packed.shards)
                 return self._search_here(packed, distinct, objective, line)
             return self._search_there(packed, objective, line)
@@ -160,15 +160,16 @@ class DaskFit:
         self, packed: Packed, distinct: shards.DistinctRows, objective: Objective, line: ProgressLine | None
     ) -> Searched:
         """Search the distinct rows on the client."""
-        min_weight = objective.min_weight_leaf
+        merged = replace(objective, row_weight=distinct.weight)
         if not objective.weighted:
-            min_weight = max(min_weight, objective.min_samples_leaf)
-        merged = replace(objective, row_weight=distinct.weight, min_samples_leaf=1, min_weight_leaf=min_weight)
+            min_weight = max(objective.min_weight_leaf, objective.min_samples_leaf)
+            merged = replace(merged, min_samples_leaf=1, min_weight_leaf=min_weight)
         options = search_options(self.estimator, self.limits.seconds_left(), progress=line)
         kept, n_columns = packed.kept.astype(np.int32), len(packed.packing.columns)
         solution = engine.solve(distinct.rows, n_columns, distinct.classes, merged, options, kept)
         solution = distinct.count_rows(solution, kept)
-        return solution, {"where": "client", "distinct_rows": len(distinct.rows)}
+        assert packed.facts.distinct is not None
+        return solution, {"where": "client", "distinct_rows": len(packed.facts.distinct.rows)}
 
     def _search_there(self, packed: Packed, objective: Objective, line: ProgressLine | None) -> Searched:
         """Search by counts from the workers."""

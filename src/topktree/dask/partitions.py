@@ -12,6 +12,8 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+from dask._task_spec import Alias
+from dask.delayed import Delayed
 
 from .._data.table import unique_names
 
@@ -69,7 +71,10 @@ def table_parts(X: Any) -> list[Any]:
 
 def _frame_parts(frame: Any) -> list[Any]:
     """Return the partitions as they are: the full optimizer merges those of Parquet files, of y more than of X."""
-    return list(frame.simplify().to_delayed(optimize_graph=False))
+    parts = frame.simplify().to_delayed(optimize_graph=False)
+    # The aliases of `from_delayed(..., verify_meta=False)` have other keys than the graph, where Dask's optimizer fails.
+    graph = {key: task if task.key == key else Alias(key, task.key) for key, task in dict(parts[0].dask).items()}
+    return [Delayed(part.key, graph) for part in parts]
 
 
 def _column_parts(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
