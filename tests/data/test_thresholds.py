@@ -12,12 +12,14 @@ from topktree._core import class_cells, split_order
 from topktree._data.binarizer import paper_thresholds
 from topktree._data.thresholds import (
     FINE_BOUNDARIES,
+    MAX_CLASSES,
     Target,
     binary_threshold,
     find_boundaries,
     float32_edge,
     format_number,
     is_float32_edge,
+    merge_rare,
     quantile_thresholds,
     separators,
     threshold_texts,
@@ -550,3 +552,17 @@ def test_paper_thresholds_count_a_value_once_however_frequent():
     np.testing.assert_array_equal(paper_thresholds(values, 2), [2.0])
     np.testing.assert_array_equal(paper_thresholds(values, 1), [])
     np.testing.assert_array_equal(paper_thresholds(values, 100), np.quantile(np.arange(5.0), [0.2, 0.4, 0.6, 0.8]))
+
+
+def test_the_rarest_of_very_many_classes_count_as_one_for_boundaries():
+    n_rows = np.full(MAX_CLASSES + 10, 2)
+    n_rows[[3, 7]] = 1
+    index = merge_rare(n_rows)
+    assert index[[3, 7]].tolist() == [MAX_CLASSES - 1] * 2
+    assert np.count_nonzero(index == MAX_CLASSES - 1) == 11
+    np.testing.assert_array_equal(index[index < MAX_CLASSES - 1], np.arange(MAX_CLASSES - 1))
+    classes = np.repeat(np.arange(len(n_rows)), n_rows).astype(np.int32)
+    target = Target.of_rows(classes, len(n_rows))
+    assert target.n_classes == MAX_CLASSES
+    np.testing.assert_array_equal(target.classes, index[classes])
+    assert Target.of_rows(classes % MAX_CLASSES, MAX_CLASSES).n_classes == MAX_CLASSES

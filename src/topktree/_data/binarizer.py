@@ -184,6 +184,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
             return make_columns(features, lambda f: found[f])
         n = None if self.strategy == "exact" else self.max_thresholds
         whole = threshold_weights(None, None, weights)
+        target = None if target is None else Target.of_rows(target.classes, target.n_classes)
         return make_columns(features, lambda f: quantile_thresholds(encoded[f], n, whole, target))
 
 

@@ -166,7 +166,7 @@ def _make_ready(
     encoded = encode(table, features)
     bits = pack_binary(encoded, features)  # a table of nothing but 0 and 1 stays as it is
     if bits is None:
-        cuts = estimator.max_thresholds, threshold_weights(y, by_class, weights), Target(y, len(classes))
+        cuts = estimator.max_thresholds, threshold_weights(y, by_class, weights), Target.of_rows(y, len(classes))
         bits = _cut_and_pack(by_feature(encoded, features), features, *cuts, work.check)
     return TrainingData(*bits, y, weights, by_class, classes, features, has_weight, left_out, work)
 

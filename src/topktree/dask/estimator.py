@@ -36,8 +36,9 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     """`TopKTreeClassifier` for Dask DataFrames and Arrays, on a Dask cluster.
 
     With the same Boolean columns the tree is the same as that of the local class, for any partitions and workers. The
-    columns are the same if every numeric feature has at most 4096 distinct values; otherwise a threshold at a quantile
-    may be off by the fraction of the rows in `search_["threshold_error"]`.
+    columns are the same if every numeric feature has at most 4096 distinct values, or fewer where features times
+    classes are more than 1024; otherwise a threshold at a quantile may be off by the fraction of the rows in
+    `search_["threshold_error"]`.
 
     Partitions stay where they are: workers turn them into bits and count, and the search on the client asks for the
     counts of many nodes at a time. Few distinct rows are brought to the client instead and searched there.

@@ -18,6 +18,7 @@ from .._data.columns import Columns, binary_columns, make_columns
 from .._data.encoding import Category, categories_of, kind_of_types, numbers_of, object_types
 from .._data.features import Feature, check_no_category, missing_and_extreme, sorted_categories
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
+from .._data.thresholds import Target
 from .cluster import sized
 from .target import RowTarget, Weighing
 from .value_summary import ValueSummary, merge, summarize
@@ -42,6 +43,12 @@ class PartRules:
                 found = f"{len(column)} for {len(X)} in partition {part}"
                 raise ValueError(f"{name} must have the rows of X in every partition, got {found}")
         return self.weighing.read(y, sample_weight)
+
+    def boundary_target(self, target: RowTarget) -> Target:
+        """Return the classes for placing thresholds; one class for all rows where every threshold is kept."""
+        if self.max_values is None:
+            return Target(np.zeros_like(target.classes), 1)
+        return self.weighing.boundary_target(target.classes)
 
     def read_table(self, X: Any, rows: BoolArray | None) -> Table:
         """Return the table of a part, or its rows where `rows` is true."""
@@ -94,12 +101,12 @@ def _summarize_column(
     categories, missing = categories_of(column, name) if kind == CATEGORY or is_object else (None, False)
     if kind == CATEGORY:
         return FeatureSummary(frozenset({CATEGORY}) if wanted else types, missing, False, frozenset(categories or ()))
-    numbers, n_classes = numbers_of(column, name), len(rules.weighing.classes)
+    numbers, boundary = numbers_of(column, name), rules.boundary_target(target)
     return FeatureSummary(
         types,
         *missing_and_extreme(numbers),
         _unless_many(frozenset(categories)) if categories is not None else None,
-        summarize(numbers, target.classes, n_classes, target.threshold_weight, rules.max_values),
+        summarize(numbers, boundary, target.threshold_weight, rules.max_values),
     )
 
 

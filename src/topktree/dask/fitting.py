@@ -35,7 +35,10 @@ from .counted_graph import Path
 from .counted_search import CountedSearch
 from .features import PartRules, columns_of, feature_of, merge_features, summarize_features, threshold_error
 from .partitions import Parts
-from .value_summary import MAX_VALUES
+from .value_summary import summary_size
+
+# The share of a worker's memory for the counts of one node: eight answers are added at a time.
+MOST_OF_MEMORY = 1 / 16
 
 # A solution, and what is recorded about the search in addition to the usual.
 Searched = tuple[engine.Solution, dict[str, Any]]
@@ -127,7 +130,7 @@ class DaskFit:
         names, n_features = self.parts.names, self.parts.n_features
         max_thresholds, gather_bytes = self.estimator.max_thresholds, int(self.estimator.gather_bytes)
         is_category = check_categorical_features(self.estimator.categorical_features, n_features, names)
-        max_values = None if max_thresholds is None else max(MAX_VALUES, 4 * max_thresholds)
+        max_values = summary_size(max_thresholds, n_features, len(weighing.classes))
         rules = PartRules(weighing, names, is_category, max_values)
         with self._timed("columns"):
             tasks = self._part_tasks(summarize_features, rules)
@@ -202,7 +205,17 @@ class DaskFit:
             batch_bytes=int(self.estimator.batch_bytes),
             held_bytes=search_options(self.estimator).cache_bytes,
         )
+        self._check_counts(search.graph.node_bytes, len(weighing.classes), len(packed.kept))
         return search.run(), {"where": "workers", "rounds": search.rounds}
+
+    def _check_counts(self, n_bytes: int, n_classes: int, n_columns: int) -> None:
+        """Refuse a search whose counts of one node would make workers run out of memory."""
+        memory = self.cluster.worker_memory()
+        if n_bytes > MOST_OF_MEMORY * memory:
+            raise ValueError(
+                f"workers must have at least {n_bytes / MOST_OF_MEMORY / 1e9:.2g} GB of memory for {n_classes} classes "
+                f"and {n_columns} columns, got {memory / 1e9:.2g} GB: a node has a count for every class and column"
+            )
 
     def _errors_left_out(self, solution: engine.Solution, packed: Packed) -> int:
         """Return how many rows without weight the tree gets wrong."""

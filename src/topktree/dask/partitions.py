@@ -72,7 +72,7 @@ def table_parts(X: Any) -> list[Any]:
 def _frame_parts(frame: Any) -> list[Any]:
     """Return the partitions as they are: the full optimizer merges those of Parquet files, of y more than of X."""
     parts = frame.simplify().to_delayed(optimize_graph=False)
-    # The aliases of `from_delayed(..., verify_meta=False)` have other keys than the graph, where Dask's optimizer fails.
+    # Aliases of `from_delayed(..., verify_meta=False)` have other keys than in the graph: Dask's optimizer would fail.
     graph = {key: task if task.key == key else Alias(key, task.key) for key, task in dict(parts[0].dask).items()}
     return [Delayed(part.key, graph) for part in parts]
 

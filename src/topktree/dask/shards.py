@@ -70,7 +70,7 @@ class DistinctRows:
     @property
     def row_bytes(self) -> int:
         """The bytes that a row takes."""
-        return 8 * self.rows.shape[1] + 20
+        return 8 * int(self.rows.shape[1]) + 20
 
     def repeat(self, n: int, max_bytes: int) -> DistinctRows | None:
         """Return `n` rows, or as many as there are, for each distinct row; None if they take more than `max_bytes`.

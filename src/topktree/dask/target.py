@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._data.arrays import BoolArray, FloatArray, IntArray
 from .._data.labels import number_labels, read_labels, read_weights
+from .._data.thresholds import MAX_CLASSES, Target, merge_rare
 from .._data.training import check_classes, class_weights
 from .._data.weights import WEIGHT_BITS, WeightRange, WeightScale, exact_weight_bits, inverse_totals
 from .cluster import sized
@@ -98,6 +99,7 @@ class Weighing:
     n_left_out: int  # without weight
     threshold_class_weight: FloatArray | None
     ranges: tuple[WeightRange, WeightRange]  # of both kinds
+    boundary_class: NDArray[np.int32] | None  # index of each class for placing thresholds; None: its own
     row_scale: WeightScale | None = None  # None: every row weighs 1
     threshold_scale: WeightScale | None = None  # None: every row weighs the same
     weight_unit: float = 1.0  # the weight that an integer row weight of 1 stands for
@@ -125,6 +127,12 @@ class Weighing:
             None if keeps.all() else keeps,
             left_out,
         )
+
+    def boundary_target(self, classes: NDArray[np.int32]) -> Target:
+        """Return the classes of rows for placing thresholds, as `Target.of_rows` does where all rows are."""
+        if self.boundary_class is None:
+            return Target(classes, len(self.classes))
+        return Target(self.boundary_class[classes], MAX_CLASSES)
 
     def part_divisors(self, y: Any, sample_weight: ArrayLike | None) -> IntArray | None:
         """Return the common divisors of a part's weights, see `divisors`; None if it has no weight."""
@@ -199,7 +207,8 @@ def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[We
     smallest, largest = summary.smallest[weighs], summary.largest[weighs]
     factor = 1.0 if for_thresholds is None else for_thresholds[weighs]
     ranges = _range(smallest, largest), _range(factor * smallest, factor * largest)
-    weighing = Weighing(summary.labels, weights, weighs, n_rows, n_left_out, for_thresholds, ranges)
+    boundary_class = merge_rare(summary.n_weighing * weighs) if len(weighs) > MAX_CLASSES else None
+    weighing = Weighing(summary.labels, weights, weighs, n_rows, n_left_out, for_thresholds, ranges, boundary_class)
     is_constant = smallest.min() == largest.max()
     return weighing, weighing.divisors(smallest, factor * smallest) if is_constant else None
 
