@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -23,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from support.problems import CRITERIA, STATISTICS, label, make_problem, user_criterion
 from support.profiles import seed_range
 
-from topktree import TopKTreeClassifier
+from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV
 
 TREE_ARRAYS = (
     "children_left",
@@ -886,3 +887,33 @@ def test_criterion_is_passed_on(criterion):
 def test_what_is_no_table_is_refused(X):
     with pytest.raises(ValueError, match=r"Expected 2D array|dim 3"):
         TopKTreeClassifier().fit(X, [0, 1])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TopKTreeClassifier(k=1, max_depth=1),
+        TopKTreeClassifierCV(ks=[1], max_depths=[1], cv=2),
+        TopKForestClassifier(n_estimators=2, max_depth=1),
+        TopKBoostingClassifier(n_estimators=2, max_depth=1),
+    ],
+    ids=label,
+)
+@pytest.mark.parametrize("dtype", [int, float])
+def test_labels_that_look_like_a_regression_are_warned_of_once(estimator, dtype):
+    X, y = np.arange(100.0)[:, None], (np.arange(100) % 60).astype(dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X, y)
+    texts = [str(w.message) for w in caught if "regression" in str(w.message)]
+    assert len(texts) == 1
+    assert texts[0].startswith("y has 60 classes in 100 rows, and all of them are numbers")
+
+
+@pytest.mark.parametrize(
+    "y", [np.arange(100) % 50, np.arange(20), (np.arange(100) % 60).astype(str)], ids=["half", "few rows", "strings"]
+)
+def test_other_labels_are_not(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TopKTreeClassifier(k=1, max_depth=1).fit(np.arange(len(y))[:, None], y)

@@ -6,6 +6,7 @@ In: the `y` and `sample_weight` of a user. Out: arrays with an entry per row.
 from __future__ import annotations
 
 import heapq
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +21,9 @@ from .encoding import is_missing
 
 # Labels that are sorted at a time, in a few milliseconds.
 SORTED_PART = 2**14
+
+# With this many rows or fewer, most labels may well be different.
+FEW_ROWS = 20
 
 _NEVER_MISSING = {str, bytes, bool, int}
 
@@ -44,9 +48,21 @@ def read_labels(y: Any, check: Callable[[], None] | None = None) -> NDArray[Any]
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.dtype != np.dtype(object):
         assert_all_finite(labels, input_name="y")
-    if labels.dtype.kind not in "biuSUO":  # every array of these types is a classification target
+    is_whole = labels.dtype.kind == "f" and bool(np.all(labels == np.trunc(labels)))
+    if labels.dtype.kind not in "biuSUO" and not is_whole:  # every array of these types is a classification target
         check_classification_targets(labels)
     return labels
+
+
+def warn_about_regression(classes: NDArray[Any], n_rows: int) -> None:
+    """Warn about labels that are numbers, most of them different: they are probably the target of a regression."""
+    if classes.dtype.kind in "iuf" and n_rows > FEW_ROWS and len(classes) > n_rows / 2:
+        warnings.warn(
+            f"y has {len(classes)} classes in {n_rows} rows, and all of them are numbers: it looks like the target of a "
+            "regression. For a classifier, divide the numbers into a few ranges.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def number_labels(

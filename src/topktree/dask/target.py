@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._data.arrays import BoolArray, FloatArray, IntArray
-from .._data.labels import number_labels, read_labels, read_weights
+from .._data.labels import number_labels, read_labels, read_weights, warn_about_regression
 from .._data.thresholds import MAX_CLASSES, Target, merge_rare
 from .._data.training import check_classes, class_weights
 from .._data.weights import WEIGHT_BITS, WeightRange, WeightScale, exact_weight_bits, inverse_totals
@@ -199,6 +199,7 @@ def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[We
         weighs &= weights > 0
         weights = np.where(weights > 0, weights, 1.0)
     check_classes(summary.labels[weighs])
+    warn_about_regression(summary.labels, int(summary.n_rows.sum()))
     n_rows = int(summary.n_weighing[weighs].sum())
     n_left_out = int(summary.n_rows.sum()) - n_rows
     for_thresholds = weights
