@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -917,3 +918,16 @@ def test_other_labels_are_not(y):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TopKTreeClassifier(k=1, max_depth=1).fit(np.arange(len(y))[:, None], y)
+
+
+def test_the_decision_path_takes_memory_for_the_paths_only():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((4_000, 1)), rng.integers(2, size=4_000)
+    classifier = TopKTreeClassifier(k=1, max_depth=40, max_thresholds=None).fit(X, y)
+    assert classifier.tree_.node_count > 1_000
+    tracemalloc.start()
+    path = classifier.decision_path(X[:1])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000  # a matrix of all nodes and nodes would take more
+    assert path.shape == (1, classifier.tree_.node_count)

@@ -107,8 +107,11 @@ class FittedTree(FittedClassifier):
                [1, 0, 1, 1, 0],
                [1, 0, 1, 0, 1]])
         """
-        leaves = self.apply(X)
-        return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64))[leaves]
+        leaves, leaf_of_row = np.unique(self.apply(X), return_inverse=True)
+        paths = self.tree_.paths_to(leaves)
+        nodes, ends = np.concatenate(paths), np.cumsum([0, *map(len, paths)])
+        shape = len(leaves), self.tree_.node_count
+        return scipy.sparse.csr_matrix((np.ones_like(nodes), nodes, ends), shape)[leaf_of_row]
 
     def get_depth(self) -> int:
         """Return the number of splits on the longest path."""

@@ -58,8 +58,8 @@ def warn_about_regression(classes: NDArray[Any], n_rows: int) -> None:
     """Warn about labels that are numbers, most of them different: they are probably the target of a regression."""
     if classes.dtype.kind in "iuf" and n_rows > FEW_ROWS and len(classes) > n_rows / 2:
         warnings.warn(
-            f"y has {len(classes)} classes in {n_rows} rows, and all of them are numbers: it looks like the target of a "
-            "regression. For a classifier, divide the numbers into a few ranges.",
+            f"y has {len(classes)} classes in {n_rows} rows, and all of them are numbers: it looks like the target of "
+            "a regression. For a classifier, divide the numbers into a few ranges.",
             UserWarning,
             stacklevel=2,
         )
