@@ -1,6 +1,7 @@
 """What is saved is what is loaded; whatever else is in a file is refused by a ValueError that names it."""
 
 import copy
+import dataclasses
 import datetime
 import inspect
 import json
@@ -22,7 +23,8 @@ from support.messy import cases, queries
 from support.profiles import examples
 
 from topktree import TopKTreeClassifier, load
-from topktree._tree.model_file import FORMAT, VERSION
+from topktree._data.features import Feature
+from topktree._tree.model_file import FORMAT, VERSION, read_test, read_tree
 
 TREE_ARRAYS = (
     *("children_left", "children_right", "feature", "threshold", "category", "missing_go_to_left"),
@@ -852,3 +854,32 @@ def test_the_kept_file_can_be_made_again():
     kept = load(KEPT_FILE)
     X, y = people()
     assert_same_tree(clone(kept).fit(X, y), kept)
+
+
+class Unsearched(tuple):
+    """Categories that are not searched one by one."""
+
+    def __contains__(self, value):
+        raise AssertionError("searched")
+
+    def index(self, *arguments):
+        raise AssertionError("searched")
+
+
+def test_reading_a_tree_does_not_search_the_categories_for_every_node():
+    clf = TopKTreeClassifier(k="all", max_depth=3).fit(*people())
+    features = tuple(dataclasses.replace(f, categories=Unsearched(f.categories)) for f in clf.features_)
+    content = clf.export_dict()
+    tree = read_tree(content["nodes"], features, content["classes"])
+    np.testing.assert_array_equal(tree.category, clf.tree_.category)
+    assert (tree.category >= 0).any()
+
+
+@pytest.mark.parametrize(("value", "code"), [(1, 0), (1.0, 0), ("1", 1), (True, None), ([1], None), (None, None)])
+def test_a_category_is_found_by_value_and_type(value, code):
+    features = (Feature("c", "category", (1, "1")),)
+    if code is None:
+        with pytest.raises(ValueError, match="has an unknown category"):
+            read_test(0, "=", value, features)
+    else:
+        assert read_test(0, "=", value, features).value == code

@@ -101,11 +101,12 @@ def read_features(entries: list[Any]) -> tuple[Feature, ...]:
 def read_tree(entries: list[Any], features: Sequence[Feature], labels: Sequence[Any]) -> Tree:
     """Return the tree whose nodes `export_dict` described."""
     _check_preorder(entries)
+    indices = [_category_index(feature) for feature in features]
     tests = []
     for i, entry in enumerate(entries):
         try:
             _check_node(entry, labels)
-            tests.append(_node_test(entry, features))
+            tests.append(_node_test(entry, features, indices))
         except ValueError as problem:
             raise ValueError(f"node {i} {problem}") from None
     feature, kind, compared = np.array(tests, dtype=np.float64).T
@@ -150,16 +151,25 @@ def _check_node(entry: dict[str, Any], labels: Sequence[Any]) -> None:
     require(close, 'has a "confidence" that its counts do not give')
 
 
-def _node_test(entry: dict[str, Any], features: Sequence[Feature]) -> NodeTest:
+def _node_test(entry: dict[str, Any], features: Sequence[Feature], indices: Sequence[dict[Any, int]]) -> NodeTest:
     if "test" not in entry:
         return NodeTest(TREE_UNDEFINED, AT_MOST, 0.0)  # a leaf: only the feature counts
-    test = read_test(entry.get("feature_index"), entry["test"], entry.get("value"), features)
+    test = read_test(entry.get("feature_index"), entry["test"], entry.get("value"), features, indices)
     require(entry.get("feature") == features[test.feature].name, 'has a "feature" that does not match its index')
     return test
 
 
-def read_test(f: Any, symbol: Any, value: Any, features: Sequence[Feature]) -> NodeTest:
-    """Return the test that `describe_test` described; `f` is the index of its feature."""
+def _category_index(feature: Feature) -> dict[Any, int]:
+    return {category: i for i, category in enumerate(feature.categories)}
+
+
+def read_test(
+    f: Any, symbol: Any, value: Any, features: Sequence[Feature], indices: Sequence[dict[Any, int]] | None = None
+) -> NodeTest:
+    """Return the test that `describe_test` described; `f` is the index of its feature.
+
+    `indices` has the index of each category by feature; who reads many tests makes them once.
+    """
     require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
     feature = features[f]
     if symbol == SYMBOLS[IS_MISSING]:
@@ -170,8 +180,12 @@ def read_test(f: Any, symbol: Any, value: Any, features: Sequence[Feature]) -> N
     require(symbol == SYMBOLS[EQUALS], f"has an unknown test: {symbol!r}")
     if feature.kind == BOOLEAN and value is True:
         return NodeTest(f, EQUALS, 1.0)
-    require(feature.kind == CATEGORY and value in feature.categories, f"has an unknown category: {value!r}")
-    return NodeTest(f, EQUALS, float(feature.categories.index(value)))
+    code = None
+    if feature.kind == CATEGORY and isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        code = (_category_index(feature) if indices is None else indices[f]).get(value)
+    if code is None:
+        raise ValueError(f"has an unknown category: {value!r}")
+    return NodeTest(f, EQUALS, float(code))
 
 
 def require(condition: bool, problem: str) -> None:
