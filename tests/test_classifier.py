@@ -931,3 +931,31 @@ def test_the_decision_path_takes_memory_for_the_paths_only():
     tracemalloc.stop()
     assert peak < 1_000_000  # a matrix of all nodes and nodes would take more
     assert path.shape == (1, classifier.tree_.node_count)
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+MANY = list(range(1_000_000))
+LONG = "n" * 1_000_000
+
+
+@pytest.mark.parametrize("value", [MANY, np.array(MANY), LONG, {LONG: LONG}, 10**5000, Unprintable()], ids=type)
+@pytest.mark.parametrize("name", ["k", "max_depth", "criterion", "class_weight", "time_limit", "categorical_features"])
+def test_messages_quote_the_beginning_and_the_end_of_long_values(name, value):
+    if name == "k" and isinstance(value, int):
+        return  # it is allowed
+    with pytest.raises(ValueError, match=f"{name} must") as error:
+        TopKTreeClassifier(**{name: value}).fit(NUMBERS, CLASSES)
+    assert len(str(error.value)) < 1000
+
+
+def test_messages_quote_the_beginning_and_the_end_of_long_names():
+    import pandas as pd
+
+    X = pd.DataFrame({LONG: ["a", "b"] * 10})
+    with pytest.raises(ValueError, match=r"X must have numbers in 'nnn.*\.\.\..*nnn'") as error:
+        TopKTreeClassifier(categorical_features=None).fit(X, [0, 1] * 10)
+    assert len(str(error.value)) < 1000

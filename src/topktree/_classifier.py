@@ -205,7 +205,7 @@ class TopKTreeClassifier(FittedTree):
         limits = Limits.starting(self.time_limit)
         spec = read_spec(self)
         if callback is not None and not callable(callback):
-            raise ValueError(f"callback must be a callable or None, got {callback!r}")
+            raise ValueError(f"callback must be a callable or None, got {checks.short(callback)}")
         checks.check_bool("exact_root", exact_root)
         on_tree = None if callback is None else lambda found: callback(fitted_copy(self, found))
         with restored_on_error(self):
@@ -277,7 +277,7 @@ class TopKTreeClassifier(FittedTree):
         spec = read_spec(classifier)
         checks.check_int("n", n, 1)
         if not checks.is_number(epsilon) or epsilon < 0:
-            raise ValueError(f"epsilon must be a finite number >= 0, got {epsilon!r}")
+            raise ValueError(f"epsilon must be a finite number >= 0, got {checks.short(epsilon)}")
         checks.check_choice("different", different, DIFFERENT)
         asked = NearOptimalOptions(min(int(n), 2**62), float(epsilon), different)
         data = prepare(classifier, X, y, sample_weight)

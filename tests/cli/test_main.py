@@ -112,3 +112,10 @@ main()
 def test_ctrl_c_at_any_moment_ends_quietly(moment, code, said):
     result = subprocess.run([sys.executable, "-c", INTERRUPTED, moment], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (code, said)
+
+
+def test_messages_are_not_endless(tmp_path):
+    (tmp_path / "long.csv").write_text(f"{'n' * 100_000},b\n1,2\n")
+    result = run("fit", tmp_path / "long.csv", "--target", "none")
+    assert_mistake(result, "has no such column", " ... ")
+    assert len(result.output) < 5_000

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
-import reprlib
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.checks import short
 from .arrays import PART, FloatArray, IntArray
 from .table import BOOLEAN, CATEGORY, NUMBER, RawColumn, column_type_error
 
@@ -84,7 +84,7 @@ def numbers_of(column: RawColumn, name: str) -> FloatArray:
                 raise TypeError
             result[i] = float(value)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"X must have numbers in {name!r}, got {reprlib.repr(value)}") from None
+            raise ValueError(f"X must have numbers in {short(name)}, got {short(value)}") from None
     return result
 
 
@@ -101,7 +101,7 @@ def category_codes(column: RawColumn, name: str) -> tuple[IntArray, list[Categor
             numbered[start : start + PART] = np.fromiter(map(codes.__getitem__, part), np.int64, len(part))
     except TypeError as error:
         raise TypeError(
-            f"X must hold numbers and strings in {name!r}: argument must be a string or a number ({error})"
+            f"X must hold numbers and strings in {short(name)}: argument must be a string or a number ({error})"
         ) from None
     return numbered, list(codes.categories)
 

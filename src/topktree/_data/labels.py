@@ -16,6 +16,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from .._runtime.checks import short
 from .arrays import PART, FloatArray, IntArray
 from .encoding import is_missing
 
@@ -44,7 +45,9 @@ def read_labels(y: Any, check: Callable[[], None] | None = None) -> NDArray[Any]
         for part in _parts(y, check, PART):
             missing = [] if set(map(type, part)) <= _NEVER_MISSING else [label for label in part if is_missing(label)]
             if missing:
-                raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing[0]!r}")
+                raise ValueError(
+                    f"Input y contains NaN: y must have a class label in every row, got {short(missing[0])}"
+                )
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.dtype != np.dtype(object):
         assert_all_finite(labels, input_name="y")
@@ -87,7 +90,9 @@ def known_classes(labels: NDArray[Any], classes: NDArray[Any], n_rows: int) -> I
     number = {label: i for i, label in enumerate(classes.tolist())}
     known = np.array([number.get(label, len(classes)) for label in distinct.tolist()], dtype=np.int64)
     if np.all(known == len(classes)):  # the labels must be of another type
-        raise ValueError(f"y must have labels that training had, such as {classes.tolist()[0]!r}, got none of them")
+        raise ValueError(
+            f"y must have labels that training had, such as {short(classes.tolist()[0])}, got none of them"
+        )
     return known[indices]
 
 

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from .._runtime.checks import short
+
 NUMBER = "number"
 BOOLEAN = "boolean"
 CATEGORY = "category"
@@ -104,7 +106,9 @@ def default_names(n_features: int) -> tuple[str, ...]:
 def column_type_error(type_name: object, name: str, is_date: bool) -> TypeError:
     """Return the error for a column of a type that no tree can test."""
     advice = ": turn dates and durations into numbers" if is_date else ""
-    return TypeError(f"X must have columns of numbers, booleans or categories, got {type_name} in {name!r}{advice}")
+    return TypeError(
+        f"X must have columns of numbers, booleans or categories, got {type_name} in {short(name)}{advice}"
+    )
 
 
 def _is_frame(X: Any) -> bool:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
+from .._runtime.checks import short
 from .._runtime.limits import Interruptible, Stop
 from .arrays import BoolArray, FloatArray, Rows
 from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
@@ -96,7 +97,7 @@ def class_weights(class_weight: str | dict[Any, float] | None, classes: NDArray[
 def check_classes(present: NDArray[Any]) -> None:
     """Raise unless rows of at least two classes have weight."""
     if len(present) < 2:
-        found = ", ".join(repr(label) for label in present.tolist()) or "none"
+        found = ", ".join(map(short, present.tolist())) or "none"
         raise ValueError(
             "y must have rows of at least two classes with weight (sample_weight times class_weight), "
             f"got {len(present)} class: {found}"

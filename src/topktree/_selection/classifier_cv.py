@@ -295,7 +295,7 @@ def _values(name: str, values: Any, check: Callable[[Any], None]) -> list[Any]:
     """Return a grid's values of one parameter, each once."""
     is_list = values.ndim == 1 if isinstance(values, np.ndarray) else isinstance(values, Sequence)
     if not is_list or isinstance(values, str) or len(values) == 0:
-        raise ValueError(f"{name} must be a sequence of at least one value, got {values!r}")
+        raise ValueError(f"{name} must be a sequence of at least one value, got {checks.short(values)}")
     plain = [_plain(value) for value in values]
     try:
         for value in plain:

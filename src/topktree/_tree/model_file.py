@@ -76,7 +76,7 @@ def _class_type(classes: NDArray[Any]) -> str:
     plain = (str, int, float, np.integer, np.bool_) if name == "object" else object
     odd = [label for label in classes.tolist() if name not in CLASS_TYPES or not isinstance(label, plain)]
     if odd:
-        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {odd[0]!r}")
+        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {checks.short(odd[0])}")
     return name
 
 
@@ -170,21 +170,21 @@ def read_test(
 
     `indices` has the index of each category by feature; who reads many tests makes them once.
     """
-    require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
+    require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {checks.short(f)}")
     feature = features[f]
     if symbol == SYMBOLS[IS_MISSING]:
         return NodeTest(f, IS_MISSING, 0.0)
     if symbol == SYMBOLS[AT_MOST]:
-        require(feature.kind == NUMBER and is_number(value), f"compares a {feature.kind} with {value!r}")
+        require(feature.kind == NUMBER and is_number(value), f"compares a {feature.kind} with {checks.short(value)}")
         return NodeTest(f, AT_MOST, float(value))
-    require(symbol == SYMBOLS[EQUALS], f"has an unknown test: {symbol!r}")
+    require(symbol == SYMBOLS[EQUALS], f"has an unknown test: {checks.short(symbol)}")
     if feature.kind == BOOLEAN and value is True:
         return NodeTest(f, EQUALS, 1.0)
     code = None
     if feature.kind == CATEGORY and isinstance(value, (str, int, float)) and not isinstance(value, bool):
         code = (_category_index(feature) if indices is None else indices[f]).get(value)
     if code is None:
-        raise ValueError(f"has an unknown category: {value!r}")
+        raise ValueError(f"has an unknown category: {checks.short(value)}")
     return NodeTest(f, EQUALS, float(code))
 
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from dask.sizeof import sizeof
 from distributed import Client, Future, default_client
 
+from .._runtime.checks import short
 from .._runtime.limits import OutOfTime
 
 # Results that are merged by one task.
@@ -56,9 +57,9 @@ def find_client(client: Client | None) -> Client:
                 "distributed.Client()"
             ) from None
     if not isinstance(client, Client):
-        raise TypeError(f"client must be a distributed.Client or None, got {client!r}")
+        raise TypeError(f"client must be a distributed.Client or None, got {short(client)}")
     if client.asynchronous:
-        raise ValueError(f"client must be one that is not asynchronous, got {client!r}")
+        raise ValueError(f"client must be one that is not asynchronous, got {short(client)}")
     return client
 
 

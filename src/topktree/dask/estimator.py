@@ -188,7 +188,9 @@ max_thresholds, categorical_features, verbose
         checks.check_int("batch_bytes", self.batch_bytes, 1)
         checks.check_int("gather_bytes", self.gather_bytes, 0)
         if not checks.is_number(self.worker_timeout) or self.worker_timeout < 0:
-            raise ValueError(f"worker_timeout must be a number of seconds >= 0, got {self.worker_timeout!r}")
+            raise ValueError(
+                f"worker_timeout must be a number of seconds >= 0, got {checks.short(self.worker_timeout)}"
+            )
         return spec
 
     def _map(self, X: Any, predict: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> da.Array:

@@ -19,6 +19,7 @@ from .._data.encoding import Category, categories_of, kind_of_types, numbers_of,
 from .._data.features import Feature, check_no_category, missing_and_extreme, sorted_categories
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
 from .._data.thresholds import Target
+from .._runtime.checks import short
 from .cluster import sized
 from .target import RowTarget, Weighing
 from .value_summary import ValueSummary, merge, summarize
@@ -57,8 +58,10 @@ class PartRules:
         names = getattr(estimator, "feature_names_in_", None)
         found = None if names is None else tuple(names)
         if len(table.names) != len(self.is_category) or found != self.names:
-            expected = f"{len(self.is_category)} features" if self.names is None else f"the features {list(self.names)}"
-            raise ValueError(f"X must have {expected} in every partition, got {list(table.names)}")
+            expected = (
+                f"{len(self.is_category)} features" if self.names is None else f"the features {short(list(self.names))}"
+            )
+            raise ValueError(f"X must have {expected} in every partition, got {short(list(table.names))}")
         return table if rows is None else table.take(rows)
 
 
@@ -147,7 +150,8 @@ def feature_of(summary: FeatureSummary, name: str) -> Feature:
     if summary.categories is None:
         found = " and ".join(sorted(summary.types))
         raise TypeError(
-            f"X must have one type in all partitions of {name!r}, got {found}; make them all strings, or all numbers"
+            f"X must have one type in all partitions of {short(name)}, got {found}; make them all strings, or all "
+            "numbers"
         )
     return Feature(name, kind, sorted_categories(summary.categories), summary.has_missing)
 

@@ -16,6 +16,7 @@ from dask._task_spec import Alias
 from dask.delayed import Delayed
 
 from .._data.table import unique_names
+from .._runtime.checks import short
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
         columns = list(unique_names(tuple(map(str, columns))))  # as `read_table` does with every partition
     strings = [isinstance(name, str) for name in columns]
     if any(strings) and not all(strings):
-        raise TypeError(f"X must have columns that are all named by strings, or none of them, got {columns}")
+        raise TypeError(f"X must have columns that are all named by strings, or none of them, got {short(columns)}")
     return (tuple(columns) if columns and all(strings) else None), len(columns)
 
 
