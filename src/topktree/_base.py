@@ -6,8 +6,7 @@ In: a `FoundTree`. Out: a fitted estimator with predictions, texts, pictures, a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from importlib.metadata import version
@@ -361,15 +360,3 @@ def copy_names(source: Any, target: Any) -> None:
     target.n_features_in_ = source.n_features_in_
     if hasattr(source, "feature_names_in_"):
         target.feature_names_in_ = source.feature_names_in_
-
-
-@contextmanager
-def restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Restore the estimator's attributes if anything goes wrong inside."""
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise

@@ -11,10 +11,10 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from ._base import FittedTree, fitted_copy, restored_on_error, set_fitted
+from ._base import FittedTree, fitted_copy, set_fitted
 from ._data.training import prepare
 from ._runtime import checks
-from ._runtime.limits import Limits
+from ._runtime.limits import Limits, restored_on_error
 from ._search.engine import NearOptimalOptions
 from ._search.fitter import search_options, search_tree
 from ._search.near_optimal import DIFFERENT, NearOptimalTrees, find_trees

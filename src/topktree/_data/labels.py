@@ -33,6 +33,7 @@ def read_labels(y: Any, check: Callable[[], None] | None = None) -> NDArray[Any]
     """Return `y` as a 1d array of class labels. `check` may end it early."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu" and y.size > 0:
         return y  # nothing to check: scikit-learn's validation would take longer than a small fit
+    check_mask("y", y)
     if y is None:
         raise ValueError("A classifier requires y to be passed, but the target y is None: pass a label for every row")
     if hasattr(y, "to_pylist"):  # a pyarrow array
@@ -55,6 +56,12 @@ def read_labels(y: Any, check: Callable[[], None] | None = None) -> NDArray[Any]
     if labels.dtype.kind not in "biuSUO" and not is_whole:  # every array of these types is a classification target
         check_classification_targets(labels)
     return labels
+
+
+def check_mask(name: str, values: Any) -> None:
+    """Refuse masked entries, which NumPy would turn into values."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"Input {name} contains NaN: {name} must have a value in every row, got a masked entry")
 
 
 def warn_about_regression(classes: NDArray[Any], n_rows: int) -> None:
@@ -145,6 +152,7 @@ def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | N
     """Return the weights of the rows as float64, some of them positive, or None if there are none."""
     if sample_weight is None:
         return None
+    check_mask("sample_weight", sample_weight)
     weights = np.asarray(_check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64))
     if np.any(weights < 0):
         raise ValueError(f"sample_weight must not be negative, got {weights.min()}")

@@ -168,7 +168,14 @@ def _objects(values: list[Any]) -> NDArray[np.object_]:
 
 
 def _as_array(X: Any) -> Any:
-    """Return lists as an array, of objects if numbers and strings are mixed; anything else as it is."""
+    """Return lists as an array, of objects if numbers and strings are mixed, and masked entries as missing values.
+
+    Anything else is returned as it is.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        values = X.data.astype(np.float64 if X.dtype.kind in "iuf" else object)
+        values[np.ma.getmaskarray(X)] = np.nan
+        return values
     if not isinstance(X, (list, tuple)):
         return X
     try:

@@ -172,6 +172,18 @@ class Interruptible:
         return result.result()
 
 
+@contextmanager
+def restored_on_error(estimator: Any) -> Iterator[None]:
+    """Restore the estimator's attributes if anything goes wrong inside."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
 @atexit.register
 def _wait_for_abandoned() -> None:
     """Wait for abandoned threads: one that returns from C++ after Python has ended would abort the process."""

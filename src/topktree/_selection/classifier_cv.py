@@ -19,14 +19,14 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import FittedTree, copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
+from .._base import FittedTree, copy_names, fitted_copy, found_tree_of, set_fitted
 from .._classifier import TopKTreeClassifier, tree_like
 from .._data.arrays import FloatArray
 from .._data.labels import read_labels, read_weights
 from .._data.table import CATEGORY
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
-from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits
+from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits, restored_on_error
 from .._runtime.parallel import in_parallel
 from .._search.fitter import search_options, search_tree
 from .._search.objective import ScoreFunction

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
+from .._base import copy_names, fitted_copy, found_tree_of, set_fitted
 from .._classifier import TopKTreeClassifier, tree_like
 from .._runtime import checks
-from .._runtime.limits import Limits
+from .._runtime.limits import Limits, restored_on_error
 from .._search.objective import ScoreFunction
 from .._search.spec import TreeSpec, read_spec
 from .cluster import Cluster, find_client

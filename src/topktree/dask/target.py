@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._data.arrays import BoolArray, FloatArray, IntArray
-from .._data.labels import number_labels, read_labels, read_weights, warn_about_regression
+from .._data.labels import check_mask, number_labels, read_labels, read_weights, warn_about_regression
 from .._data.thresholds import MAX_CLASSES, Target, merge_rare
 from .._data.training import check_classes, class_weights
 from .._data.weights import WEIGHT_BITS, WeightRange, WeightScale, exact_weight_bits, inverse_totals
@@ -66,6 +66,7 @@ def _combine(labels: NDArray[Any], indices: NDArray[np.int32], *fields: NDArray[
 def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int32], FloatArray]:
     """Return the distinct labels of a part, the index of each row's label among them, and the weights."""
     labels = read_labels(y)
+    check_mask("sample_weight", sample_weight)
     weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
     # scikit-learn refuses weights that are all zero, but other parts may have weight.
     if weights.shape != (len(labels),) or weights.dtype.kind not in "biuf" or weights.any():
