@@ -169,6 +169,15 @@ def memory(limit, n_jobs):
     }
 
 
+def memory_of_classes():
+    """By how much a fit to 50,000 classes makes the peak of memory grow."""
+    X, y, _ = numbers(200_000, 1, 50_000)
+    warm_up()
+    before = peak()
+    TopKTreeClassifier(k=1, max_depth=1).fit(X, y)
+    return peak() - before
+
+
 def peak():
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
@@ -328,6 +337,11 @@ def test_the_memory_limit_holds():
     assert limited["grown"] < limit + 10_000_000  # threads and their buffers are not the cache's
     for name in ("status", "cost", "tree"):
         assert limited[name] == free[name]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+def test_thresholds_between_many_classes_take_little_memory():
+    assert run(memory_of_classes) < 200_000_000  # a count for each of 1,024 cells and every class would take 400 MB
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer that sends the signal is POSIX")
