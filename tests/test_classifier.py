@@ -5,6 +5,8 @@ import pickle
 import re
 import subprocess
 import sys
+import tracemalloc
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -23,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from support.problems import CRITERIA, STATISTICS, label, make_problem, user_criterion
 from support.profiles import seed_range
 
-from topktree import TopKTreeClassifier
+from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV
 
 TREE_ARRAYS = (
     "children_left",

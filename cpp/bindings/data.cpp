@@ -1,6 +1,10 @@
 // Tables to packed rows, class counts between thresholds, rows sent down a tree.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <optional>
 
 #include "arrays.hpp"
@@ -8,32 +12,45 @@
 namespace bindings {
 namespace {
 
-std::vector<std::uint64_t> empty_rows(std::size_t n_rows, std::size_t n_columns) {
-    return std::vector<std::uint64_t>(n_rows * ((n_columns + 63) / 64));
+using Words = std::unique_ptr<std::uint64_t[], decltype(&std::free)>;
+
+// Zeroed rows. The system clears their pages when they are written to, which is after the GIL has been released.
+Words empty_rows(std::size_t n_rows, std::size_t n_columns) {
+    const std::size_t n_words = n_rows * ((n_columns + 63) / 64);
+    Words rows(static_cast<std::uint64_t*>(std::calloc(std::max<std::size_t>(n_words, 1), sizeof(std::uint64_t))),
+               &std::free);
+    if (!rows) {
+        throw std::bad_alloc();
+    }
+    return rows;
 }
 
-NewArray<std::uint64_t> finish_rows(std::vector<std::uint64_t>&& rows, std::size_t n_rows, std::size_t n_columns) {
-    return to_numpy(std::move(rows), {n_rows, (n_columns + 63) / 64});
+NewArray<std::uint64_t> finish_rows(Words&& rows, std::size_t n_rows, std::size_t n_columns) {
+    nb::capsule owner(rows.get(), [](void* p) noexcept {
+        const nb::gil_scoped_release no_gil;  // to give back gigabytes takes a while
+        std::free(p);
+    });
+    return NewArray<std::uint64_t>(rows.release(), {n_rows, (n_columns + 63) / 64}, owner);
 }
 
 std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2>& values) {
-    std::vector<std::uint64_t> rows = empty_rows(values.shape(0), values.shape(1));
+    Words rows = empty_rows(values.shape(0), values.shape(1));
     bool binary = false;
     {
         const nb::gil_scoped_release no_gil;
-        binary = topk::pack_booleans(values.data(), values.shape(0), values.shape(1), rows.data());
+        binary = topk::pack_booleans(values.data(), values.shape(0), values.shape(1), rows.get());
     }
     return binary ? std::optional(finish_rows(std::move(rows), values.shape(0), values.shape(1))) : std::nullopt;
 }
 
 NewArray<std::uint64_t> pack_flags(const Array<std::uint8_t, 2>& values) {
     const std::size_t n_columns = values.shape(1);
-    std::vector<std::uint64_t> rows = empty_rows(values.shape(0), n_columns);
+    Words rows = empty_rows(values.shape(0), n_columns);
     {
         const nb::gil_scoped_release no_gil;
         const topk::Kernels& kernels = topk::find_kernels("");
         for (std::size_t row = 0; row < values.shape(0); ++row) {
-            kernels.pack_flags(values.data() + row * n_columns, n_columns, rows.data() + row * ((n_columns + 63) / 64));
+            kernels.pack_flags(values.data() + row * n_columns, n_columns, rows.get() + row * ((n_columns + 63) / 64));
         }
     }
     return finish_rows(std::move(rows), values.shape(0), n_columns);
@@ -69,7 +86,7 @@ NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Ar
     std::vector<std::uint64_t> rows = empty_rows(features.shape(1), columns.n_columns());
     {
         const nb::gil_scoped_release no_gil;
-        topk::pack_features(features.data(), features.shape(1), columns, rows.data());
+        topk::pack_features(features.data(), features.shape(1), columns, rows.get());
     }
     return finish_rows(std::move(rows), features.shape(1), columns.n_columns());
 }

@@ -927,3 +927,12 @@ def test_the_papers_columns(name):
     if name not in IN_TWO_FILES:
         np.random.RandomState(4).shuffle(order)  # the authors' own
     np.testing.assert_array_equal(binarizer.transform(X)[order], np.concatenate(expected).astype(bool))
+
+
+@pytest.mark.parametrize("change", [{"sample_weight": [-1, 1, 1]}, {"y": [0, 1]}], ids=str)
+def test_a_failed_fit_leaves_an_earlier_one_as_it_was(change):
+    binarizer = Binarizer().fit(pd.DataFrame({"a": [1, 2, 3], "b": [1, 1, 2]}))
+    before = dict(vars(binarizer))
+    with pytest.raises(ValueError, match=r"must|inconsistent"):
+        binarizer.fit([[1], [2], [3]], **change)
+    assert vars(binarizer) == before

@@ -17,6 +17,7 @@ from typing import Any
 import click
 from sklearn.metrics import get_scorer_names
 
+from .._runtime.files import whole_file
 from .._runtime.limits import TIME_LIMIT
 from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.rule import ONE_SE, best_of

@@ -25,7 +25,7 @@ def show_model(model: str, form: str, table: str | None, output: Path | None) ->
     text = _text(read_model(model), form, table)
     if output is None:
         click.echo(text)
-    write_file("-o", output, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
+    write_file("-o", output, lambda path: write_whole(path, f"{text}\n"))
 
 
 def _text(model: Model, form: str, table: str | None) -> str:

@@ -96,7 +96,7 @@ def _class_type(classes: NDArray[Any]) -> str:
     plain = (str, int, float, np.integer, np.bool_) if name == "object" else object
     odd = [label for label in classes.tolist() if name not in CLASS_TYPES or not isinstance(label, plain)]
     if odd:
-        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {odd[0]!r}")
+        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {checks.short(odd[0])}")
     return name
 
 
@@ -122,11 +122,12 @@ def read_features(entries: list[Any]) -> tuple[Feature, ...]:
 def read_tree(entries: list[Any], features: Sequence[Feature], labels: Sequence[Any]) -> Tree:
     """Return the tree whose nodes `export_dict` described."""
     _check_preorder(entries)
+    indices = [_category_index(feature) for feature in features]
     tests = []
     for i, entry in enumerate(entries):
         try:
             _check_node(entry, labels)
-            tests.append(_node_test(entry, features))
+            tests.append(_node_test(entry, features, indices))
         except ValueError as problem:
             raise ValueError(f"node {i} {problem}") from None
     left, right = ([entry[side] if "test" in entry else TREE_LEAF for entry in entries] for side in ("left", "right"))

@@ -65,6 +65,25 @@ class DistinctRows:
     weight: IntArray
     n_rows: IntArray
 
+    @property
+    def row_bytes(self) -> int:
+        """The bytes that a row takes."""
+        return 8 * int(self.rows.shape[1]) + 20
+
+    def repeat(self, n: int, max_bytes: int) -> DistinctRows | None:
+        """Return `n` rows, or as many as there are, for each distinct row; None if they take more than `max_bytes`.
+
+        A subset has at least `n` rows if and only if it has at least `n` of these, and it has the same weight.
+        """
+        copies = np.minimum(self.n_rows, n)
+        if copies.sum() * self.row_bytes > max_bytes:
+            return None
+        first = np.cumsum(copies) - copies
+        weight, n_rows = np.ones((2, copies.sum()), dtype=np.int64)
+        weight[first] = self.weight - copies + 1
+        n_rows[first] = self.n_rows - copies + 1
+        return DistinctRows(np.repeat(self.rows, copies, axis=0), np.repeat(self.classes, copies), weight, n_rows)
+
     def count_rows(self, solution: Solution, columns: NDArray[np.int32]) -> Solution:
         """Return a solution for these rows and columns with the numbers of the rows that they stand for."""
         leaf = solution.apply(self.rows, columns)
@@ -144,10 +163,9 @@ def _pack_left_out(X: Any, target: RowTarget, packing: Packing) -> LeftOut:
 
 def merge_rows(rows: DistinctRows, max_bytes: int) -> DistinctRows | None:
     """Merge equal rows of one class. Return None if the rows that are left take more than `max_bytes`."""
-    row_bytes = 8 * rows.rows.shape[1] + 20
     keys = hash_rows(rows.rows, rows.classes)
     n_different = np.count_nonzero(np.diff(np.sort(keys))) + min(len(keys), 1)
-    if n_different * row_bytes > max_bytes:
+    if n_different * rows.row_bytes > max_bytes:
         return None
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     whole = np.column_stack([rows.rows, rows.classes.astype(np.uint64)])
