@@ -83,7 +83,7 @@ NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Ar
                                       const Array<std::int64_t, 1>& offsets, const Array<std::int64_t, 1>& feature,
                                       const Array<std::uint8_t, 1>& test, const Array<std::uint8_t, 1>& or_missing) {
     const auto columns = column_groups(features, entries, offsets, feature, test, or_missing);
-    std::vector<std::uint64_t> rows = empty_rows(features.shape(1), columns.n_columns());
+    Words rows = empty_rows(features.shape(1), columns.n_columns());
     {
         const nb::gil_scoped_release no_gil;
         topk::pack_features(features.data(), features.shape(1), columns, rows.get());

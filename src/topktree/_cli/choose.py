@@ -78,7 +78,8 @@ def _draw(cv: TopKTreeClassifierCV, path: Path) -> None:
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     cv.plot_scores(figure.add_subplot())
-    figure.savefig(path, dpi=150)
+    with whole_file(path) as partial:
+        figure.savefig(partial, dpi=150, format=path.suffix[1:].lower())
 
 
 def summarise(cv: TopKTreeClassifierCV, table: Labelled, seconds: float) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def estimator_messages(about: str = "") -> Iterator[None]:
         finally:
             texts = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, FitFailedWarning))]
             for text in dict.fromkeys(texts):
-                say(f"Warning: {about}{' '.join(text.split())}")
+                say(f"Warning: {about}{_one_line(text)}")
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

@@ -13,6 +13,7 @@ import click
 from .._classifier import TopKTreeClassifier
 from .._data.features import one_line
 from .._runtime import checks
+from .._runtime.files import write_whole
 from .files import Model, check_apart, read_model, write_file
 from .messages import Mistake, counted, estimator_messages, listed
 

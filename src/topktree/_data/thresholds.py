@@ -20,8 +20,9 @@ from .features import LARGEST_EXACT_INT
 
 # Gaps that are tried as boundaries between classes: a resolution of 0.1% of the rows.
 FINE_BOUNDARIES = 1023
-# Fewer are tried if their class counts would be more numbers than this: 128 MiB, reached at 16,384 classes.
-MAX_CELLS = 2**24
+# Classes that boundaries tell apart: with more, the rarest ones count as one, so that the counts between all boundaries
+# take 8 MB at most.
+MAX_CLASSES = 1024
 # A gap that is too narrow for float32 may be replaced by one of this many gaps on each side.
 NEIGHBOURS = 64
 

@@ -171,16 +171,23 @@ def _check_node(entry: dict[str, Any], labels: Sequence[Any]) -> None:
     require(close, 'has a "confidence" that its counts do not give')
 
 
-def _node_test(entry: dict[str, Any], features: Sequence[Feature]) -> NodeTest | None:
+def _node_test(
+    entry: dict[str, Any], features: Sequence[Feature], indices: Sequence[dict[Any, int]]
+) -> NodeTest | None:
     if "test" not in entry:
         return None
-    test = read_test(entry.get("feature_index"), entry, features)
+    test = read_test(entry.get("feature_index"), entry, features, indices)
     require(entry.get("feature") == features[test.feature].name, 'has a "feature" that does not match its index')
     return test
 
 
-def read_test(f: Any, described: dict[str, Any], features: Sequence[Feature]) -> NodeTest:
-    """Return the test that `describe_test` described; `f` is the index of its feature."""
+def read_test(
+    f: Any, described: dict[str, Any], features: Sequence[Feature], indices: Sequence[dict[Any, int]] | None = None
+) -> NodeTest:
+    """Return the test that `describe_test` described; `f` is the index of its feature.
+
+    `indices` has the index of each category by feature; who reads many tests makes them once.
+    """
     require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
     feature, value = features[f], _from_plain(described.get("value"))
     symbol: Any = described.get("test")
@@ -195,10 +202,11 @@ def read_test(f: Any, described: dict[str, Any], features: Sequence[Feature]) ->
         require(value is False, f"compares a boolean with {value!r}")
         return NodeTest(f, AT_MOST, 0.0, missing, False)
     if feature.kind == CATEGORY:
-        known = isinstance(value, (str, int, float)) and value in feature.categories
-        require(known, f"has an unknown category: {value!r}")
-        code = float(feature.categories.index(value))
-        return NodeTest(f, kinds[symbol], code, missing, _read_answer(described, "unseen"))
+        index = _category_index(feature) if indices is None else indices[f]
+        code = index.get(value) if isinstance(value, (str, int, float)) else None
+        if code is None:
+            raise ValueError(f"has an unknown category: {checks.short(value)}")
+        return NodeTest(f, kinds[symbol], float(code), missing, _read_answer(described, "unseen"))
     require(is_number(value), f"compares a number with {value!r}")
     return NodeTest(f, AT_MOST, float(value), missing, False)
 
