@@ -5,8 +5,6 @@ import pickle
 import re
 import subprocess
 import sys
-import tracemalloc
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -25,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from support.problems import CRITERIA, STATISTICS, label, make_problem, user_criterion
 from support.profiles import seed_range
 
-from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV
+from topktree import TopKTreeClassifier
 
 TREE_ARRAYS = (
     "children_left",

@@ -36,7 +36,10 @@ def fit(path, *arguments, target="y"):
         ("2020-01-31 07:00:00 -0500", 18292.5),
         ("12:00", 0.5),
         ("6:00:00", 0.25),
-        *[(text, None) for text in ("", " ", "2020", "2020-01", "2020-02-30", "2020-13-01", "31.13.2020", "soon", "1.5")],
+        *[
+            (text, None)
+            for text in ("", " ", "2020", "2020-01", "2020-02-30", "2020-13-01", "31.13.2020", "soon", "1.5")
+        ],
         *[(text, None) for text in ("1.2.3", "2020-01/31", "01/02/2020", "12:61", "25:00", "1:2", "2020-01-31x")],
         ("0001-01-01 00:00+01:00", None),
     ],
@@ -125,7 +128,11 @@ def assert_mistake_after(result, *words):
 def test_values_that_are_no_dates(dated):
     dated.write_text(dated.read_text() + "soon,1,a\n")
     assert_mistake(
-        fit(dated, "--type", "joined=date"), f"'joined' of {dated}", "must hold dates", "as --type says", "'soon' in row 21"
+        fit(dated, "--type", "joined=date"),
+        f"'joined' of {dated}",
+        "must hold dates",
+        "as --type says",
+        "'soon' in row 21",
     )
     assert_mistake(fit(dated, "--type", "x=date"), "'x'", "must hold dates", "'0' in row 1")
     assert_mistake(fit(dated, "--type", "y=date"), "--type y=date", "the target")

@@ -15,7 +15,6 @@ from topktree._data import thresholds
 from topktree._data.binarizer import paper_thresholds
 from topktree._data.thresholds import (
     FINE_BOUNDARIES,
-    MAX_CLASSES,
     Target,
     find_boundaries,
     format_number,

@@ -1,7 +1,6 @@
 """What is saved is what is loaded; whatever else is in a file is refused by a ValueError that names it."""
 
 import copy
-import dataclasses
 import datetime
 import inspect
 import json
@@ -23,8 +22,7 @@ from support.messy import cases, queries
 from support.profiles import examples
 
 from topktree import TopKTreeClassifier, load
-from topktree._data.features import Feature
-from topktree._tree.model_file import FORMAT, VERSION, read_test, read_tree
+from topktree._tree.model_file import FORMAT, VERSION
 
 TREE_ARRAYS = (
     *("children_left", "children_right", "feature", "threshold", "category"),

@@ -138,33 +138,28 @@ def quantile_thresholds(
             row_weight=sample_weight,
         )
 
-    return choose_thresholds(boundaries, max_thresholds, cells, MAX_CELLS // target.n_classes)
+    return choose_thresholds(boundaries, max_thresholds, cells)
 
 
 def choose_thresholds(
-    boundaries: Boundaries,
-    max_thresholds: int | None,
-    cells: Callable[[IntArray], FloatArray] | None,
-    max_fine: int = FINE_BOUNDARIES,
+    boundaries: Boundaries, max_thresholds: int | None, cells: Callable[[IntArray], FloatArray] | None
 ) -> FloatArray:
     """Choose at most `max_thresholds` gaps and return a threshold in each.
 
     `cells` returns, for ascending gaps, the weight per class of the rows before, between and after them,
-    (n_gaps + 1, n_classes); None: there are no classes. It is called with at most `max_fine` or `max_thresholds` gaps.
+    (n_gaps + 1, n_classes); None: there are no classes.
     """
     if max_thresholds is None or len(boundaries) <= max_thresholds:
         return boundaries.thresholds()
-    chosen = (
-        boundaries.spread(max_thresholds) if cells is None else _choose(boundaries, max_thresholds, cells, max_fine)
-    )
+    chosen = boundaries.spread(max_thresholds) if cells is None else _choose(boundaries, max_thresholds, cells)
     return boundaries.thresholds(boundaries.prefer_wide(chosen))
 
 
-def _choose(boundaries: Boundaries, n: int, cells: Callable[[IntArray], FloatArray], max_fine: int) -> IntArray:
+def _choose(boundaries: Boundaries, n: int, cells: Callable[[IntArray], FloatArray]) -> IntArray:
     """Return `n` of the gaps, ascending: half at quantiles, half between classes."""
     is_chosen = np.zeros(len(boundaries), dtype=bool)
     is_chosen[boundaries.spread(n // 2)] = True
-    fine = boundaries.spread(min(FINE_BOUNDARIES, max(n, max_fine)))
+    fine = boundaries.spread(FINE_BOUNDARIES)
     between_classes = fine[split_order(cells=cells(fine), n=n)]
     between_classes = between_classes[~is_chosen[between_classes]]
     is_chosen[between_classes[: n - n // 2]] = True

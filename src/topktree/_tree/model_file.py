@@ -181,6 +181,10 @@ def _node_test(
     return test
 
 
+def _category_index(feature: Feature) -> dict[Any, int]:
+    return {category: i for i, category in enumerate(feature.categories)}
+
+
 def read_test(
     f: Any, described: dict[str, Any], features: Sequence[Feature], indices: Sequence[dict[Any, int]] | None = None
 ) -> NodeTest:
