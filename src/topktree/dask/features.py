@@ -108,13 +108,13 @@ def _summarize_column(
             check_no_dates(categories or (), name)
         found = frozenset({CATEGORY}) if wanted else types
         return FeatureSummary(found, missing, False, frozenset(categories or ()), column.order)
-    numbers, n_classes = numbers_of(column, name), len(rules.weighing.classes)
+    numbers, boundary = numbers_of(column, name), rules.boundary_target(target)
     return FeatureSummary(
         types,
         *missing_and_extreme(numbers),
         _unless_many(frozenset(categories)) if categories is not None else None,
         None,
-        summarize(numbers, target.classes, n_classes, target.threshold_weight, rules.max_values),
+        summarize(numbers, boundary, target.threshold_weight, rules.max_values),
     )
 
 
