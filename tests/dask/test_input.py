@@ -635,7 +635,6 @@ def test_counts_that_make_no_sense(changes, match):
         "criterion": "entropy",
         "min_weight": 1,
         "total_weight": 10,
-        "second_reading": None,
     }
     _core.rank_columns(**nodes)
     with pytest.raises(ValueError, match=match):

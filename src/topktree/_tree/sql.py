@@ -17,6 +17,7 @@ from .._data.encoding import canonical
 from .._data.features import LARGEST_EXACT_INT, one_line
 from .._data.table import BOOLEAN, CATEGORY, NUMBER
 from .._data.thresholds import format_number
+from .._runtime.checks import short
 from .conditions import Condition, leaf_conditions
 from .naming import Model
 
