@@ -25,6 +25,7 @@ from .files import GZIP_MAGIC, STDOUT, read_header
 from .messages import Mistake
 
 KINDS = ("number", "boolean", "category")
+TYPES = (*KINDS, "date")
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
 RULES = ("1se", "best")
 MAX_DEPTH = 999
@@ -84,8 +85,8 @@ def _read_types(context: click.Context, parameter: click.Parameter, texts: Seque
     types: dict[str, str] = {}
     for text in texts:
         name, _, kind = text.rpartition("=")
-        if not name or kind not in KINDS:
-            raise Mistake(f"--type {text}: must be COLUMN=KIND, where KIND is {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+        if not name or kind not in TYPES:
+            raise Mistake(f"--type {text}: must be COLUMN=KIND, where KIND is {', '.join(TYPES[:-1])} or {TYPES[-1]}")
         if types.setdefault(name, kind) != kind:
             raise Mistake(f"--type {text}: {name} is a {types[name]} already")
     return types
@@ -171,7 +172,7 @@ def csv_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add FILE, --target, --weight, --type, --drop, --sep and --decimal."""
-    kinds = f"What a column is: {', '.join(KINDS)}. May be repeated."
+    kinds = f"What a column is: {', '.join(TYPES)}. May be repeated."
     for add in (
         csv_options,
         column_option("--drop", multiple=True, help="A column to leave out. May be repeated."),
