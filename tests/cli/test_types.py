@@ -1,4 +1,4 @@
-"""`--type`: dates that become numbers, and what happens to dates that nobody mentions."""
+"""`--type`: dates that become numbers, categories that have an order, and dates that nobody mentions."""
 
 import datetime
 
@@ -180,3 +180,61 @@ def test_dates_of_a_test_file(dated, tmp_path):
     result = run("fit", dated, "--target", "y", "--type", "joined=date", "--test", dated)
     assert result.exit_code == 0, result.output
     assert result.stderr == f"{dated}: the dates of 'joined' are read as days since 1970-01-01\n"
+
+
+SIZES = ["S", "M", "L", "M"]
+
+
+@pytest.fixture
+def sized(tmp_path):
+    """S is small, M and L are big: in the order of the alphabet there is no such threshold."""
+    path = tmp_path / "sizes.csv"
+    frame = pd.DataFrame({"size": SIZES * 6, "x": range(24)})
+    frame.assign(y=np.where(frame["size"] == "S", "small", "big")).to_csv(path, index=False)
+    return path
+
+
+def test_ordered_categories(sized, tmp_path):
+    model = tmp_path / "m.json"
+    result = fit(sized, "--type", "size=S<M<L<XL", "--drop", "x", "--save", model)
+    assert (result.exit_code, result.stderr) == (0, "")
+    clf = topktree.load(model)
+    (feature,) = clf.features_
+    assert (feature.categories, feature.ordered) == (("S", "M", "L", "XL"), True)
+    frame = pd.read_csv(sized)
+    frame["size"] = pd.Categorical(frame["size"], ["S", "M", "L", "XL"], ordered=True)
+    same = topktree.TopKTreeClassifier(max_depth=1).fit(frame[["size"]], frame["y"])
+    assert clf.export_text() == same.export_text()
+    assert "size <= " in result.stdout
+    new = tmp_path / "new.csv"
+    new.write_text("size,z\nXL,1\nS,1\n,1\nXXL,1\n")
+    result = run("predict", model, new)
+    assert result.stdout.splitlines()[1:3] == ["big", "small"]
+    assert result.stderr.count("\n") == 1
+    assert "size has a value in 1 row that training did not have" in result.stderr
+    tested = run("fit", sized, "--target", "y", "--type", "size=S < M<L", "--test", sized)
+    assert (tested.exit_code, tested.stderr) == (0, "")
+    assert "Test      accuracy 100.0%" in tested.stdout
+    arguments = ["--type", "size=S<M<L", "--ks", "1", "--depths", "1", "--cv", "2"]
+    assert "size <= " in run("choose", sized, "--target", "y", "--drop", "x", *arguments).stdout
+
+
+def test_orders_of_numbers(tmp_path):
+    frame = pd.DataFrame({"grade": [10, 9, 2, 1] * 5, "y": ["a", "a", "b", "b"] * 5})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    texts = [fit(tmp_path / name, "--type", "grade=10<9<2<1").stdout for name in ("t.csv", "t.parquet")]
+    for text in texts:
+        assert "grade <= " in text
+        assert "accuracy 100.0%" in text
+    assert texts[0].split("\n\n")[1] == texts[1].split("\n\n")[1]
+
+
+def test_mistakes_in_orders(sized):
+    words = [f"'size' of {sized}", "must hold S or M, as --type says", "'L' in row 3"]
+    assert_mistake(fit(sized, "--type", "size=S<M"), *words)
+    assert_mistake(fit(sized, "--type", "size=S<M<S<L"), "--type size=S<M<S<L", "'S' twice")
+    assert_mistake(fit(sized, "--type", "size=S<<L"), "--type size=S<<L", "an empty value")
+    assert_mistake(fit(sized, "--type", "y=small<big"), "--type y=small<big", "the target")
+    assert_mistake(fit(sized, "--type", "size=S<a=b"), "--type size=S<a=b")
+    assert_mistake(fit(sized, "--type", "nosuch=S<M"), "--type nosuch: ", "no such column")

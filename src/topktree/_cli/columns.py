@@ -29,6 +29,7 @@ BOOLEANS = {
     **dict.fromkeys(("false", "f", "no", "n", "0", "0.0"), False),
 }
 DATE = "date"  # a kind for --type: the feature is a number of days
+ORDER = "<"  # between the values of an ordered category, which are a kind for --type too
 DAY_FIRST = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
 MOMENT = re.compile(
     r"(?:(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?:[T ](?=\d)|$))?"
@@ -262,7 +263,9 @@ def _finder(known: Sequence[Any]) -> Callable[[Any], Any]:
 
 
 def _as_kind(column: pd.Series, kind: str, title: str, why: str) -> pd.Series:
-    """Return the column as numbers, booleans or categories; dates as numbers of days."""
+    """Return the column as numbers, booleans or categories; dates as numbers of days, S<M<L as ordered categories."""
+    if ORDER in kind:
+        return _as_ordered(column, kind.split(ORDER), title, why)
     if kind == CATEGORY:
         if column.dtype.kind == "b":
             column = column.map(str, na_action="ignore")
@@ -282,6 +285,14 @@ def _as_kind(column: pd.Series, kind: str, title: str, why: str) -> pd.Series:
         kinds = "dates such as 2020-01-31" if kind == DATE else f"{kind}s"
         raise Mistake(f"the column {column.name!r} of {title} must hold {kinds}, {why}, got {wrong}")
     return converted.astype(np.float64) if kind == DATE else converted
+
+
+def _as_ordered(column: pd.Series, order: list[str], title: str, why: str) -> pd.Series:
+    values, unseen = _matched(column, order)
+    if len(unseen):
+        allowed, wrong = listed(order[:-1]), f"{_text(unseen.iloc[0])} in row {unseen.index[0] + 1:,}"
+        raise Mistake(f"the column {column.name!r} of {title} must hold {allowed} or {order[-1]}, {why}, got {wrong}")
+    return values.astype(pd.CategoricalDtype(order, ordered=True))
 
 
 def _boolean(value: Any) -> bool | None:
