@@ -336,7 +336,7 @@ def test_columns_left_out_are_said(data, people, tmp_path):
         (["--test", "none.csv"], ["none.csv cannot be read"]),
         (["--jobs", "0"], ["--jobs 0"]),
         (["--type", "age"], ["--type age", "COLUMN=KIND"]),
-        (["--type", "age=text"], ["--type age=text", "number, boolean or category"]),
+        (["--type", "age=text"], ["--type age=text", "number, boolean, category"]),
         (["--type", "agee=number"], ["--type agee", "Did you mean 'age'?"]),
         (["--type", "job=number"], ["'job'", "must hold numbers, as --type says", "in row 1"]),
         (["--type", "age=boolean"], ["'age'", "must hold booleans"]),

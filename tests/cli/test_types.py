@@ -1,4 +1,4 @@
-"""`--type`: dates that become numbers, and what happens to dates that nobody mentions."""
+"""`--type`: dates that become numbers, categories that have an order, and dates that nobody mentions."""
 
 import datetime
 
@@ -41,7 +41,6 @@ def fit(path, *arguments, target="y"):
             for text in ("", " ", "2020", "2020-01", "2020-02-30", "2020-13-01", "31.13.2020", "soon", "1.5")
         ],
         *[(text, None) for text in ("1.2.3", "2020-01/31", "01/02/2020", "12:61", "25:00", "1:2", "2020-01-31x")],
-        ("0001-01-01 00:00+01:00", None),
     ],
 )
 def test_days(text, days):
@@ -77,7 +76,10 @@ def test_dates_are_refused_with_the_ways_out(tmp_path, values):
     for way in (["--type", "joined=date"], ["--type", "joined=category"], ["--drop", "joined"]):
         result = fit(path, *way)
         assert (result.exit_code, result.stderr) == (0, ""), result.output
-    assert fit(path, "--drop", "y", target="joined").exit_code == (0 if all(values) else 2)  # classes may be dates
+
+
+def test_dates_are_good_classes(dated):
+    assert fit(dated, target="joined").exit_code == 0
 
 
 def test_dates_whose_order_is_unknown(tmp_path):
@@ -104,17 +106,17 @@ def test_dates_become_numbers_in_training_and_in_prediction(dated, tmp_path):
     wanted = [(datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days for text in DATES]
     assert wanted[1] <= clf.tree_.threshold[0] < wanted[2]
     new = tmp_path / "new.csv"
-    new.write_text("joined\n2019-12-31\n\n2023-01-01 12:00\n1.1.2019\n")
+    new.write_text("x,joined\n1,2019-12-31\n2,\n3,2023-01-01 12:00\n4,1.1.2019\n")
     result = run("predict", model, new, "--keep")
-    assert [line.split(",")[1] for line in result.stdout.splitlines()[1:]][::2] == ["a", "b"]
-    assert result.stdout.splitlines()[3] == "2023-01-01 12:00,b"
+    lines = result.stdout.splitlines()[1:]
+    assert [lines[0], *lines[2:]] == ["1,2019-12-31,a", "3,2023-01-01 12:00,b", "4,1.1.2019,a"]
     said, warned = result.stderr.splitlines()
     assert said == f"{new}: the dates of 'joined' are read as days since 1970-01-01"
     assert "joined is missing in 1 row" in warned
     new.write_text("joined\n18000\n20000.5\n")  # days are numbers like any other
     result = run("predict", model, new)
     assert (result.stdout, result.stderr) == ("prediction\na\nb\n", "")
-    new.write_text("joined\n2019-12-31\n\nsoon\n")
+    new.write_text("x,joined\n1,2019-12-31\n2,\n3,soon\n")
     assert_mistake_after(run("predict", model, new), "'joined'", "must hold dates", "'soon' in row 3")
 
 
@@ -178,3 +180,61 @@ def test_dates_of_a_test_file(dated, tmp_path):
     result = run("fit", dated, "--target", "y", "--type", "joined=date", "--test", dated)
     assert result.exit_code == 0, result.output
     assert result.stderr == f"{dated}: the dates of 'joined' are read as days since 1970-01-01\n"
+
+
+SIZES = ["S", "M", "L", "M"]
+
+
+@pytest.fixture
+def sized(tmp_path):
+    """S is small, M and L are big: in the order of the alphabet there is no such threshold."""
+    path = tmp_path / "sizes.csv"
+    frame = pd.DataFrame({"size": SIZES * 6, "x": range(24)})
+    frame.assign(y=np.where(frame["size"] == "S", "small", "big")).to_csv(path, index=False)
+    return path
+
+
+def test_ordered_categories(sized, tmp_path):
+    model = tmp_path / "m.json"
+    result = fit(sized, "--type", "size=S<M<L<XL", "--drop", "x", "--save", model)
+    assert (result.exit_code, result.stderr) == (0, "")
+    clf = topktree.load(model)
+    (feature,) = clf.features_
+    assert (feature.categories, feature.ordered) == (("S", "M", "L", "XL"), True)
+    frame = pd.read_csv(sized)
+    frame["size"] = pd.Categorical(frame["size"], ["S", "M", "L", "XL"], ordered=True)
+    same = topktree.TopKTreeClassifier(max_depth=1).fit(frame[["size"]], frame["y"])
+    assert clf.export_text() == same.export_text()
+    assert "size <= " in result.stdout
+    new = tmp_path / "new.csv"
+    new.write_text("size,z\nXL,1\nS,1\n,1\nXXL,1\n")
+    result = run("predict", model, new)
+    assert result.stdout.splitlines()[1:3] == ["big", "small"]
+    assert result.stderr.count("\n") == 1
+    assert "size has a value in 1 row that training did not have" in result.stderr
+    tested = run("fit", sized, "--target", "y", "--type", "size=S < M<L", "--test", sized)
+    assert (tested.exit_code, tested.stderr) == (0, "")
+    assert "Test      accuracy 100.0%" in tested.stdout
+    arguments = ["--type", "size=S<M<L", "--ks", "1", "--depths", "1", "--cv", "2"]
+    assert "size <= " in run("choose", sized, "--target", "y", "--drop", "x", *arguments).stdout
+
+
+def test_orders_of_numbers(tmp_path):
+    frame = pd.DataFrame({"grade": [10, 9, 2, 1] * 5, "y": ["a", "a", "b", "b"] * 5})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    texts = [fit(tmp_path / name, "--type", "grade=10<9<2<1").stdout for name in ("t.csv", "t.parquet")]
+    for text in texts:
+        assert "grade <= " in text
+        assert "accuracy 100.0%" in text
+    assert texts[0].split("\n\n")[1] == texts[1].split("\n\n")[1]
+
+
+def test_mistakes_in_orders(sized):
+    words = [f"'size' of {sized}", "must hold S or M, as --type says", "'L' in row 3"]
+    assert_mistake(fit(sized, "--type", "size=S<M"), *words)
+    assert_mistake(fit(sized, "--type", "size=S<M<S<L"), "--type size=S<M<S<L", "'S' twice")
+    assert_mistake(fit(sized, "--type", "size=S<<L"), "--type size=S<<L", "an empty value")
+    assert_mistake(fit(sized, "--type", "y=small<big"), "--type y=small<big", "the target")
+    assert_mistake(fit(sized, "--type", "size=S<a=b"), "--type size=S<a=b")
+    assert_mistake(fit(sized, "--type", "nosuch=S<M"), "--type nosuch: ", "no such column")

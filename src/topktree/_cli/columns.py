@@ -8,6 +8,7 @@ and is reported in terms of files and columns; the estimators' own messages spea
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from .._classifier import TopKTreeClassifier
 from .._data.encoding import canonical
-from .._data.features import Feature, learn_features
+from .._data.features import KINDS, Feature, learn_features
 from .._data.table import CATEGORY, NUMBER, read_table
 from .messages import Mistake, closest, counted, listed, say
 from .table_files import TableFile
@@ -27,8 +28,17 @@ BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1", "1.0"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0", "0.0"), False),
 }
+DATE = "date"  # a kind for --type: the feature is a number of days
+ORDER = "<"  # between the values of an ordered category, which are a kind for --type too
+DAY_FIRST = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+MOMENT = re.compile(
+    r"(?:(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?:[T ](?=\d)|$))?"
+    r"(?:(\d{1,2})(:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|[+-]\d\d:?\d\d)?)?"
+)
+EITHER_FIRST = re.compile(r"\d{1,2}/\d{1,2}/\d{4}( .*)?")  # the day or the month
+EPOCH = datetime.datetime(1970, 1, 1)
 AS_ASKED, AS_TRAINED = "as --type says", "as in training"
-DATES = (datetime.date, datetime.time, datetime.timedelta)
+DATED = (datetime.date, datetime.time, datetime.timedelta)
 NESTED = (list, dict, tuple, set, np.ndarray)
 
 
@@ -65,6 +75,10 @@ def read_labelled(
             raise Mistake(f"--drop {name}: that is the {'target' if name == target else 'weight'}")
     for name, kind in types.items():
         _check_column(frame, file.title, "--type", name)
+        if name == target and kind not in KINDS:
+            raise Mistake(
+                f"--type {name}={kind}: that is the target, which must be a {', '.join(KINDS[:-1])} or {KINDS[-1]}"
+            )
         frame[name] = _as_kind(frame[name], kind, file.title, AS_ASKED)
     y = read_target(frame[target], file.title)
     _check_classes(y, file.title)
@@ -77,6 +91,8 @@ def read_labelled(
         raise Mistake(f"{file.title} has no columns to decide by besides {listed(others)}")
     for name in X.columns:
         _check_type(X[name], file.title)
+        if name not in types:
+            _check_no_dates(X[name], file.title)
     for name in file.unnamed:
         number = int(name.removeprefix("Unnamed: ")) + 1
         say(f"Warning: the column {number} of {file.title} is left out: it has no name.")
@@ -191,12 +207,16 @@ def known_features(
         if feature.name not in used:
             columns[feature.name] = pd.Series(np.nan, index=frame.index, dtype=object)
             continue
-        column = frame[feature.name]
-        _check_type(column, title)
-        if feature.kind == CATEGORY:
+        column, kind = frame[feature.name], feature.kind
+        if kind == NUMBER and (column.dtype.kind == "M" or days_since_1970(_example(column)) is not None):
+            say(f"{title}: the dates of {feature.name!r} are read as days since 1970-01-01")
+            kind = DATE
+        else:
+            _check_type(column, title)
+        if kind == CATEGORY:
             columns[feature.name], _ = _matched(column, feature.categories)
         else:
-            columns[feature.name] = _as_kind(column, feature.kind, title, AS_TRAINED)
+            columns[feature.name] = _as_kind(column, kind, title, AS_TRAINED)
     X = pd.DataFrame(columns, index=frame.index)
     return X if has_names else X.set_axis(range(len(names)), axis=1)
 
@@ -243,29 +263,85 @@ def _finder(known: Sequence[Any]) -> Callable[[Any], Any]:
 
 
 def _as_kind(column: pd.Series, kind: str, title: str, why: str) -> pd.Series:
-    """Return the column as numbers, booleans or categories."""
+    """Return the column as numbers, booleans or categories; dates as numbers of days, S<M<L as ordered categories."""
+    if ORDER in kind:
+        return _as_ordered(column, kind.split(ORDER), title, why)
     if kind == CATEGORY:
         if column.dtype.kind == "b":
             column = column.map(str, na_action="ignore")
         return column.astype("category") if column.dtype.kind in "biuf" else column
     if column.dtype.kind in ("biuf" if kind == NUMBER else "b"):
         return column
-    values = column.astype(str if column.dtype.kind in "mM" else object)  # pandas would turn dates into numbers
+    values = column.astype(object)
     if kind == NUMBER:
-        converted = pd.to_numeric(values, errors="coerce")
+        dated = column.dtype.kind in "mM"  # pandas would turn dates into numbers
+        converted = pd.to_numeric(column.astype(str) if dated else values, errors="coerce")
     else:
-        converted = values.map(lambda value: BOOLEANS.get(str(value).strip().lower()), na_action="ignore")
+        convert = days_since_1970 if kind == DATE else _boolean
+        converted = values.map({value: convert(value) for value in values.dropna().unique()})
     odd = np.flatnonzero(converted.isna() & column.notna())
     if len(odd):
         wrong = f"{_text(column.iloc[odd[0]])} in row {odd[0] + 1:,}"
-        raise Mistake(f"the column {column.name!r} of {title} must hold {kind}s, {why}, got {wrong}")
-    return converted
+        kinds = "dates such as 2020-01-31" if kind == DATE else f"{kind}s"
+        raise Mistake(f"the column {column.name!r} of {title} must hold {kinds}, {why}, got {wrong}")
+    return converted.astype(np.float64) if kind == DATE else converted
+
+
+def _as_ordered(column: pd.Series, order: list[str], title: str, why: str) -> pd.Series:
+    values, unseen = _matched(column, order)
+    if len(unseen):
+        allowed, wrong = listed(order[:-1]), f"{_text(unseen.iloc[0])} in row {unseen.index[0] + 1:,}"
+        raise Mistake(f"the column {column.name!r} of {title} must hold {allowed} or {order[-1]}, {why}, got {wrong}")
+    return values.astype(pd.CategoricalDtype(order, ordered=True))
+
+
+def _boolean(value: Any) -> bool | None:
+    return BOOLEANS.get(str(value).strip().lower())
+
+
+def days_since_1970(value: Any) -> float | None:
+    """Return the days from 1970-01-01 to a date, or to a text that is one; a time alone is a part of a day.
+
+    A time with an offset becomes UTC. None is returned for everything else.
+    """
+    if isinstance(value, str):
+        match = MOMENT.fullmatch(DAY_FIRST.sub(r"\3-\2-\1", value.strip()))
+        if match is None or not match[0]:
+            return None
+        year, _, month, day, hour, rest, offset = match.groups()
+        date, time = f"{year or 1970}-{month or 1:0>2}-{day or 1:0>2}", f"{hour or 0:0>2}{rest or ':00'}{offset or ''}"
+        try:
+            value = datetime.datetime.fromisoformat(f"{date}T{time}")
+        except ValueError:
+            return None
+    elif isinstance(value, datetime.time):
+        value = datetime.datetime.combine(EPOCH, value)
+    elif isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        value = datetime.datetime.combine(value, datetime.time.min)
+    if not isinstance(value, datetime.datetime):
+        return None
+    since = value.replace(tzinfo=None) - EPOCH - (value.utcoffset() or datetime.timedelta(0))
+    return since // datetime.timedelta(microseconds=1) / 86_400_000_000
+
+
+def _check_no_dates(column: pd.Series, title: str) -> None:
+    """Refuse text that is dates or times in every row: a category per day is hardly what the user wants."""
+    if column.dtype.kind != "O" or isinstance(column.dtype, pd.CategoricalDtype):
+        return
+    values = column.dropna().unique()
+    if not all(days_since_1970(value) is not None or EITHER_FIRST.fullmatch(str(value)) for value in values):
+        return
+    what, name = f"the column {column.name!r} of {title} has dates or times such as {_text(values[0])}", column.name
+    others = f"--type {name}=category keeps the texts, --drop {name} leaves the column out"
+    if days_since_1970(values[0]) is None:
+        raise Mistake(f"{what}, which do not show what is day and month: write them as 2020-01-31, or {others}")
+    raise Mistake(f"{what}: --type {name}=date makes numbers of them (days since 1970-01-01), {others}")
 
 
 def _check_type(column: pd.Series, title: str) -> None:
     """Refuse values that a tree cannot test, such as the dates and lists of Parquet."""
-    if column.dtype.kind in "mM" or isinstance(_example(column), DATES):
-        what, advice = "dates or durations", "make numbers of them"
+    if column.dtype.kind in "mM" or isinstance(_example(column), DATED):
+        what, advice = "dates or durations", f"make numbers of them (of dates: --type {column.name}=date)"
     elif column.dtype.kind == "c" or isinstance(_example(column), NESTED):
         what, advice = "lists or the like", "make columns of their parts"
     else:

@@ -25,6 +25,7 @@ from .files import GZIP_MAGIC, STDOUT, read_header
 from .messages import Mistake
 
 KINDS = ("number", "boolean", "category")
+TYPES = (*KINDS, "date")
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
 RULES = ("1se", "best")
 MAX_DEPTH = 999
@@ -80,12 +81,20 @@ def _read_bytes(context: click.Context, parameter: click.Parameter, text: str | 
 
 
 def _read_types(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
-    """Read --type COLUMN=KIND; the name of a column may contain =."""
+    """Read --type COLUMN=KIND, where KIND may be an order such as S<M<L; the name of a column may contain =."""
     types: dict[str, str] = {}
     for text in texts:
         name, _, kind = text.rpartition("=")
-        if not name or kind not in KINDS:
-            raise Mistake(f"--type {text}: must be COLUMN=KIND, where KIND is {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+        values = [value.strip() for value in kind.split("<")]
+        if not name or (kind not in TYPES and len(values) == 1):
+            kinds = f"{', '.join(TYPES)} or an order of values such as S<M<L (values cannot contain < or =)"
+            raise Mistake(f"--type {text}: must be COLUMN=KIND, where KIND is {kinds}")
+        if "" in values:
+            raise Mistake(f"--type {text}: must be an order of values such as S<M<L, got an empty value")
+        if len(set(values)) < len(values):
+            twice = next(value for value in values if values.count(value) > 1)
+            raise Mistake(f"--type {text}: must be an order of values such as S<M<L, got {twice!r} twice")
+        kind = "<".join(values)
         if types.setdefault(name, kind) != kind:
             raise Mistake(f"--type {text}: {name} is a {types[name]} already")
     return types
@@ -171,7 +180,7 @@ def csv_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add FILE, --target, --weight, --type, --drop, --sep and --decimal."""
-    kinds = f"What a column is: {', '.join(KINDS)}. May be repeated."
+    kinds = f"What a column is: {', '.join(TYPES)}, or an order such as 'S<M<L'. May be repeated."
     for add in (
         csv_options,
         column_option("--drop", multiple=True, help="A column to leave out. May be repeated."),
