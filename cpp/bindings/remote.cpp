@@ -45,7 +45,8 @@ NewArray<std::int64_t> count_shard(const Array<std::uint64_t, 1>& shard, std::si
 
 nb::tuple rank_columns(const Array<std::int64_t, 3>& counts, const Array<std::int64_t, 2>& totals,
                        const std::optional<Array<std::uint8_t, 2>>& usable, const Array<std::int64_t, 1>& limit,
-                       std::size_t k, const std::string& criterion, std::int64_t min_weight, std::int64_t total_weight,
+                       const Array<std::int64_t, 1>& k, bool every_column, const std::string& criterion,
+                       std::int64_t min_weight, std::int64_t total_weight,
                        const std::optional<Array<std::int32_t, 1>>& second_reading) {
     topk::Objective objective;
     objective.criterion = parse_criterion(criterion);
@@ -64,10 +65,12 @@ nb::tuple rank_columns(const Array<std::int64_t, 3>& counts, const Array<std::in
     topk::Ranked ranked;
     {
         const nb::gil_scoped_release no_gil;
-        ranked = topk::rank_columns(nodes, objective, k, view(limit), total_weight, topk::find_kernels(""));
+        ranked = topk::rank_columns(nodes, objective, view(k), every_column, view(limit), total_weight,
+                                    topk::find_kernels(""));
     }
-    return nb::make_tuple(to_numpy(std::move(ranked.fewest)), to_numpy(std::move(ranked.columns), {nodes.n_nodes, k}),
-                          to_numpy(std::move(ranked.errors), {nodes.n_nodes, k}));
+    return nb::make_tuple(to_numpy(std::move(ranked.fewest)),
+                          to_numpy(std::move(ranked.columns), {nodes.n_nodes, ranked.width}),
+                          to_numpy(std::move(ranked.errors), {nodes.n_nodes, ranked.width}));
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ void bind_remote(nb::module_& m) {
     m.def("count_shard", &count_shard, nb::kw_only(), "shard"_a, "n_columns"_a, "n_classes"_a, "depth"_a, "column"_a,
           "side"_a, "answers"_a, "n_answers"_a, "count_rows"_a);
     m.def("rank_columns", &rank_columns, nb::kw_only(), "counts"_a, "totals"_a, "usable"_a.none(), "limit"_a, "k"_a,
-          "criterion"_a, "min_weight"_a, "total_weight"_a, "second_reading"_a.none());
+          "every_column"_a, "criterion"_a, "min_weight"_a, "total_weight"_a, "second_reading"_a.none());
 }
 
 }  // namespace bindings

@@ -51,6 +51,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     features_: tuple[Feature, ...]
     classes_: NDArray[Any]
     n_features_in_: int
+    _warns_of_new_values = True  # False where rows are held out in a fit: the user can do nothing about them
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy. All labels that `fit` accepts are allowed, even those that scikit-learn's rejects."""
@@ -65,7 +66,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """Return the table as numbers, as the trees read it; warn about values that training did not have."""
         check_is_fitted(self)
         encoded = encode(read_table(self, X, reset=False), self.features_)
-        warn_about_new_values(self.features_, encoded, self._used_features())
+        if self._warns_of_new_values:
+            warn_about_new_values(self.features_, encoded, self._used_features())
         return encoded
 
     def _used_features(self) -> list[int]:

@@ -139,7 +139,8 @@ def rank_columns(
     totals: NDArray[np.int64],
     usable: NDArray[np.uint8] | None,
     limit: NDArray[np.int64],
-    k: int,
+    k: NDArray[np.int64],  # (n_nodes,)
+    every_column: bool,
     criterion: str,
     min_weight: int,
     total_weight: int,

@@ -238,9 +238,9 @@ def test_choices_at_the_root(problem: Problem) -> None:
         assert cost == costs[column] if exact else cost <= costs[column]
 
 
-def rank_by_oracle(nodes: NodeCounts, k: int, objective: Objective, total: int) -> Ranked:
+def rank_by_oracle(nodes: NodeCounts, objective: Objective, total: int, width: int) -> Ranked:
     """`rank_columns` from its definition, node by node."""
-    shape = (len(nodes.totals), k)
+    shape = (len(nodes.totals), width)
     ranked, ranked_errors = np.full(shape, -1, np.int32), np.zeros(shape, np.int64)
     fewest = np.full(len(nodes.totals), NO_LIMIT)
     for i, whole in enumerate(nodes.totals):
@@ -252,7 +252,7 @@ def rank_by_oracle(nodes: NodeCounts, k: int, objective: Objective, total: int) 
         fewest[i] = errors[admissible].min(initial=NO_LIMIT)
         if fewest[i] < nodes.limit[i]:
             scores = oracle.column_scores(left, right, objective, oracle.fixed_point(total))[admissible]
-            best = admissible[np.lexsort((admissible, -scores))][:k]
+            best = admissible[np.lexsort((admissible, -scores))][: nodes.k[i]]
             ranked[i, : len(best)], ranked_errors[i, : len(best)] = best, errors[best]
     return fewest, ranked, ranked_errors
 
@@ -269,8 +269,10 @@ def test_columns_are_ranked_as_in_numpy(seed: int, criterion: str) -> None:
     objective = replace(two_rows.objective, min_weight_leaf=int(rng.choice([1, 1, scale])))
     usable = None if rng.random() < 0.5 else rng.random((n, d)) < 0.7
     limit = rng.choice([1, scale, NO_LIMIT], n).astype(np.int64)
-    nodes = NodeCounts(counts, totals, usable, limit)
-    k, total = int(rng.integers(1, d + 2)), int(totals.sum()) + 1
-    fast, slow = (rank(nodes, k, objective, total) for rank in (rank_columns, rank_by_oracle))
+    nodes = NodeCounts(counts, totals, usable, limit, rng.integers(1, d + 2, n))
+    total = int(totals.sum()) + 1
+    fast = rank_columns(nodes, objective, total)
+    slow = rank_by_oracle(nodes, objective, total, fast[1].shape[1])
+    assert fast[1].shape[1] == min(nodes.k.max(), d)
     for of_engine, of_oracle in zip(fast, slow, strict=True):
         np.testing.assert_array_equal(of_engine, of_oracle)

@@ -597,8 +597,10 @@ def test_questions_that_make_no_sense(changes, match):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"k": 0}, "k must be in"),
-        ({"k": 2**62}, "k must be in"),
+        ({"k": np.array([0])}, "k must be at least 1"),
+        ({"k": np.array([1, 1])}, "of the same nodes"),
+        ({"second_reading": np.array([4, 0, 0, 0], dtype=np.int32)}, "second_reading must lead to a later column"),
+        ({"second_reading": np.array([1], dtype=np.int32)}, "second_reading must have an entry per column"),
         ({"counts": np.full((1, 2, 4), -(10**9))}, "counts must be in"),
         ({"counts": np.full((1, 2, 4), 6)}, "counts must be in"),
         ({"totals": np.array([[-5, 5]])}, "totals must not be negative"),
@@ -619,7 +621,9 @@ def test_counts_that_make_no_sense(changes, match):
         "totals": np.array([[5, 5]]),
         "usable": None,
         "limit": np.array([100]),
-        "k": 2,
+        "k": np.array([2]),
+        "every_column": False,
+        "second_reading": None,
         "criterion": "entropy",
         "min_weight": 1,
         "total_weight": 10,
@@ -632,6 +636,6 @@ def test_counts_that_make_no_sense(changes, match):
 
 def test_no_rows_are_packed_into_as_many_words():
     features, entries = np.empty((1, 0)), np.arange(70.0)
-    options = {"offsets": np.array([0, 70]), "feature": np.zeros(1, np.int64)}
-    options |= {"test": np.zeros(1, np.uint8), "or_missing": np.zeros(1, np.uint8)}
+    zero = np.zeros(1, np.uint8)
+    options = {"offsets": np.array([0, 70]), "feature": np.zeros(1, np.int64), "test": zero, "or_missing": zero}
     assert _core.pack_features(features=features, entries=entries, **options).shape == (0, 2)

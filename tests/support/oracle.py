@@ -150,11 +150,15 @@ def candidates(
         admissible = drawn_columns(objective.draw, admissible, class_weights.sum(axis=0))
     scores = np.asarray(column_scores(left, right, objective, unit))[admissible]
     ranked = admissible[np.lexsort((admissible, -scores))]
-    if objective.second_reading is not None and objective.k[level] < columns.shape[1]:
-        ranked = first_of_two_readings(objective.second_reading, ranked)
+    tests = np.arange(columns.shape[1])
+    if objective.second_reading is not None:
+        first = np.flatnonzero(objective.second_reading)
+        tests[first + objective.second_reading[first]] = first
+        if objective.k[level] < columns.shape[1]:
+            ranked = without_equal_readings(ranked, tests, dict(zip(admissible.tolist(), scores.tolist(), strict=True)))
     if objective.distinct_splits:
         ranked = first_of_each_kind(columns, ranked)
-    return ranked[: objective.k[level]]
+    return up_to_the_kth_test(ranked, tests, objective.k[level])
 
 
 def drawn_columns(draw: FeatureDraw, admissible: IntArray, totals: IntArray) -> IntArray:
@@ -178,13 +182,24 @@ def _mix(x: int) -> int:
     return x ^ (x >> 31)
 
 
-def first_of_two_readings(second_reading: NDArray[np.int32], ranked: IntArray) -> IntArray:
-    """The columns, without those that are a test which an earlier one is too, with missing values on the other side."""
-    test = np.arange(len(second_reading))
-    first = np.flatnonzero(second_reading)
-    test[first + second_reading[first]] = first
-    _, first_place = np.unique(test[ranked], return_index=True)
-    return ranked[np.sort(first_place)]
+def without_equal_readings(ranked: IntArray, tests: IntArray, scores: dict[int, float]) -> IntArray:
+    """The columns, without second readings that score as the first reading of the same test does.
+
+    `tests` has a number per column, that of the first reading.
+    """
+    return np.array([j for j in ranked.tolist() if tests[j] == j or scores.get(int(tests[j])) != scores[j]], dtype=int)
+
+
+def up_to_the_kth_test(ranked: IntArray, tests: IntArray, k: int) -> IntArray:
+    """The first columns, until there are k different tests among them: two readings share a place."""
+    places: set[int] = set()
+    chosen = []
+    for column in ranked.tolist():
+        if len(places) == k:
+            break
+        places.add(int(tests[column]))
+        chosen.append(column)
+    return np.array(chosen, dtype=int)
 
 
 def first_of_each_kind(columns: NDArray[np.bool_], ranked: IntArray) -> IntArray:

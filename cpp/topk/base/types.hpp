@@ -70,8 +70,9 @@ struct Objective {
     std::int64_t min_weight = 1;   // on each side of a split
     bool distinct_splits = false;  // columns that divide a node's rows in the same way count as one candidate
     // Per column: how many columns later its test stands once more, with the missing values on the other side; 0:
-    // nowhere. Of two such readings only the better one is a candidate, the first if they tie, unless k allows for all
-    // columns. Empty: there are none.
+    // nowhere. Both readings of a test take one of the k places: the candidates are the columns in the order of their
+    // scores up to the first reading of the k-th test. A second reading whose score is that of the first is none of
+    // them, unless all columns are candidates. Empty: no test has two readings.
     std::vector<std::int32_t> second_reading;
     FeatureDraw draw;
     std::int64_t cost_scale = 1;  // cost of one unit of misclassified weight

@@ -52,18 +52,50 @@ bool split_alike(const RowSet& rows, std::size_t a, std::size_t b) {
     return equal || mirrored;
 }
 
-void best_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& best) {
-    candidate_keys(keys, n_columns, best);
-    const std::size_t n = std::min(k, best.size());
-    sort_part(best, 0, n);
-    best.resize(n);
+// The test in the last place is the k-th of all tests, each by its better reading.
+ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& buffer) {
+    buffer.assign(keys, keys + n_columns);
+    for (std::size_t j = 0; j < places.second_reading.size(); ++j) {
+        ScoreKey& second = buffer[j + static_cast<std::size_t>(places.second_reading[j])];
+        if (places.second_reading[j] > 0) {
+            (buffer[j] > second ? second : buffer[j]) = kNoScoreKey;
+        }
+    }
+    const auto last = buffer.begin() + static_cast<std::ptrdiff_t>(std::min(places.k, n_columns) - 1);
+    std::nth_element(buffer.begin(), last, buffer.end(), std::greater<>());
+    return std::max<ScoreKey>(*last, 0);
+}
+
+void best_keys(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& best) {
+    if (places.second_reading.empty()) {
+        candidate_keys(keys, n_columns, best);
+        const std::size_t n = std::min(places.k, best.size());
+        sort_part(best, 0, n);
+        best.resize(n);
+        return;
+    }
+    const ScoreKey lowest = lowest_candidate(keys, n_columns, places, best);
+    best.clear();
+    std::copy_if(keys, keys + n_columns, std::back_inserter(best), [=](ScoreKey key) { return key >= lowest; });
+    std::sort(best.begin(), best.end(), std::greater<>());
 }
 
 template <class Count>
-void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
+void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, Places places, const Counts<Count>& counts,
                         const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best) {
     candidate_keys(keys, n_columns, best);
     std::size_t n_kept = 0;
+    std::size_t n_places = 0;
+    const auto shares_a_place = [&](ScoreKey key) {
+        const std::int32_t column = column_of(key);
+        const auto is_other_reading = [&](ScoreKey kept) {
+            const std::int32_t first = std::min(column, column_of(kept));
+            const std::int32_t offset = places.second_reading[static_cast<std::size_t>(first)];
+            return offset > 0 && first + offset == std::max(column, column_of(kept));
+        };
+        return !places.second_reading.empty() &&
+               std::any_of(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(n_kept), is_other_reading);
+    };
     const auto is_known = [&](ScoreKey key) {
         const auto column = static_cast<std::size_t>(column_of(key));
         for (std::size_t i = n_kept; i-- > 0;) {
@@ -78,22 +110,23 @@ void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t
         return false;
     };
     std::size_t n_sorted = 0;
-    for (std::size_t next = 0; next < best.size() && n_kept < k; ++next) {
+    for (std::size_t next = 0; next < best.size() && n_places < places.k; ++next) {
         if (next == n_sorted) {
-            const std::size_t step = std::max<std::size_t>(k - n_kept, 8);
+            const std::size_t step = std::max<std::size_t>(places.k - n_places, 8);
             n_sorted += std::min(step, best.size() - n_sorted);
             sort_part(best, next, n_sorted);
         }
         if (const ScoreKey key = best[next]; !is_known(key)) {
+            n_places += shares_a_place(key) ? 0U : 1U;
             best[n_kept++] = key;  // n_kept <= next: overwrites only keys that were visited
         }
     }
     best.resize(n_kept);
 }
 
-template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int32_t>&,
-                                 const RowSet&, bool, std::vector<std::int64_t>&);
-template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int64_t>&,
-                                 const RowSet&, bool, std::vector<std::int64_t>&);
+template void best_distinct_keys(const std::int64_t*, std::size_t, Places, const Counts<std::int32_t>&, const RowSet&,
+                                 bool, std::vector<std::int64_t>&);
+template void best_distinct_keys(const std::int64_t*, std::size_t, Places, const Counts<std::int64_t>&, const RowSet&,
+                                 bool, std::vector<std::int64_t>&);
 
 }  // namespace topk

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "topk/data/bit_matrix.hpp"
@@ -26,18 +27,27 @@ struct RowSet {
 // Do the two columns divide the rows into the same two parts, no matter which of them is the true one?
 bool split_alike(const RowSet& rows, std::size_t a, std::size_t b);
 
-// Select the k best keys, best first, leaving out kNoScoreKey.
-void best_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& best);
+// How many places there are for candidates. Two readings of a test, as in Objective::second_reading, share one.
+struct Places {
+    std::size_t k;
+    std::span<const std::int32_t> second_reading = {};
+};
+
+// Return the lowest key of a candidate, at least 0. `buffer` is overwritten.
+ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& buffer);
+
+// Select the keys of the candidates, best first, leaving out kNoScoreKey.
+void best_keys(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& best);
 
 // The same, but of columns that divide the rows alike only the first is selected. `counts`: those of the rows.
 // `equal_scores`: columns that divide the rows alike have equal scores, which a user's criterion need not give.
 template <class Count>
-void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, const Counts<Count>& counts,
+void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, Places places, const Counts<Count>& counts,
                         const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best);
 
-extern template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int32_t>&,
+extern template void best_distinct_keys(const std::int64_t*, std::size_t, Places, const Counts<std::int32_t>&,
                                         const RowSet&, bool, std::vector<std::int64_t>&);
-extern template void best_distinct_keys(const std::int64_t*, std::size_t, std::size_t, const Counts<std::int64_t>&,
+extern template void best_distinct_keys(const std::int64_t*, std::size_t, Places, const Counts<std::int64_t>&,
                                         const RowSet&, bool, std::vector<std::int64_t>&);
 
 }  // namespace topk

@@ -2,11 +2,8 @@
 #include "topk/candidates/last_level.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <type_traits>
-
-#include "topk/candidates/candidates.hpp"
 
 namespace topk {
 namespace {
@@ -225,11 +222,12 @@ Count LastLevel<Count>::best_of_k(const Node<Count>& node, const Split<Count>& s
     if (const std::optional<Count> best = best_by_rank(errors, n_padded, k, fewest)) {
         return *best;
     }
+    const Places places = {k, second_reading_};
     if (!distinct_) {
-        return best_of_selected(errors, n_padded, k);
+        return best_of_selected(errors, n_padded, places);
     }
     const RowSet rows = {*node.matrix, node.subset, true, split_on.column, (i == 0) == split_on.small_side};
-    best_distinct_keys(keys_.data(), n_columns_, k, counts, rows, scorer_.is_symmetric(), sorted_keys_);
+    best_distinct_keys(keys_.data(), n_columns_, places, counts, rows, scorer_.is_symmetric(), sorted_keys_);
     Count best = std::numeric_limits<Count>::max();
     for (const ScoreKey key : sorted_keys_) {
         best = std::min(best, errors[column_of(key)]);
@@ -249,10 +247,10 @@ Count LastLevel<Count>::best_of_k_drawn(std::size_t k, Count fewest, Ticker& tic
     const std::size_t n_columns = drawn_->n_columns();
     ticker.tick(scorer_.work(drawn_->counts().rows.size()));
     scorer_.all_keys(drawn_->counts(), n_columns, keys_.ensure(n_columns));
-    scorer_.keep_better_readings(drawn_->second_reading(), keys_.data());
+    scorer_.drop_equal_readings(drawn_->second_reading(), keys_.data());
     const Count* errors = errors_[1].data();
     const std::optional<Count> best = best_by_rank(errors, n_columns, k, fewest);
-    return best ? *best : best_of_selected(errors, n_columns, k);
+    return best ? *best : best_of_selected(errors, n_columns, {k, drawn_->second_reading()});
 }
 
 // Usually a column with the fewest errors is among the k best: its rank, found by one pass over the keys, is below k.
@@ -272,18 +270,14 @@ std::optional<Count> LastLevel<Count>::best_by_rank(const Count* errors, std::si
     return std::nullopt;
 }
 
-// Return the fewest errors of the columns with the k best keys.
+// Return the fewest errors of the candidates.
 template <class Count>
-Count LastLevel<Count>::best_of_selected(const Count* errors, std::size_t n_columns, std::size_t k) {
+Count LastLevel<Count>::best_of_selected(const Count* errors, std::size_t n_columns, Places places) {
     const ScoreKey* keys = keys_.data();
-    sorted_keys_.assign(keys, keys + n_columns);
-    const std::size_t n = std::min(k, sorted_keys_.size());
-    const auto last = sorted_keys_.begin() + static_cast<std::ptrdiff_t>(n - 1);
-    std::nth_element(sorted_keys_.begin(), last, sorted_keys_.end(), std::greater<>());
-    const std::int64_t threshold = std::max<std::int64_t>(*last, 0);
+    const ScoreKey lowest = lowest_candidate(keys, n_columns, places, sorted_keys_);
     Count best = std::numeric_limits<Count>::max();
     for (std::size_t j = 0; j < n_columns; ++j) {
-        if (keys[j] >= threshold) {
+        if (keys[j] >= lowest) {
             best = std::min(best, errors[j]);
         }
     }

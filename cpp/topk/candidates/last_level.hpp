@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "topk/base/memory.hpp"
+#include "topk/candidates/candidates.hpp"
 #include "topk/candidates/drawn_columns.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
@@ -34,13 +35,14 @@ SideLimits side_limits(const Data& data, const Objective& objective);
 template <class Count>
 class LastLevel {
   public:
-    // `drawn`: null if all columns are to be counted. `distinct`: columns that divide the rows alike count as one.
-    LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, bool distinct, std::size_t n_columns,
-              DrawnColumns<Count>* drawn = nullptr)
+    // `drawn`: null if all columns are to be counted. The objective must outlive this object.
+    LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, const Objective& objective,
+              std::size_t n_columns, DrawnColumns<Count>* drawn = nullptr)
         : kernels_(kernels),
           scorer_(scorer),
           limits_(limits),
-          distinct_(distinct),
+          distinct_(objective.distinct_splits),
+          second_reading_(objective.second_reading),
           n_columns_(n_columns),
           drawn_(drawn) {}
 
@@ -90,12 +92,13 @@ class LastLevel {
     Count fewest_errors(const Counts<Count>& counts, std::size_t n_columns);
     const Counts<Count>& child_counts(const Node<Count>& node, int i);
     std::optional<Count> best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k, Count fewest) const;
-    Count best_of_selected(const Count* errors, std::size_t n_columns, std::size_t k);
+    Count best_of_selected(const Count* errors, std::size_t n_columns, Places places);
 
     const Kernels& kernels_;
     const Scorer& scorer_;
     const SideLimits limits_;
-    const bool distinct_;
+    const bool distinct_;  // columns that divide the rows alike count as one
+    const std::span<const std::int32_t> second_reading_;
     const std::size_t n_columns_;
     DrawnColumns<Count>* const drawn_;
 

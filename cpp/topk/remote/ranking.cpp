@@ -57,14 +57,14 @@ class NodeView {
     Counts<std::int64_t> counts_;
 };
 
-void check_sizes(const NodeCounts& nodes, std::size_t k, std::span<const std::int64_t> limit) {
+void check_sizes(const NodeCounts& nodes, std::span<const std::int64_t> k, std::span<const std::int64_t> limit) {
     const std::size_t n = nodes.n_nodes;
     require(nodes.counts.size() == n * nodes.n_classes * nodes.n_columns &&
-                nodes.totals.size() == n * nodes.n_classes && limit.size() == n &&
+                nodes.totals.size() == n * nodes.n_classes && limit.size() == n && k.size() == n &&
                 (nodes.usable.empty() || nodes.usable.size() == n * nodes.n_columns),
-            "counts, totals, usable and limit must be of the same nodes");
+            "counts, totals, usable, k and limit must be of the same nodes");
     require(nodes.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
-    require(k >= 1 && k < static_cast<std::size_t>(kMaxColumns), "k must be in [1, 2^24 - 1)");
+    require(std::all_of(k.begin(), k.end(), [](std::int64_t places) { return places >= 1; }), "k must be at least 1");
 }
 
 // Terms are looked up by count, so an impossible count would be outside of the table.
@@ -85,8 +85,9 @@ void check_counts(const NodeCounts& nodes, std::int64_t total_weight) {
 
 }  // namespace
 
-Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::size_t k,
-                    std::span<const std::int64_t> limit, std::int64_t total_weight, const Kernels& kernels) {
+Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::span<const std::int64_t> k,
+                    bool every_column, std::span<const std::int64_t> limit, std::int64_t total_weight,
+                    const Kernels& kernels) {
     check_sizes(nodes, k, limit);
     check_counts(nodes, total_weight);
     check_readings(objective.second_reading, nodes.n_columns);
@@ -96,8 +97,13 @@ Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::si
                         objective.min_weight, kernels);
     Ranked ranked;
     ranked.fewest.assign(nodes.n_nodes, kNone);
-    ranked.columns.assign(nodes.n_nodes * k, -1);
-    ranked.errors.assign(nodes.n_nodes * k, 0);
+    ranked.width = nodes.n_columns;
+    if (!every_column && nodes.n_nodes > 0) {
+        const auto places = static_cast<std::size_t>(*std::max_element(k.begin(), k.end()));
+        ranked.width = std::min(places * (objective.second_reading.empty() ? 1 : 2), nodes.n_columns);
+    }
+    ranked.columns.assign(nodes.n_nodes * ranked.width, -1);
+    ranked.errors.assign(nodes.n_nodes * ranked.width, 0);
     std::vector<std::int64_t> errors(nodes.n_columns);
     std::vector<ScoreKey> keys(nodes.n_columns);
     std::vector<std::int64_t> best;
@@ -114,14 +120,16 @@ Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::si
         for (std::size_t j = 0; j < nodes.n_columns; ++j) {
             keys[j] = errors[j] == kNone ? kNoScoreKey : keys[j];
         }
-        if (k < nodes.n_columns) {
-            scorer.keep_better_readings(objective.second_reading, keys.data());
+        const auto places = std::min(static_cast<std::size_t>(k[i]), nodes.n_columns);
+        if (places < nodes.n_columns) {
+            scorer.drop_equal_readings(objective.second_reading, keys.data());
         }
-        best_keys(keys.data(), nodes.n_columns, k, best);
+        best_keys(keys.data(), nodes.n_columns, {every_column ? nodes.n_columns : places, objective.second_reading},
+                  best);
         for (std::size_t r = 0; r < best.size(); ++r) {
             const std::int32_t column = column_of(best[r]);
-            ranked.columns[i * k + r] = column;
-            ranked.errors[i * k + r] = errors[static_cast<std::size_t>(column)];
+            ranked.columns[i * ranked.width + r] = column;
+            ranked.errors[i * ranked.width + r] = errors[static_cast<std::size_t>(column)];
         }
     }
     return ranked;

@@ -23,14 +23,17 @@ struct NodeCounts {
 struct Ranked {
     // Per node: the fewest errors of a split, over all columns; numeric max if no column can split it.
     std::vector<std::int64_t> fewest;
-    // (n_nodes, k): the columns by descending score, -1 after the last one, and the errors of a split there.
+    // (n_nodes, width): the columns by descending score, -1 after the last one, and the errors of a split there.
+    std::size_t width;
     std::vector<std::int32_t> columns;
     std::vector<std::int64_t> errors;
 };
 
-// Only the objective's criterion (not the user's) and min_weight matter. limit: per node, rank it only if its
-// fewest errors are below this. total_weight: that of all rows of the search. Throws std::invalid_argument.
-Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::size_t k,
-                    std::span<const std::int64_t> limit, std::int64_t total_weight, const Kernels& kernels);
+// k: per node. Its candidates are ranked or, with `every_column`, all columns that could be one of more candidates.
+// Of the objective, only the criterion (not the user's), min_weight and second_reading matter. limit: per node, rank it
+// only if its fewest errors are below this. total_weight: that of all rows of the search. Throws std::invalid_argument.
+Ranked rank_columns(const NodeCounts& nodes, const Objective& objective, std::span<const std::int64_t> k,
+                    bool every_column, std::span<const std::int64_t> limit, std::int64_t total_weight,
+                    const Kernels& kernels);
 
 }  // namespace topk

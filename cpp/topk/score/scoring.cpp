@@ -57,7 +57,7 @@ void Scorer::draw(const Counts<Count>& counts, ScoreKey* keys) const {
 void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
     all_keys(counts, padded_columns, keys);
     draw(counts, keys);
-    keep_better_readings(objective_.second_reading, keys);
+    drop_equal_readings(objective_.second_reading, keys);
 }
 
 void Scorer::all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
@@ -88,14 +88,14 @@ void Scorer::all_keys(const Counts<std::int32_t>& counts, std::size_t padded_col
 void Scorer::keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
     all_keys(counts, padded_columns, keys);
     draw(counts, keys);
-    keep_better_readings(objective_.second_reading, keys);
+    drop_equal_readings(objective_.second_reading, keys);
 }
 
-void Scorer::keep_better_readings(std::span<const std::int32_t> second_reading, ScoreKey* keys) {
+void Scorer::drop_equal_readings(std::span<const std::int32_t> second_reading, ScoreKey* keys) {
     for (std::size_t j = 0; j < second_reading.size(); ++j) {
-        if (second_reading[j] > 0) {
-            ScoreKey& second = keys[j + static_cast<std::size_t>(second_reading[j])];
-            (keys[j] >= second ? second : keys[j]) = kNoScoreKey;  // which is below all others
+        ScoreKey& second = keys[j + static_cast<std::size_t>(second_reading[j])];
+        if (second_reading[j] > 0 && score_of(keys[j]) == score_of(second)) {
+            second = kNoScoreKey;
         }
     }
 }

@@ -40,7 +40,7 @@ class Scorer {
     bool is_symmetric() const { return objective_.criterion != Criterion::user; }
 
     // Fill keys[0 .. padded columns): kNoScoreKey for columns that cannot be candidates, whose feature is not drawn, or
-    // that are the worse reading of a test.
+    // that are the second reading of a test and score as the first.
     void keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const;
     void keys(const Counts<std::int64_t>& counts, std::size_t padded_columns, ScoreKey* keys) const;
 
@@ -51,8 +51,9 @@ class Scorer {
         slow_keys(counts, padded_columns, keys);
     }
 
-    // Set the key of the worse reading of every test to kNoScoreKey; `second_reading` as in Objective.
-    static void keep_better_readings(std::span<const std::int32_t> second_reading, ScoreKey* keys);
+    // Set the key of a second reading to kNoScoreKey if it scores as the first, as it does without missing values in
+    // the node; `second_reading` as in Objective.
+    static void drop_equal_readings(std::span<const std::int32_t> second_reading, ScoreKey* keys);
 
   private:
     template <class Count>

@@ -25,13 +25,13 @@ void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, c
     LevelBuffers<Count>& buffers = space.level(level);
     ScoreKey* keys = buffers.keys.ensure(nodes.padded_columns());
     score(space, level, node.counts, keys);
+    const Places places = {plan.k(level), options.objective.second_reading};
     // If all columns are candidates, those that distinct_splits passes over would lose their ties anyway.
     if (options.objective.distinct_splits && (enumerates || !plan.all_columns(level))) {
         const RowSet rows = {*node.matrix, node.subset};
-        best_distinct_keys(keys, data.n_columns, plan.k(level), node.counts, rows, scorer.is_symmetric(),
-                           buffers.sorted_keys);
+        best_distinct_keys(keys, data.n_columns, places, node.counts, rows, scorer.is_symmetric(), buffers.sorted_keys);
     } else {
-        best_keys(keys, data.n_columns, plan.k(level), buffers.sorted_keys);
+        best_keys(keys, data.n_columns, places, buffers.sorted_keys);
     }
     buffers.candidates.clear();
     for (const ScoreKey key : buffers.sorted_keys) {
@@ -50,8 +50,8 @@ void SearchContext<Count>::rank_drawn(Workspace<Count>& space, int level, const 
     ScoreKey* keys = buffers.keys.ensure(n_columns);
     space.ticker.tick(scorer.work(node.counts.rows.size()));
     scorer.all_keys(drawn.counts(), n_columns, keys);
-    scorer.keep_better_readings(drawn.second_reading(), keys);
-    best_keys(keys, n_columns, plan.k(level), buffers.sorted_keys);
+    scorer.drop_equal_readings(drawn.second_reading(), keys);
+    best_keys(keys, n_columns, {plan.k(level), drawn.second_reading()}, buffers.sorted_keys);
     buffers.candidates.clear();
     for (const ScoreKey key : buffers.sorted_keys) {
         buffers.candidates.push_back(drawn.column(static_cast<std::size_t>(column_of(key))));

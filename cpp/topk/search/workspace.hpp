@@ -54,7 +54,7 @@ struct Workspace {
           drawn(draws_first(options, limits)
                     ? std::make_unique<DrawnColumns<Count>>(options.objective, limits.min_weight)
                     : nullptr),
-          last(kernels, scorer, limits, options.objective.distinct_splits, data.n_columns, drawn.get()) {}
+          last(kernels, scorer, limits, options.objective, data.n_columns, drawn.get()) {}
 
     LevelBuffers<Count>& level(int level) { return levels[static_cast<std::size_t>(level)]; }
 

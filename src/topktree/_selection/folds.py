@@ -44,7 +44,7 @@ class Fold:
     def score(self, found: FoundTree, parameters: dict[str, Any]) -> float:
         """Score a tree that was found on the training rows. `parameters` are those that it was searched with."""
         if not self.scoring.is_accuracy:
-            fitted = fitted_copy(self.tree, found, **parameters)
+            fitted = fitted_copy(self.tree, found, **parameters, _warns_of_new_values=False)
             return self.scoring(fitted, self.X_test, self.y_test, self.weights)
         predicted = found.classes[found.tree.predict(self.X_test)]
         return float(np.average(predicted == self.y_test, weights=self.weights))

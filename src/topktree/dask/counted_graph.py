@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._data.arrays import BoolArray, IntArray
 from .._search.objective import Objective
-from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns
+from .counted_ranking import NO_LIMIT, NodeCounts, rank_columns, tests_of_columns
 
 # Counts that are ranked at once, so that temporary arrays stay small.
 PART = 2**19
@@ -113,6 +113,7 @@ class NodeGraph:
         # A tree of one side is a tree of another side only if no leaf of it can become too small there.
         self.sides_bound_each_other = objective.min_weight_leaf == 1 and objective.min_samples_leaf == 1
         self._n_columns = n_columns
+        self._tests = tests_of_columns(objective.second_reading, n_columns).tolist()
         self._n_classes = objective.n_classes
         self._total_weight = int(totals[: self._n_classes] @ objective.class_weight)
         self._counted: list[Node] = []  # nodes that have counts but no candidates yet
@@ -188,14 +189,14 @@ class NodeGraph:
     def _find_candidates(self, nodes: Sequence[Node]) -> None:
         """Find the candidates of nodes that have been counted."""
         objective, n_classes = self.objective, self._n_classes
-        k = self._n_columns if objective.distinct_splits else max(objective.k[len(node.path)] for node in nodes)
         counts = NodeCounts(
             np.stack([node.held[:n_classes] for node in nodes]) * objective.class_weight[:, None],
             np.stack([node.totals[:n_classes] for node in nodes]) * objective.class_weight,
             self._have_enough_rows(nodes),
             np.array([self._error_limit(node) for node in nodes]),
+            np.array([objective.k[len(node.path)] for node in nodes], dtype=np.int64),
         )
-        fewest, columns, errors = rank_columns(counts, k, objective, self._total_weight)
+        fewest, columns, errors = rank_columns(counts, objective, self._total_weight)
         costs = errors * objective.cost_scale + 2 * objective.leaf_penalty
         if self.sides_bound_each_other:
             self._bound_siblings(nodes, counts, fewest)
@@ -243,10 +244,8 @@ class NodeGraph:
             node.ranking = Ranking(columns.tolist(), costs)
             self._take_distinct(node)
             return
-        k = self.objective.k[len(node.path)]
-        columns = columns[:k]
         if self.is_last(node):  # only the first of the cheapest can be the split
-            columns = columns[[np.argmin(costs[:k])]]
+            columns = columns[[np.argmin(costs)]]
         node.splits = self._make_splits(node, columns)
 
     def _make_splits(self, node: Node, columns: NDArray[np.int32]) -> list[Split]:
@@ -281,7 +280,7 @@ class NodeGraph:
         assert ranking is not None
         assert splits is not None
         k = self.objective.k[len(node.path)]
-        while len(splits) < k and ranking.position < len(ranking.columns):
+        while len({self._tests[split.column] for split in splits}) < k and ranking.position < len(ranking.columns):
             column = ranking.columns[ranking.position]
             # Columns that split the rows alike have the same counts, or one has what the other lacks.
             counts = node.held[:, column], node.totals - node.held[:, column]

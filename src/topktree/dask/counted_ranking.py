@@ -27,23 +27,28 @@ class NodeCounts:
     totals: IntArray  # (n_nodes, n_classes)
     usable: BoolArray | None  # (n_nodes, n_columns): which columns leave enough rows on both sides; None: all
     limit: IntArray  # (n_nodes,): a node is ranked only if its best split has fewer errors than this
+    k: IntArray  # (n_nodes,): the places for its candidates
 
 
 # Errors are weights of misclassified rows. The fewest errors of a split of each node (n_nodes,), NO_LIMIT if there is
-# none; the k best columns of each node (n_nodes, k), -1 after the last; and the errors of a split on each of these.
+# none; the candidates of each node, -1 after the last; and the errors of a split on each of these.
 Ranked = tuple[IntArray, NDArray[np.int32], IntArray]
 
 
-def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: int) -> Ranked:
-    """Return the candidates of the nodes; `total_weight` is the weight of all rows of the search."""
+def rank_columns(nodes: NodeCounts, objective: Objective, total_weight: int) -> Ranked:
+    """Return the candidates of the nodes; `total_weight` is the weight of all rows of the search.
+
+    With `distinct_splits`, return all columns that could be candidates.
+    """
     if callable(objective.criterion):
-        return _rank_by_callable(nodes, k, objective, objective.criterion)
+        return _rank_by_callable(nodes, objective, objective.criterion)
     return core_rank_columns(
         counts=nodes.true_weight,
         totals=nodes.totals,
         usable=None if nodes.usable is None else nodes.usable.view(np.uint8),
         limit=nodes.limit,
-        k=k,
+        k=nodes.k,
+        every_column=objective.distinct_splits,
         criterion=objective.criterion,
         min_weight=objective.min_weight_leaf,
         total_weight=total_weight,
@@ -51,18 +56,21 @@ def rank_columns(nodes: NodeCounts, k: int, objective: Objective, total_weight: 
     )
 
 
-def _tests(second_reading: NDArray[np.int32]) -> IntArray:
-    """Return the same number for the two readings of a test, (n_columns,)."""
-    tests = np.arange(len(second_reading))
-    first = np.flatnonzero(second_reading)
-    tests[first + second_reading[first]] = first
+def tests_of_columns(second_reading: NDArray[np.int32] | None, n_columns: int) -> IntArray:
+    """Return a number per column that the two readings of a test share."""
+    tests = np.arange(n_columns)
+    if second_reading is not None:
+        first = np.flatnonzero(second_reading)
+        tests[first + second_reading[first]] = first
     return tests
 
 
-def _rank_by_callable(nodes: NodeCounts, k: int, objective: Objective, criterion: ScoreFunction) -> Ranked:
+def _rank_by_callable(nodes: NodeCounts, objective: Objective, criterion: ScoreFunction) -> Ranked:
     """Rank by the user's own criterion, node by node."""
-    columns = np.full((len(nodes.totals), k), -1, dtype=np.int32)
-    errors = np.zeros((len(nodes.totals), k), dtype=np.int64)
+    n_columns = nodes.true_weight.shape[2]
+    tests = tests_of_columns(objective.second_reading, n_columns)
+    columns = np.full((len(nodes.totals), n_columns), -1, dtype=np.int32)
+    errors = np.zeros((len(nodes.totals), n_columns), dtype=np.int64)
     fewest = np.full(len(nodes.totals), NO_LIMIT)
     score, weight = engine.checked_criterion(criterion), np.float64(objective.weight_unit)
     for i, (true_side, whole) in enumerate(zip(nodes.true_weight, nodes.totals, strict=True)):
@@ -76,12 +84,20 @@ def _rank_by_callable(nodes: NodeCounts, k: int, objective: Objective, criterion
         fewest[i] = split_errors[admissible].min(initial=NO_LIMIT)
         if fewest[i] >= nodes.limit[i]:
             continue
-        scores = score(left * weight, right * weight, usable.view(np.uint8))[admissible]
-        ranked = admissible[np.lexsort((admissible, -scores))]
-        if objective.second_reading is not None and k < len(usable):
-            _, first = np.unique(_tests(objective.second_reading)[ranked], return_index=True)
-            ranked = ranked[np.sort(first)]
-        ranked = ranked[:k]
+        scores = score(left * weight, right * weight, usable.view(np.uint8))
+        ranked = admissible[np.lexsort((admissible, -scores[admissible]))]
+        if nodes.k[i] < n_columns:
+            repeats = usable & usable[tests] & (tests < np.arange(n_columns)) & (scores == scores[tests])
+            ranked = ranked[~repeats[ranked]]
+        if not objective.distinct_splits:
+            ranked = ranked[: count_within(tests[ranked], nodes.k[i])]
         columns[i, : len(ranked)] = ranked
         errors[i, : len(ranked)] = split_errors[ranked]
     return fewest, columns, errors
+
+
+def count_within(tests: IntArray, k: int) -> int:
+    """Return how many columns are candidates, given their tests by descending score: up to the k-th test."""
+    _, first = np.unique(tests, return_index=True)
+    first.sort()
+    return int(first[k - 1]) + 1 if len(first) > k - 1 else len(tests)

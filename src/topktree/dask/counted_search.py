@@ -65,7 +65,8 @@ class CountedSearch:
             self._last_rows = None
         self._greedy_first = greedy_first
         self.graph = NodeGraph(totals, n_columns, objective)
-        self.k = max(objective.k, default=1)  # candidates per node, at the level with the most
+        self.k = max(objective.k, default=1)  # places for candidates, at the level with the most
+        self._most_candidates = self.k * (1 if objective.second_reading is None else 2)
         self.n_asked = 0  # paths
         self.rounds: list[dict[str, Any]] = []  # questions, bytes of the answer and seconds until it came
         self._objective = objective
@@ -103,7 +104,7 @@ class CountedSearch:
         def widen() -> None:
             k = 1
             visit(k)
-            while k < self.k and len(self._batch) < self._room:
+            while k < self._most_candidates and len(self._batch) < self._room:
                 k *= 2
                 visit(k)
 

@@ -111,15 +111,15 @@ void test_random_problem(std::uint64_t seed) {
     const std::size_t k = random.between(1, 12);
     std::vector<ScoreKey> best;
     std::vector<ScoreKey> keys = symmetric_keys(random, problem, all);
-    best_keys(keys.data(), problem.n_columns, k, best);
+    best_keys(keys.data(), problem.n_columns, {k}, best);
     CHECK(best == naive_best(problem, all, keys, k, false), "seed " << seed);
-    best_distinct_keys(keys.data(), problem.n_columns, k, root.node.counts, rows, true, best);
+    best_distinct_keys(keys.data(), problem.n_columns, {k}, root.node.counts, rows, true, best);
     CHECK(best == naive_best(problem, all, keys, k, true), "seed " << seed);
     for (std::size_t j = 0; j < keys.size();
          ++j) {  // a criterion that scores columns that divide the rows alike differently
         keys[j] = make_score_key(static_cast<std::int64_t>(random.below(5)), j);
     }
-    best_distinct_keys(keys.data(), problem.n_columns, k, root.node.counts, rows, false, best);
+    best_distinct_keys(keys.data(), problem.n_columns, {k}, root.node.counts, rows, false, best);
     CHECK(best == naive_best(problem, all, keys, k, true), "seed " << seed);
 }
 

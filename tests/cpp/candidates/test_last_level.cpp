@@ -134,7 +134,8 @@ void test_node(Random& random, Problem& problem, Limits limits, const Kernels& k
     const Objective objective;
     const Scorer scorer(objective, problem.n_columns, problem.n_classes, problem.total_weight(), limits.min_weight,
                         kernels);
-    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, false, problem.n_columns);
+    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, objective,
+                          problem.n_columns);
     if (!track_rows) {  // fewest_errors() is not for tracked rows
         CHECK(last.fewest_errors(node) == naive_fewest<Count>(problem, random_node.rows, limits), kernels.name);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "support/problems.hpp"
@@ -82,14 +83,28 @@ class Reference {
         }
         std::sort(keys.begin(), keys.end(), std::greater<>());
         std::vector<std::int32_t> columns;
-        for (std::size_t i = 0; i < keys.size() && columns.size() < k && keys[i] != topk::kNoScoreKey; ++i) {
+        std::set<std::int32_t> tests;
+        for (std::size_t i = 0; i < keys.size() && tests.size() < k && keys[i] != topk::kNoScoreKey; ++i) {
             const std::int32_t column = topk::column_of(keys[i]);
             const auto is_alike = [&](std::int32_t other) { return split_alike(rows, column, other); };
             if (!options_.objective.distinct_splits || std::none_of(columns.begin(), columns.end(), is_alike)) {
                 columns.push_back(column);
+                tests.insert(test_of(column));
             }
         }
         return columns;
+    }
+
+    // The first reading of a column's test.
+    std::int32_t test_of(std::int32_t column) const {
+        const std::vector<std::int32_t>& second = options_.objective.second_reading;
+        for (std::int32_t first = 0; first < column && !second.empty(); ++first) {
+            if (const std::int32_t offset = second[static_cast<std::size_t>(first)];
+                offset > 0 && first + offset == column) {
+                return first;
+            }
+        }
+        return column;
     }
 
     // Are the columns equal or complementary on these rows?
