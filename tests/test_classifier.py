@@ -685,7 +685,8 @@ BAD_PARAMETERS = [
     ({"criterion": lambda left, right: left[:, 0] * np.nan}, "criterion must return .*NaN"),
     ({"criterion": lambda left, right: "high"}, "criterion must return .*str"),
     ({"min_samples_leaf": 0}, "min_samples_leaf must be .* got 0"),
-    ({"min_samples_leaf": 0.1}, "min_samples_leaf must be .* got 0.1"),
+    ({"min_samples_leaf": 1.0}, "min_samples_leaf must be .* got 1.0"),
+    ({"min_samples_leaf": 0.0}, "min_samples_leaf must be .* got 0.0"),
     ({"min_samples_leaf": None}, "min_samples_leaf must be .* got None"),
     ({"min_weight_fraction_leaf": -0.1}, "min_weight_fraction_leaf must be .* got -0.1"),
     ({"min_weight_fraction_leaf": 0.6}, "min_weight_fraction_leaf must be .* got 0.6"),
@@ -889,3 +890,28 @@ def test_criterion_is_passed_on(criterion):
 def test_what_is_no_table_is_refused(X):
     with pytest.raises(ValueError, match=r"Expected 2D array|dim 3"):
         TopKTreeClassifier().fit(X, [0, 1])
+
+
+@pytest.mark.parametrize(("fraction", "rows"), [(0.1, 20), (0.101, 21), (0.0001, 1), (0.5, 100), (0.9, 180)])
+def test_a_smallest_leaf_may_be_a_fraction_of_the_rows(fraction, rows):
+    X, y = numeric_data(n=200)
+    assert_same_fit(fitted(X, y, min_samples_leaf=fraction), fitted(X, y, min_samples_leaf=rows))
+
+
+def test_a_search_that_tries_every_column_is_optimal():
+    X, y = boolean_data(n=40, d=5)
+    n_columns = X.shape[1]
+    assert fitted(X, y, k=n_columns).status_ == fitted(X, y, k=99).status_ == fitted(X, y, k="all").status_ == "optimal"
+    assert_same_fit(fitted(X, y, k=n_columns), fitted(X, y, k="all"))
+    assert fitted(X, y, k=n_columns - 1).status_ == "complete"
+    assert fitted(X, y, k=(n_columns, n_columns - 1, n_columns)).status_ == "complete"
+
+
+def test_logarithms_of_probabilities_and_the_number_of_classes():
+    X, y = numeric_data()
+    classifier = fitted(X, y)
+    assert classifier.n_classes_ == 3
+    np.testing.assert_allclose(np.exp(classifier.predict_log_proba(X)), classifier.predict_proba(X), rtol=1e-12)
+    assert np.isneginf(classifier.predict_log_proba(X)).any()
+    with pytest.raises(AttributeError):
+        _ = TopKTreeClassifier().n_classes_

@@ -53,6 +53,17 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     _warns_of_new_values = True  # False where rows are held out in a fit: the user can do nothing about them
 
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        check_is_fitted(self)
+        return len(self.classes_)
+
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the natural logarithms of `predict_proba`; minus infinity for a class that a leaf does not have."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy. All labels that `fit` accepts are allowed, even those that scikit-learn's rejects."""
         return self._accuracy(self.predict(X), y, sample_weight)
@@ -217,7 +228,7 @@ class FittedTree(FittedClassifier):
         sample_weight: ArrayLike | None = None,
         *,
         title: str | None = None,
-        max_rows: int = 100,
+        max_rows: int = 0,
         feature_names: ArrayLike | None = None,
         class_names: ArrayLike | None = None,
     ) -> None:
@@ -225,9 +236,10 @@ class FittedTree(FittedClassifier):
 
         It shows the tree, its rules, its accuracy on the training data and on the rows of `X_test` and `y_test`
         (weighted by `sample_weight`, if given), what the search did, and the candidates that cross-validation
-        chose from. A reader can type the values of a row and follow it to its leaf. The file contains the first
-        `max_rows` rows of `X_test`, restricted to the features that the tree uses, so that they can be followed too; 0
-        keeps them out. The same fitted classifier and rows always give the same file.
+        chose from. A reader can type the values of a row and follow it to its leaf. No rows of data are in the file
+        unless asked for: with `max_rows`, it contains the first rows of `X_test`, restricted to the features that the
+        tree uses, so that they can be followed too. The page says what data it contains. The same fitted classifier
+        and rows always give the same file.
         """
         from .report import summarise, write_report
 
@@ -235,6 +247,20 @@ class FittedTree(FittedClassifier):
         classifier, cv = self._searched()
         summary = summarise(classifier, model, X_test, y_test, sample_weight, title=title, max_rows=max_rows, cv=cv)
         write_report(path, summary, export_text(model))
+
+    def plot(
+        self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
+    ) -> Any:
+        """Draw the tree with matplotlib, on `ax` or a new figure, and return the Axes.
+
+        Examples
+        --------
+        >>> ax = clf.plot(class_names=["setosa", "versicolor", "virginica"])
+        >>> ax.figure.savefig("tree.png")
+        """
+        from ._tree.plot import plot_tree
+
+        return plot_tree(self._model(feature_names, class_names), ax)
 
     def plot_search(self, ax: Any = None) -> Any:
         """Draw how the cost fell as the search widened k, over the seconds it took, and return the Axes."""

@@ -43,8 +43,8 @@ class TopKTreeClassifier(FittedTree):
         weighted class counts of all columns at a node, `left_counts` and `right_counts` of shape (n_columns,
         n_classes), and returns a score per column, higher being better. Scores of columns with an empty side are
         ignored. With `n_jobs` it is called from several threads, one at a time.
-    min_samples_leaf : int, default=1
-        Smallest number of rows in a leaf.
+    min_samples_leaf : int or float, default=1
+        Smallest number of rows in a leaf; a float is a fraction of the rows, as in scikit-learn.
     leaf_penalty : float or "tie", default=0.0
         Cost of a leaf as a fraction of the training weight. "tie": among the trees with the fewest errors, one with
         the fewest leaves.
@@ -77,6 +77,7 @@ class TopKTreeClassifier(FittedTree):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Only if `X` had string column names.
@@ -91,7 +92,8 @@ class TopKTreeClassifier(FittedTree):
     train_errors_ : int or None
         Number of misclassified training rows. None for some trees after `prune`.
     status_ : str
-        "optimal" (k = "all", finished), "complete" (Top-k search finished) or "time_limit".
+        "optimal" (the search finished, and k is "all" or at least the number of columns), "complete" (Top-k search
+        finished) or "time_limit".
     search_ : dict
         The record of the search: seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel; `trace`
         has a dict of seconds, k and cost for every k that the search went through, which `plot_search` draws; `n_root`
@@ -150,7 +152,7 @@ class TopKTreeClassifier(FittedTree):
         k: int | str | Sequence[int | str] = 8,
         max_depth: int = 5,
         criterion: str | ScoreFunction = "entropy",
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int | float = 1,
         leaf_penalty: float | str = 0.0,
         distinct_splits: bool = False,
         class_weight: str | dict[Any, float] | None = None,
@@ -288,20 +290,6 @@ class TopKTreeClassifier(FittedTree):
         data = prepare(classifier, X, y, sample_weight)
         options = search_options(self, limits.seconds_left())
         return find_trees(data, spec, options, asked, lambda found: fitted_copy(classifier, found))
-
-    def plot(
-        self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
-    ) -> Any:
-        """Draw the tree with matplotlib, on `ax` or a new figure, and return the Axes.
-
-        Examples
-        --------
-        >>> ax = clf.plot(class_names=["setosa", "versicolor", "virginica"])
-        >>> ax.figure.savefig("tree.png")
-        """
-        from ._tree.plot import plot_tree
-
-        return plot_tree(self._model(feature_names, class_names), ax)
 
     def _searched(self) -> tuple[TopKTreeClassifier, None]:
         return self, None

@@ -297,7 +297,9 @@ def test_columns_of_guesses_are_what_they_say(train, later, max_columns):
 
 @given(
     hnp.arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(1, 3)), elements=st.floats(width=64)),
-    st.sampled_from([Binarizer(2, drop_redundant=False), Binarizer(strategy="exact"), Binarizer(strategy="paper")]),
+    st.sampled_from(
+        [Binarizer(max_thresholds=2, drop_redundant=False), Binarizer(strategy="exact"), Binarizer(strategy="paper")]
+    ),
 )
 def test_columns_of_any_numbers_are_what_they_say(X, binarizer):
     binarizer.fit(X)
@@ -398,7 +400,7 @@ def test_weights_are_repetitions(X, max_thresholds, with_y, data):
     times = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(X), max_size=len(X))))
     y = np.arange(len(X)) % 3
     repeated = X.loc[X.index.repeat(times)]
-    binarizer = Binarizer(max_thresholds)
+    binarizer = Binarizer(max_thresholds=max_thresholds)
     assert names(binarizer, X, y if with_y else None, sample_weight=times) == names(
         binarizer, repeated, np.repeat(y, times) if with_y else None
     )
@@ -408,7 +410,7 @@ def test_weights_are_repetitions(X, max_thresholds, with_y, data):
 def test_rows_without_weight_are_as_good_as_absent(strategy):
     X, y = random_table(60)
     weights = np.where(np.arange(60) < 40, 1.0, 0.0)
-    binarizer = Binarizer(4, strategy=strategy)
+    binarizer = Binarizer(max_thresholds=4, strategy=strategy)
     assert names(binarizer, X, y, sample_weight=weights) == names(binarizer, X[:40], y[:40], sample_weight=weights[:40])
 
 
@@ -442,10 +444,10 @@ def naively_kept(columns):
 @examples(1.5)
 @given(tables(), st.none() | st.integers(1, 5))
 def test_redundant_columns_are_dropped_and_the_first_is_kept(X, max_thresholds):
-    everything = Binarizer(max_thresholds, drop_redundant=False).fit(X)
+    everything = Binarizer(max_thresholds=max_thresholds, drop_redundant=False).fit(X)
     columns = everything.transform(X)
     kept = naively_kept(columns)
-    binarizer = Binarizer(max_thresholds, drop_redundant=True).fit(X)
+    binarizer = Binarizer(max_thresholds=max_thresholds, drop_redundant=True).fit(X)
     assert binarizer.get_feature_names_out().tolist() == everything.get_feature_names_out()[kept].tolist()
     np.testing.assert_array_equal(binarizer.transform(X), columns[:, kept])
 
@@ -670,7 +672,7 @@ def thresholds(binarizer):
 
 def test_guesses_are_some_of_all_thresholds():
     X, y = random_table()
-    guessed = thresholds(Binarizer(None, strategy="guess", drop_redundant=False).fit(X, y))
+    guessed = thresholds(Binarizer(max_thresholds=None, strategy="guess", drop_redundant=False).fit(X, y))
     every = thresholds(Binarizer(strategy="exact", drop_redundant=False).fit(X, y))
     assert guessed < every
     assert len(guessed) > 10
@@ -678,19 +680,23 @@ def test_guesses_are_some_of_all_thresholds():
 
 def test_guesses_respect_the_limits():
     X, y = random_table()
-    ranked = [thresholds(Binarizer(None, strategy="guess", max_columns=n).fit(X, y)) for n in (1, 2, 5, 12)]
+    ranked = [
+        thresholds(Binarizer(max_thresholds=None, strategy="guess", max_columns=n).fit(X, y)) for n in (1, 2, 5, 12)
+    ]
     assert [len(found) for found in ranked] == [1, 2, 5, 12]
     assert ranked[0] < ranked[1] < ranked[2] < ranked[3]
     per_feature = [
-        np.bincount([feature for feature, _ in thresholds(Binarizer(n, strategy="guess").fit(X, y))], minlength=3)
+        np.bincount(
+            [feature for feature, _ in thresholds(Binarizer(max_thresholds=n, strategy="guess").fit(X, y))], minlength=3
+        )
         for n in (None, 1, 2, 5)
     ]
     assert per_feature[0].max() > 5
     for n, found in zip((1, 2, 5), per_feature[1:], strict=True):
         np.testing.assert_array_equal(found, np.minimum(per_feature[0], n))
-    both = thresholds(Binarizer(2, strategy="guess", max_columns=3).fit(X, y))
+    both = thresholds(Binarizer(max_thresholds=2, strategy="guess", max_columns=3).fit(X, y))
     assert len(both) == 3
-    assert both < thresholds(Binarizer(2, strategy="guess").fit(X, y))
+    assert both < thresholds(Binarizer(max_thresholds=2, strategy="guess").fit(X, y))
 
 
 def test_the_first_guess_is_where_the_classes_change():
@@ -796,9 +802,9 @@ def test_drop_redundant_is_a_bool(drop_redundant):
 
 
 def test_parameters_may_be_of_numpy():
-    plain = names(Binarizer(3, strategy="guess", max_columns=4), PEOPLE, CLASSES)
+    plain = names(Binarizer(max_thresholds=3, strategy="guess", max_columns=4), PEOPLE, CLASSES)
     options = {"strategy": np.str_("guess"), "max_columns": np.uint8(4), "drop_redundant": np.True_}
-    assert names(Binarizer(np.int64(3), **options), PEOPLE, CLASSES) == plain
+    assert names(Binarizer(max_thresholds=np.int64(3), **options), PEOPLE, CLASSES) == plain
 
 
 def test_X_is_not_written_to():
@@ -808,7 +814,7 @@ def test_X_is_not_written_to():
     y = np.arange(50) % 2
     before = X.copy()
     for strategy in ("quantile", "exact", "guess", "paper"):
-        Binarizer(5, strategy=strategy).fit(X, y, sample_weight=np.ones(50)).transform(X)
+        Binarizer(max_thresholds=5, strategy=strategy).fit(X, y, sample_weight=np.ones(50)).transform(X)
     np.testing.assert_array_equal(X, before)
 
 

@@ -1,5 +1,6 @@
 """The classifier end to end on tables as people have them: messy ones, real ones and monsters."""
 
+import re
 import sqlite3
 
 import numpy as np
@@ -164,9 +165,35 @@ def test_ten_thousand_categories(tmp_path):
 
 
 def test_names_of_rows_get_a_warning():
-    X = pd.DataFrame({"id": [f"{i}" for i in range(1500)], "size": np.arange(1500.0)})
-    with pytest.warns(UserWarning, match="X has 1500 categories in 'id', in 1500 rows"):
-        fitted(X, X["size"] > 700, k=2, max_depth=1)
+    for n, text in ((1500, "1,500"), (20, "20")):
+        X = pd.DataFrame({"id": [f"{i}" for i in range(n)], "size": np.arange(float(n))})
+        with pytest.warns(UserWarning, match=f"X has {text} categories in 'id', in {text} rows"):
+            fitted(X, X["size"] > 7, k=2, max_depth=1)
+    fitted(X[:19], X["size"][:19] > 7, k=2, max_depth=1)  # few rows may well have different values
+
+
+def test_texts_and_numbers_in_one_column_get_a_warning():
+    X = pd.DataFrame({"zip": pd.Series(["a", 7, "b", 7] * 3, dtype=object)})
+    with pytest.warns(UserWarning, match="texts and other values among the categories of 'zip', such as 'a' and 7"):
+        fitted(X, [0, 1, 0, 1] * 3)
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ["2020-01-31", "2020-02-01", "2021-12-31"],
+        ["2020-01-31 12:30", "2020-02-01T07:15:30.5Z", "2021-12-31 00:00:00+01:00"],
+        ["31.01.2020", "01.02.2020", "31.12.2021"],
+        ["2020/1/31", "2020/2/1", "2021/12/31"],
+    ],
+)
+def test_dates_as_text_are_refused_unless_they_are_wanted(dates):
+    X, y = pd.DataFrame({"joined": dates * 4}), [0, 1, 1] * 4
+    with pytest.raises(TypeError, match=f"in 'joined', got dates as text, such as '{re.escape(dates[0])}': turn them"):
+        fitted(X, y)
+    assert fitted(X, y, categorical_features=["joined"]).train_errors_ == 0
+    assert fitted(X.astype("category"), y).train_errors_ == 0
+    assert fitted(X.assign(joined=[*dates[:2], "no date"] * 4), y).train_errors_ == 0
 
 
 def test_deep_trees_run_in_a_database():

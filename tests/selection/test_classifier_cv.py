@@ -397,6 +397,7 @@ def test_which_features_are_categories_is_said_by_all_rows() -> None:
     odd[5, 1] = "?"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "X has texts and other values among the categories")
         cv = TopKTreeClassifierCV(**SMALL).fit(odd, y)
     assert cv.features_[1].kind == "category"
     assert cv.best_estimator_.categorical_features == "from_dtype"
@@ -425,7 +426,7 @@ def test_names_of_rows_are_warned_of_once() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         TopKTreeClassifierCV(ks=(1,), max_depths=(1,)).fit(table, y)
-    assert [str(w.message)[:40] for w in caught] == ["X has 2200 categories in 'id', in 2200 r"]
+    assert [str(w.message)[:40] for w in caught] == ["X has 2,200 categories in 'id', in 2,200"]
 
 
 def test_parameters_changed_after_the_fit_change_nothing() -> None:
@@ -434,7 +435,7 @@ def test_parameters_changed_after_the_fit_change_nothing() -> None:
     score = cv.score(X, y)
     cv.set_params(scoring="neg_log_loss", rule="best")
     assert cv.score(X, y) == score
-    ax = cv.plot()
+    ax = cv.plot_scores()
     assert ax.get_ylabel() == "accuracy (5 folds)"
     assert "best less one standard error" in [text.get_text() for text in ax.get_legend().get_texts()]
 
@@ -479,7 +480,7 @@ def test_parameters_changed_after_the_fit_change_nothing() -> None:
         ({"verbose": -1}, "verbose must be an int >= 0, got -1"),
         ({"criterion": "error"}, "criterion must be one of"),
         ({"distinct_splits": 2}, "distinct_splits must be True or False, got 2"),
-        ({"min_samples_leaf": 0}, "min_samples_leaf must be an int >= 1, got 0"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf must be an int >= 1 or a fraction between 0 and 1, got 0"),
     ],
 )
 def test_bad_parameters(parameters: dict, message: str) -> None:
@@ -656,7 +657,7 @@ def test_an_estimator_that_is_not_fitted_says_so() -> None:
     cv = TopKTreeClassifierCV()
     for call in (
         cv.plot,
-        cv.plot_tree,
+        cv.plot_scores,
         cv.plot_search,
         cv.export_text,
         lambda: cv.save("x"),
@@ -678,7 +679,7 @@ def test_in_a_pipeline_and_in_another_search() -> None:
 def test_the_picture_shows_every_k_and_the_choice() -> None:
     X, y = data()
     cv = TopKTreeClassifierCV(**SMALL, leaf_penalties=(0.0, 0.01)).fit(X, y)
-    ax = cv.plot()
+    ax = cv.plot_scores()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["k = 1", "k = 2", "k = 4", "chosen", "best less one standard error"]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "3"]
@@ -687,6 +688,6 @@ def test_the_picture_shows_every_k_and_the_choice() -> None:
     assert round(ring[0]) == (1, 2, 3).index(cv.best_params_["max_depth"])
     drawn = {line.get_label(): container for line, container in zip(ax.get_lines(), ax.containers, strict=False)}
     assert drawn
-    best = TopKTreeClassifierCV(**SMALL, rule="best", scoring="f1").fit(X, y).plot()
+    best = TopKTreeClassifierCV(**SMALL, rule="best", scoring="f1").fit(X, y).plot_scores()
     assert "best less one standard error" not in [text.get_text() for text in best.get_legend().get_texts()]
     assert best.get_ylabel() == "f1 (5 folds)"

@@ -73,7 +73,7 @@ def _draw(cv: TopKTreeClassifierCV, path: Path) -> None:
     from matplotlib.figure import Figure  # without pyplot there is no window
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
-    cv.plot(figure.add_subplot())
+    cv.plot_scores(figure.add_subplot())
     figure.savefig(path, dpi=150)
 
 

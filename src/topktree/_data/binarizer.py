@@ -30,7 +30,7 @@ from .columns import (
     make_columns,
     value_text,
 )
-from .features import Feature, encode, learn_features, warn_about_identifiers
+from .features import Feature, encode, learn_features, warn_about_categories
 from .guess import guess_thresholds
 from .labels import number_labels, read_labels, read_weights
 from .table import BOOLEAN, CATEGORY, read_table, unique_names
@@ -89,6 +89,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
+        *,
         max_thresholds: int | None = 32,
         strategy: str = "quantile",
         max_columns: int | None = None,
@@ -116,7 +117,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
             table, weights = table.take(has_weight), weights[has_weight]
             target = None if target is None else Target(target.classes[has_weight], target.n_classes)
         features = learn_features(table, self.categorical_features, getattr(self, "feature_names_in_", None))
-        warn_about_identifiers(features, table.n_rows)
+        warn_about_categories(features, table.n_rows)
         encoded = by_feature(encode(table, features), features)
         columns = self._find_columns(encoded, features, weights, target)
         if self.drop_redundant and self.strategy != "paper":

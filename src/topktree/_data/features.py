@@ -8,6 +8,7 @@ trees deal with numbers only.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -34,9 +35,15 @@ KINDS = (NUMBER, BOOLEAN, CATEGORY)
 
 # The code of a category that the training data did not have: it is neither equal to nor below any other code.
 UNSEEN = np.inf
-# A feature with more categories than this gets a warning if most rows have a category of their own.
-MANY_CATEGORIES = 1000
-# A warning about new values lists at most this many.
+# A table with this many rows or more gets a warning if most of them have a category of their own.
+MANY_ROWS = 20
+# Fewer dates than this in a column of text may be categories.
+FEW_DATES = 3
+_DATE = re.compile(
+    r"(\d{4}([-/])\d{1,2}\2\d{1,2}|\d{1,2}([./])\d{1,2}\3\d{4})"  # 2020-01-31, 2020/01/31, 31.01.2020, 31/01/2020
+    r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+)
+# A warning about new values names at most this many features.
 MANY_WARNINGS = 10
 # Every integer up to this one is exact as a float64, however it is converted.
 LARGEST_EXACT_INT = 2.0**53
@@ -117,14 +124,24 @@ def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], us
         warnings.warn(one_line(f"{'. '.join(found[:MANY_WARNINGS])}{tail}"), UserWarning, stacklevel=4)
 
 
-def warn_about_identifiers(features: Sequence[Feature], n_rows: int) -> None:
-    """Warn about categorical features with almost one category per row; they are probably identifiers."""
+def warn_about_categories(features: Sequence[Feature], n_rows: int) -> None:
+    """Warn about categories that are probably not meant: almost one per row, or numbers among texts."""
     for feature in features:
         n_categories = len(feature.categories)
-        if n_categories > max(MANY_CATEGORIES, n_rows / 2):
+        if n_rows >= MANY_ROWS and n_categories > n_rows / 2 and not feature.ordered:
             warnings.warn(
-                f"X has {n_categories} categories in {feature.name!r}, in {n_rows} rows. If these are numbers, convert "
-                "the column to numbers; if they identify the rows, leave it out: every category is a column to search.",
+                f"X has {n_categories:,} categories in {feature.name!r}, in {n_rows:,} rows. If these are numbers, "
+                "convert the column to numbers; if they identify the rows, leave it out: every category is a column to "
+                "search.",
+                UserWarning,
+                stacklevel=2,
+            )
+        texts = [category for category in feature.categories if isinstance(category, str)]
+        if 0 < len(texts) < n_categories:
+            number = next(category for category in feature.categories if not isinstance(category, str))
+            warnings.warn(
+                f"X has texts and other values among the categories of {feature.name!r}, such as {texts[0]!r} and "
+                f"{number!r}: {number!r} and {str(number)!r} are different categories.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -172,6 +189,15 @@ def check_no_category(column: RawColumn, name: str) -> None:
         )
 
 
+def check_no_dates(categories: Sequence[Category], name: str) -> None:
+    """Refuse text that holds dates: every day would be a category."""
+    if len(categories) >= FEW_DATES and all(isinstance(c, str) and _DATE.fullmatch(c) for c in categories):
+        raise TypeError(
+            f"X must have numbers, booleans or categories in {name!r}, got dates as text, such as {categories[0]!r}: turn "
+            "them into numbers, or list the column in categorical_features"
+        )
+
+
 def category_feature(
     name: str, categories: Iterable[Category], has_missing: bool, order: Sequence[Any] | None
 ) -> Feature:
@@ -204,7 +230,10 @@ def _learn_feature(name: str, column: RawColumn, wanted: bool | None) -> Feature
         check_no_category(column, name)
         kind = NUMBER
     if kind == CATEGORY:
-        return category_feature(name, *categories_of(column, name), column.order)
+        categories, has_missing = categories_of(column, name)
+        if wanted is None and column.kind is None:
+            check_no_dates(categories, name)
+        return category_feature(name, categories, has_missing, column.order)
     return Feature(name, kind, (), *missing_and_extreme(numbers_of(column, name)))
 
 

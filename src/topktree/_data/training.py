@@ -21,7 +21,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from .._runtime.limits import Interruptible, Stop
 from .arrays import BoolArray, FloatArray, Rows
 from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
-from .features import Feature, encode, learn_features, warn_about_identifiers
+from .features import Feature, encode, learn_features, warn_about_categories
 from .labels import number_labels, read_labels, read_weights
 from .table import Table, read_table
 from .thresholds import Target, quantile_thresholds
@@ -144,7 +144,7 @@ def _make_ready(
     check_classes(classes[np.bincount(y, minlength=len(classes)) > 0] if is_part else classes)
     features = learn_features(table, estimator.categorical_features, getattr(estimator, "feature_names_in_", None))
     if known is None:
-        warn_about_identifiers(features, table.n_rows)
+        warn_about_categories(features, table.n_rows)
     left_out = None
     if without_weight is not None:
         with suppress(TypeError, ValueError):  # rows without weight may hold what a tree cannot read

@@ -125,6 +125,18 @@ def check_random_state(random_state: Any) -> None:
         raise ValueError(f"random_state must be {allowed}, got {random_state!r}") from None
 
 
+def check_min_samples_leaf(value: Any) -> None:
+    """Require an int >= 1, or a fraction between 0 and 1."""
+    is_fraction = not is_int(value) and is_number(value) and 0 < value < 1
+    if not is_fraction and (not is_int(value) or value < 1):
+        raise ValueError(f"min_samples_leaf must be an int >= 1 or a fraction between 0 and 1, got {value!r}")
+
+
+def count_of(value: int | float, n_rows: int) -> int:
+    """Return a number of rows; a fraction is rounded up, as in scikit-learn."""
+    return int(value) if is_int(value) else math.ceil(value * n_rows)
+
+
 def k_per_level(k: Any, depth: int) -> list[Any]:
     """Return `k` as a list with an entry per level."""
     return [k] * depth if isinstance(k, str) or is_int(k) else list(k)[:depth]

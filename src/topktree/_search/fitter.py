@@ -103,7 +103,8 @@ def describe_solution(
         "root": list_choices(solution, columns, features, objective),
         "n_root": len(solution.statistics["root"]["column"]),
     }
-    status = (OPTIMAL if spec.tries_all else COMPLETE) if solution.complete else TIME_LIMIT
+    tries_all = all(k >= len(columns) for k in objective.k)  # then no tree over the columns is cheaper
+    status = (OPTIMAL if tries_all else COMPLETE) if solution.complete else TIME_LIMIT
     tree = make_tree(yes_first(solution, columns), columns, features, objective.weight_unit, spec.impurity)
     cost = objective.user_cost(solution.cost)
     return FoundTree(tree, features, classes, cost, solution.n_wrong, status, record, solution.cost)

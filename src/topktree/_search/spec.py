@@ -22,7 +22,7 @@ class TreeSpec:
     k: Any  # an int, "all", or a sequence of these with an entry per level
     max_depth: int
     criterion: str | ScoreFunction
-    min_samples_leaf: int
+    min_samples_leaf: int | float
     min_weight_fraction_leaf: float
     leaf_penalty: float | str
     distinct_splits: bool
@@ -35,7 +35,7 @@ class TreeSpec:
             "k": checks.candidates_per_level(self.k, depth, len(columns)),
             "second_reading": columns.second_readings(),
             "criterion": self.criterion,
-            "min_samples_leaf": min(int(self.min_samples_leaf), n_rows),
+            "min_samples_leaf": min(checks.count_of(self.min_samples_leaf, n_rows), n_rows),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "leaf_penalty": self.leaf_penalty,
             "distinct_splits": bool(self.distinct_splits),
@@ -51,11 +51,6 @@ class TreeSpec:
             sample_weight=data.sample_weight,
             **self.objective_options(len(data.y), data.columns),
         )
-
-    @property
-    def tries_all(self) -> bool:
-        """Tell whether every column is a candidate at every node, so that the tree is optimal."""
-        return all(entry == "all" for entry in checks.k_per_level(self.k, max(self.max_depth, 1)))
 
     @property
     def impurity(self) -> str:
@@ -75,7 +70,7 @@ def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
     checks.check_k(estimator.k, estimator.max_depth)
     if not criterion_is_lost and not callable(estimator.criterion):
         checks.check_choice("criterion", estimator.criterion, CRITERIA, "or a callable")
-    checks.check_int("min_samples_leaf", estimator.min_samples_leaf, 1)
+    checks.check_min_samples_leaf(estimator.min_samples_leaf)
     checks.check_number("min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, 0, 0.5)
     checks.check_leaf_penalty(estimator.leaf_penalty)
     checks.check_bool("distinct_splits", estimator.distinct_splits)

@@ -105,7 +105,7 @@ min_weight_fraction_leaf
     >>> cv = TopKTreeClassifierCV(ks=(1, 4), max_depths=(2, 4)).fit(monks.data, monks.target)
     >>> cv.best_params_
     {'k': 4, 'max_depth': 4, 'leaf_penalty': 0.0}
-    >>> ax = cv.plot()  # the scores of the grid; plot_tree() draws the tree
+    >>> ax = cv.plot_scores()  # the scores of the grid; plot() draws the tree
     >>> X, y = load_iris(return_X_y=True)
     >>> clf = TopKTreeClassifierCV(ks=(1, 8), max_depths=(1, 2)).fit(X, y)
     >>> clf.best_params_
@@ -123,7 +123,7 @@ min_weight_fraction_leaf
         scoring: Any = None,
         random_state: Any = 0,
         criterion: str | ScoreFunction = "entropy",
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int | float = 1,
         distinct_splits: bool = False,
         class_weight: str | dict[Any, float] | None = None,
         max_thresholds: int | None = 32,
@@ -198,7 +198,7 @@ min_weight_fraction_leaf
             return super().score(X, y, sample_weight)
         return self.scorer_(self, X, y, None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64))
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot_scores(self, ax: Any = None) -> Any:
         """Draw the scores against the depth, a line per k, with their standard errors, and return the Axes.
 
         If there are several leaf penalties, the scores of the chosen one are drawn. A ring marks the choice.
@@ -218,13 +218,6 @@ min_weight_fraction_leaf
         ylabel = f"{self.scorer_.name} ({self.n_splits_} folds)"
         mark = (f"k = {checks.k_text(chosen['k'])}", chosen["max_depth"])
         return plot_choice(depths, lines, mark, self.threshold_, ylabel, ax)
-
-    def plot_tree(
-        self, ax: Any = None, *, feature_names: ArrayLike | None = None, class_names: ArrayLike | None = None
-    ) -> Any:
-        """Draw the chosen tree and return the Axes."""
-        check_is_fitted(self)
-        return self.best_estimator_.plot(ax, feature_names=feature_names, class_names=class_names)
 
     def _searched(self) -> tuple[TopKTreeClassifier, TopKTreeClassifierCV]:
         return self.best_estimator_, self

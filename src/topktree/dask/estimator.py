@@ -96,7 +96,7 @@ max_thresholds, categorical_features, verbose
         k: int | str | Sequence[int | str] = 8,
         max_depth: int = 5,
         criterion: str | ScoreFunction = "entropy",
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int | float = 1,
         leaf_penalty: float | str = 0.0,
         distinct_splits: bool = False,
         class_weight: str | dict[Any, float] | None = None,

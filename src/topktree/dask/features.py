@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from .._data.arrays import BoolArray, FloatArray
 from .._data.columns import Columns, binary_columns, make_columns
 from .._data.encoding import Category, categories_of, kind_of_types, numbers_of, object_types
-from .._data.features import Feature, category_feature, check_no_category, missing_and_extreme
+from .._data.features import Feature, category_feature, check_no_category, check_no_dates, missing_and_extreme
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
 from .cluster import sized
 from .target import RowTarget, Weighing
@@ -94,6 +94,8 @@ def _summarize_column(
         return FeatureSummary(frozenset({NUMBER}), True)
     categories, missing = categories_of(column, name) if kind == CATEGORY or is_object else (None, False)
     if kind == CATEGORY:
+        if is_object and wanted is None:
+            check_no_dates(categories or (), name)
         found = frozenset({CATEGORY}) if wanted else types
         return FeatureSummary(found, missing, False, frozenset(categories or ()), column.order)
     numbers, n_classes = numbers_of(column, name), len(rules.weighing.classes)

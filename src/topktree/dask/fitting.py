@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .._data.arrays import IntArray
 from .._data.columns import redundant_hashes
-from .._data.features import check_categorical_features, warn_about_identifiers
+from .._data.features import check_categorical_features, warn_about_categories
 from .._data.table import default_names
 from .._runtime.limits import Limits, OutOfTime
 from .._runtime.progress import ProgressLine
@@ -133,7 +133,7 @@ class DaskFit:
             tasks = self._part_tasks(summarize_features, rules)
             summaries = self._merged(tasks, merge_features, max_values)
         features = tuple(map(feature_of, summaries, names or default_names(n_features)))
-        warn_about_identifiers(features, weighing.n_rows)
+        warn_about_categories(features, weighing.n_rows)
         columns, is_binary = columns_of(summaries, features, max_thresholds)
         packing = shards.Packing(rules, features, columns, not is_binary, gather_bytes)
         with self._timed("packing"):

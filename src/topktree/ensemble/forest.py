@@ -134,7 +134,7 @@ memory_limit, min_weight_fraction_leaf
         time_limit: float | None = None,
         verbose: int = 0,
         criterion: str | ScoreFunction = "entropy",
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int | float = 1,
         leaf_penalty: float | str = 0.0,
         distinct_splits: bool = False,
         class_weight: str | dict[Any, float] | None = None,
