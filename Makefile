@@ -1,13 +1,15 @@
 # Every target sets up what it needs: a virtual environment in .venv, the compiled package in it, builds under build/.
 # Variables: PYTHON = the interpreter that makes .venv (3.11 or newer); PYTEST, BENCH, ARGS = arguments for pytest and for
-# `topktree reproduce` (bench, reproduce); DIST_TESTS = what test-dist runs of the tests, all of them if it is empty; COVERAGE
-# = the goal in percent that `make coverage` prints. HYPOTHESIS_PROFILE = dev, ci or nightly: how many random problems.
+# `topktree reproduce` (bench, reproduce); DIST_TESTS = what test-dist runs of the tests, all of them if it is empty;
+# COVERAGE = the goal in percent that `make coverage` prints; FUZZ = seconds, and the first seed, of the random calls of
+# `make fuzz`. HYPOTHESIS_PROFILE = dev, ci or nightly: how many random problems.
 
 PYTHON ?= python3
 PYTEST ?=
 BENCH ?= speed
 ARGS ?= page
 COVERAGE ?= 95
+FUZZ ?= 20
 # A command that ends when nothing else disturbs the tests of time and memory.
 BEFORE_SERIAL ?= true
 DIST_TESTS ?= $(patsubst %,tests/%.py,contracts/test_package test_classifier data/test_table tree/test_tree tree/test_export data/test_monsters)
@@ -23,7 +25,7 @@ TEST_TOOLS := $(patsubst %,$(VENV)/%-tools,test cli plot interop browser dask) $
 # The folders are in the list as well: theirs is the date that changes when a file goes away.
 BUILD_FILES := CMakeLists.txt pyproject.toml $(shell find cpp -not -name '*.md')
 
-.PHONY: demo setup test test-cpp test-parallel test-serial coverage bench reproduce sanitize lint format docs dist test-dist clean
+.PHONY: demo setup test test-cpp test-parallel test-serial coverage bench reproduce sanitize fuzz lint format docs dist test-dist clean
 .DELETE_ON_ERROR:
 
 # Everything that any other target would install.
@@ -68,8 +70,15 @@ reproduce: $(VENV)/evidence
 sanitize: $(VENV)/build-tools
 	@$(call sanitized,address,address$(comma)undefined)
 	@$(call cpp_tests,address)
+	@$(run_fuzz)
 	@$(call sanitized,thread,thread)
 	@$(call cpp_tests,thread)
+
+# Random calls of every function of the core under the address sanitizer: make fuzz FUZZ="600 1000000" for ten minutes, with
+# other calls than the first million.
+fuzz: $(VENV)/build-tools
+	@$(call sanitized,address,address$(comma)undefined)
+	@$(run_fuzz)
 
 lint: $(VENV)/evidence $(VENV)/lint-tools $(VENV)/test-tools $(VENV)/dask-tools
 	@$(TOOLS) ruff check
@@ -122,6 +131,8 @@ endef
 define cpp_tests
 export $(TOOLS) && cmake --build build/$(1) --target cpp_tests && cd build/$(1) && ctest --output-on-failure --parallel 2
 endef
+
+run_fuzz = export $(TOOLS) && cmake --build build/address --target fuzz && build/address/fuzz $(FUZZ)
 
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist worksteal
 # All tests in two parts; with arguments of the caller's, which may leave either part empty, in one.

@@ -1,6 +1,10 @@
 // Tables to packed rows, class counts between thresholds, rows sent down a tree.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <optional>
 
 #include "arrays.hpp"
@@ -8,32 +12,45 @@
 namespace bindings {
 namespace {
 
-std::vector<std::uint64_t> empty_rows(std::size_t n_rows, std::size_t n_columns) {
-    return std::vector<std::uint64_t>(n_rows * ((n_columns + 63) / 64));
+using Words = std::unique_ptr<std::uint64_t[], decltype(&std::free)>;
+
+// Zeroed rows. The system clears their pages when they are written to, which is after the GIL has been released.
+Words empty_rows(std::size_t n_rows, std::size_t n_columns) {
+    const std::size_t n_words = n_rows * ((n_columns + 63) / 64);
+    Words rows(static_cast<std::uint64_t*>(std::calloc(std::max<std::size_t>(n_words, 1), sizeof(std::uint64_t))),
+               &std::free);
+    if (!rows) {
+        throw std::bad_alloc();
+    }
+    return rows;
 }
 
-NewArray<std::uint64_t> finish_rows(std::vector<std::uint64_t>&& rows, std::size_t n_rows, std::size_t n_columns) {
-    return to_numpy(std::move(rows), {n_rows, (n_columns + 63) / 64});
+NewArray<std::uint64_t> finish_rows(Words&& rows, std::size_t n_rows, std::size_t n_columns) {
+    nb::capsule owner(rows.get(), [](void* p) noexcept {
+        const nb::gil_scoped_release no_gil;  // to give back gigabytes takes a while
+        std::free(p);
+    });
+    return NewArray<std::uint64_t>(rows.release(), {n_rows, (n_columns + 63) / 64}, owner);
 }
 
 std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2>& values) {
-    std::vector<std::uint64_t> rows = empty_rows(values.shape(0), values.shape(1));
+    Words rows = empty_rows(values.shape(0), values.shape(1));
     bool binary = false;
     {
         const nb::gil_scoped_release no_gil;
-        binary = topk::pack_booleans(values.data(), values.shape(0), values.shape(1), rows.data());
+        binary = topk::pack_booleans(values.data(), values.shape(0), values.shape(1), rows.get());
     }
     return binary ? std::optional(finish_rows(std::move(rows), values.shape(0), values.shape(1))) : std::nullopt;
 }
 
 NewArray<std::uint64_t> pack_flags(const Array<std::uint8_t, 2>& values) {
     const std::size_t n_columns = values.shape(1);
-    std::vector<std::uint64_t> rows = empty_rows(values.shape(0), n_columns);
+    Words rows = empty_rows(values.shape(0), n_columns);
     {
         const nb::gil_scoped_release no_gil;
         const topk::Kernels& kernels = topk::find_kernels("");
         for (std::size_t row = 0; row < values.shape(0); ++row) {
-            kernels.pack_flags(values.data() + row * n_columns, n_columns, rows.data() + row * ((n_columns + 63) / 64));
+            kernels.pack_flags(values.data() + row * n_columns, n_columns, rows.get() + row * ((n_columns + 63) / 64));
         }
     }
     return finish_rows(std::move(rows), values.shape(0), n_columns);
@@ -53,8 +70,10 @@ topk::ColumnGroups column_groups(const Array<double, 2>& features, const Array<d
         if (offsets(g) > offsets(g + 1)) {
             throw std::invalid_argument("offsets must not fall");
         }
-        if (feature(g) < 0 || static_cast<std::size_t>(feature(g)) >= features.shape(0) || test(g) > 2) {
-            throw std::invalid_argument("every group must have a feature that is there, and a test of 0, 1 or 2");
+        if (feature(g) < 0 || static_cast<std::size_t>(feature(g)) >= features.shape(0) || test(g) > 2 ||
+            or_missing(g) > 1) {
+            throw std::invalid_argument(
+                "every group must have a feature that is there, a test of 0, 1 or 2, and or_missing of 0 or 1");
         }
     }
     return {view(entries), view(offsets), view(feature), view(test), view(or_missing)};
@@ -64,24 +83,24 @@ NewArray<std::uint64_t> pack_features(const Array<double, 2>& features, const Ar
                                       const Array<std::int64_t, 1>& offsets, const Array<std::int64_t, 1>& feature,
                                       const Array<std::uint8_t, 1>& test, const Array<std::uint8_t, 1>& or_missing) {
     const auto columns = column_groups(features, entries, offsets, feature, test, or_missing);
-    std::vector<std::uint64_t> rows = empty_rows(features.shape(1), columns.n_columns());
+    Words rows = empty_rows(features.shape(1), columns.n_columns());
     {
         const nb::gil_scoped_release no_gil;
-        topk::pack_features(features.data(), features.shape(1), columns, rows.data());
+        topk::pack_features(features.data(), features.shape(1), columns, rows.get());
     }
     return finish_rows(std::move(rows), features.shape(1), columns.n_columns());
 }
 
 NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Array<double, 1>& entries,
                                      const Array<std::int64_t, 1>& offsets, const Array<std::int64_t, 1>& feature,
-                                     const Array<std::uint8_t, 1>& test, const Array<std::uint8_t, 1>& or_missing,
-                                     std::uint64_t first_row) {
+                                     const Array<std::uint8_t, 1>& test, const Array<std::uint8_t, 1>& or_missing) {
     const auto columns = column_groups(features, entries, offsets, feature, test, or_missing);
     const std::size_t n_hashes = columns.n_columns() + 1;
     std::vector<std::uint64_t> hashes(2 * n_hashes);
     {
         const nb::gil_scoped_release no_gil;
-        topk::hash_columns(features.data(), features.shape(1), first_row, columns, hashes.data());
+        topk::hash_columns({features.data(), features.size()}, features.shape(1), columns, topk::find_kernels(""),
+                           hashes.data());
     }
     return to_numpy(std::move(hashes), {n_hashes, 2});
 }
@@ -89,14 +108,6 @@ NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Arr
 NewArray<double> class_cells(const Array<double, 1>& values, const Array<double, 1>& edges,
                              const Array<std::int32_t, 1>& classes, std::size_t n_classes,
                              const std::optional<Array<double, 1>>& row_weight) {
-    if (classes.size() != values.size() || (row_weight && row_weight->size() != values.size())) {
-        throw std::invalid_argument("classes and row_weight must have one entry per value");
-    }
-    for (const std::int32_t index : view(classes)) {
-        if (index < 0 || static_cast<std::size_t>(index) >= n_classes) {
-            throw std::invalid_argument("classes must be in [0, n_classes), got " + std::to_string(index));
-        }
-    }
     std::vector<double> cells;
     {
         const nb::gil_scoped_release no_gil;
@@ -136,7 +147,7 @@ void bind_data(nb::module_& m) {
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a, "test"_a,
           "or_missing"_a);
     m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a, "test"_a,
-          "or_missing"_a, "first_row"_a);
+          "or_missing"_a);
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);

@@ -12,6 +12,9 @@ namespace {
 NewArray<std::uint64_t> make_shard(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
                                    std::size_t n_classes, const std::optional<Array<std::int64_t, 1>>& row_weight,
                                    std::size_t block_bytes) {
+    if (n_classes > INT32_MAX) {
+        throw std::invalid_argument("n_classes must be below 2^31, got " + std::to_string(n_classes));
+    }
     topk::Data data;
     set_rows(rows, n_columns, data);
     data.classes = view(classes);

@@ -6,8 +6,7 @@ In: a `FoundTree`. Out: a fitted estimator with predictions, texts, pictures, a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from importlib.metadata import version
@@ -126,8 +125,11 @@ class FittedTree(FittedClassifier):
                [1, 0, 1, 1, 0],
                [1, 0, 1, 0, 1]])
         """
-        leaves = self.apply(X)
-        return scipy.sparse.csr_matrix(self.tree_.ancestors().astype(np.int64))[leaves]
+        leaves, leaf_of_row = np.unique(self.apply(X), return_inverse=True)
+        paths = self.tree_.paths_to(leaves)
+        nodes, ends = np.concatenate(paths), np.cumsum([0, *map(len, paths)])
+        shape = len(leaves), self.tree_.node_count
+        return scipy.sparse.csr_matrix((np.ones_like(nodes), nodes, ends), shape)[leaf_of_row]
 
     def get_depth(self) -> int:
         """Return the number of splits on the longest path."""
@@ -396,15 +398,3 @@ def copy_names(source: Any, target: Any) -> None:
     target.n_features_in_ = source.n_features_in_
     if hasattr(source, "feature_names_in_"):
         target.feature_names_in_ = source.feature_names_in_
-
-
-@contextmanager
-def restored_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Restore the estimator's attributes if anything goes wrong inside."""
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise

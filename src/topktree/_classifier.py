@@ -11,10 +11,10 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from ._base import FittedTree, fitted_copy, restored_on_error, set_fitted
+from ._base import FittedTree, fitted_copy, set_fitted
 from ._data.training import prepare
 from ._runtime import checks
-from ._runtime.limits import Limits
+from ._runtime.limits import Limits, restored_on_error
 from ._search.engine import NearOptimalOptions
 from ._search.fitter import search_options, search_tree
 from ._search.near_optimal import DIFFERENT, NearOptimalTrees, find_trees
@@ -212,7 +212,7 @@ class TopKTreeClassifier(FittedTree):
         limits = Limits.starting(self.time_limit)
         spec = read_spec(self)
         if callback is not None and not callable(callback):
-            raise ValueError(f"callback must be a callable or None, got {callback!r}")
+            raise ValueError(f"callback must be a callable or None, got {checks.short(callback)}")
         checks.check_bool("exact_root", exact_root)
         on_tree = None if callback is None else lambda found: callback(fitted_copy(self, found))
         with restored_on_error(self):
@@ -284,7 +284,7 @@ class TopKTreeClassifier(FittedTree):
         spec = read_spec(classifier)
         checks.check_int("n", n, 1)
         if not checks.is_number(epsilon) or epsilon < 0:
-            raise ValueError(f"epsilon must be a finite number >= 0, got {epsilon!r}")
+            raise ValueError(f"epsilon must be a finite number >= 0, got {checks.short(epsilon)}")
         checks.check_choice("different", different, DIFFERENT)
         asked = NearOptimalOptions(min(int(n), 2**62), float(epsilon), different)
         data = prepare(classifier, X, y, sample_weight)

@@ -101,7 +101,6 @@ def hash_columns(
     feature: NDArray[np.int64],
     test: NDArray[np.uint8],
     or_missing: NDArray[np.uint8],
-    first_row: int,
 ) -> NDArray[np.uint64]: ...
 def class_cells(
     *,

@@ -161,7 +161,7 @@ def _unfitted(kind: type[Restored], payload: dict[str, Any], check: Callable[...
     parameters = {name: value for name, value in checks.from_json(from_file).items() if name not in ignored}
     unknown = sorted(parameters.keys() - kind().get_params().keys())
     if unknown:
-        raise ValueError(f"it has the parameter {unknown[0]!r}, which this version does not know")
+        raise ValueError(f"it has the parameter {checks.short(unknown[0])}, which this version does not know")
     estimator: Restored = kind(**parameters)
     check(estimator, criterion_is_lost=from_file.get("criterion", "") is None)
     estimator.features_ = read_features(get(payload, "features", list))

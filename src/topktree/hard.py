@@ -238,5 +238,7 @@ def _make(h: Any, K: Any, eps: Any, monotone: bool) -> HardDistribution:
     checks.check_int("K", K, 2)
     smallest = 1 / MAX_EPS_DENOMINATOR
     if not checks.is_number(eps) or not smallest <= eps <= 1 - smallest:
-        raise ValueError(f"eps must be a number in (0, 1), from {smallest:g} to 1 - {smallest:g}, got {eps!r}")
+        raise ValueError(
+            f"eps must be a number in (0, 1), from {smallest:g} to 1 - {smallest:g}, got {checks.short(eps)}"
+        )
     return HardDistribution(int(h), int(K), float(eps), monotone)

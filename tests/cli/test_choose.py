@@ -254,7 +254,7 @@ def test_a_pipe_gets_no_colours_and_only_letters_that_it_has(data):
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", ["UTF-8"]),
         (gzip.compress(b"age,income\n1,a\n", mtime=0)[:-9], ["not a CSV"]),
         (b"\x1f\x8bage,income\n", ["cannot be read"]),
-        (b"age;income\n1;a\n2;b\n", ["age;income", "commas"]),
+        (b"age:income\n1:a\n2:b\n", ["--target income", "Its columns: age:income (--sep "]),
         (b"age,Income \n1,a\n2,b\n", ["--target income", "Did you mean 'Income '?", "Its columns: age, Income"]),
         (b"age,wage\n1,a\n2,b\n", ["--target income", "Its columns: age, wage"]),
         (b"age,income\n1,a\n2,a\n3,a\n", ["at least two classes", "'a' in all 3 rows"]),

@@ -408,6 +408,13 @@ def test_ctrl_c(tmp_path, ctrl_c):
     assert result.output == "Interrupted.\n"
 
 
+def test_a_target_that_looks_like_a_regression_is_one_line(tmp_path):
+    path = tmp_path / "prices.csv"
+    pd.DataFrame({"size": range(100), "income": [i % 70 for i in range(100)]}).to_csv(path, index=False)
+    lines = fit(path, *SMALL, "--test-size", "0").stderr.splitlines()
+    assert [line[:43] for line in lines] == ["Warning: y has 70 classes in 100 rows, and "]
+
+
 def test_pipes_and_devices_are_written_to_and_stay(data, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -82,3 +82,40 @@ def test_without_click():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == "The command line needs click: pip install 'topktree[cli]'\n"
+
+
+INTERRUPTED = """
+import atexit, sys
+
+interrupt = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(0.1)"
+moment = sys.argv[1]
+
+class Finder:
+    def find_spec(self, name, *others):
+        if name == moment:
+            exec(interrupt)  # Python ends with a signal after such code, as dataclasses run it, was interrupted
+
+sys.meta_path.insert(0, Finder())
+from topktree.__main__ import main
+
+if moment == "exit":
+    atexit.register(lambda: exec(interrupt))
+sys.argv[1:] = ["completion", "bash"] if moment == "exit" else ["show", "model.json"]
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+@pytest.mark.parametrize(
+    ("moment", "code", "said"), [("click", 1, ""), ("numpy", 1, "Interrupted.\n"), ("exit", 0, "")]
+)
+def test_ctrl_c_at_any_moment_ends_quietly(moment, code, said):
+    result = subprocess.run([sys.executable, "-c", INTERRUPTED, moment], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (code, said)
+
+
+def test_messages_are_not_endless(tmp_path):
+    (tmp_path / "long.csv").write_text(f"{'n' * 100_000},b\n1,2\n")
+    result = run("fit", tmp_path / "long.csv", "--target", "none")
+    assert_mistake(result, "has no such column", " ... ")
+    assert len(result.output) < 5_000

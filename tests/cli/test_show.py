@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from support.people import assert_mistake, make_people, run
 
@@ -58,7 +59,8 @@ def test_standard_input_and_a_file(clf, model, tmp_path):
 
 def test_k_per_level_and_many_classes(tmp_path):
     path = tmp_path / "model.json"
-    TopKTreeClassifier(k=[3, "all"], max_depth=2).fit([[i] for i in range(60)], list(range(60))).save(path)
+    rows = np.arange(120)
+    TopKTreeClassifier(k=[3, "all"], max_depth=2).fit(rows[:, None], rows % 60).save(path)
     heading = run("show", path).stdout.splitlines()[:2]
     assert "k = 3, all, " in heading[0]
     assert heading[1].endswith("60 classes: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 50 more")

@@ -118,10 +118,10 @@ def test_parquet_types_that_no_tree_can_test(tmp_path, values, words):
     path = tmp_path / "a.parquet"
     pd.DataFrame({"when": values, "x": range(6), "y": ["a", "b"] * 3}).to_parquet(path)
     with pytest.raises(Mistake) as caught:
-        read_labelled(str(path), "y")
+        read_labelled(TableFile(str(path)), "y")
     for word in (f"'when' of {path}", *words):
         assert word in caught.value.message
-    assert list(read_labelled(str(path), "y", drop=["when"]).X.columns) == ["x"]
+    assert list(read_labelled(TableFile(str(path)), "y", drop=["when"]).X.columns) == ["x"]
 
 
 @pytest.mark.parametrize(

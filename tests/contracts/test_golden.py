@@ -1,10 +1,10 @@
-"""Several hundred fits come out as golden.json has them: tree, cost, errors and status."""
+"""Several hundred fits come out as golden.json has them, and large searches as they do without any shortcut."""
 
 import json
 
 import pytest
-from support import golden
-from support.paths import needs_datasets
+from support import golden, plain_trees
+from support.paths import REFERENCE, needs_datasets
 
 CASES = golden.every_case()
 
@@ -34,3 +34,11 @@ def test_fits_on_a_cluster_are_as_they_were(where, kept):
     with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None):
         found = {name: run() for name, run in CASES.items() if name.split()[0] == where}
     assert found == {name: kept[name] for name in found}
+
+
+def test_the_search_finds_the_trees_of_a_plain_one():
+    kept = json.loads(plain_trees.KEPT.read_text())
+    names = plain_trees.GENERATED + (plain_trees.STORED if REFERENCE.is_dir() else ())
+    found = {f"{name} {rule}": plain_trees.find(name, rule, threads=2) for name, rule in plain_trees.cases(names)}
+    assert found == {name: kept[name] for name in found}
+    assert len(found) == len(kept) or not REFERENCE.is_dir()

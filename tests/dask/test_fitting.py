@@ -11,15 +11,15 @@ from support.profiles import examples
 
 pytest.importorskip("distributed")
 
-from support.dask_parts import assert_same_fit, fit_parts
+from support.dask_parts import HereAndNow, assert_same_fit, fit_parts
 
 from topktree import TopKTreeClassifier
 from topktree._data.columns import hash_rows
-from topktree._data.thresholds import Target, quantile_thresholds
+from topktree._data.thresholds import MAX_CLASSES, Target, quantile_thresholds
 from topktree._data.weights import integer_weights, threshold_weights
 from topktree.dask.shards import DistinctRows, merge_rows
 from topktree.dask.target import merge_divisors, merge_targets, start_weighing, summarize_target
-from topktree.dask.value_summary import MAX_VALUES, ValueSummary, merge, summarize
+from topktree.dask.value_summary import MAX_BYTES, MAX_VALUES, ValueSummary, merge, summarize, summary_size
 
 many = examples(1.5)
 
@@ -97,7 +97,7 @@ def test_summaries_that_are_thinned_out_say_how_wrong_they_are(seed: int, max_va
 def test_summaries_of_many_values_place_quantiles_where_they_are():
     rng = np.random.default_rng(0)
     values, classes = rng.exponential(size=60_000), np.zeros(60_000, dtype=np.int32)
-    parts = [summarize(values[i::9], classes[i::9], 1, None, MAX_VALUES) for i in range(9)]
+    parts = [summarize(values[i::9], Target(classes[i::9], 1), None, MAX_VALUES) for i in range(9)]
     summary = merge(parts, MAX_VALUES)
     assert 0 < summary.error < 0.001
     found = summary.thresholds(15)
@@ -120,7 +120,7 @@ def _summary(
     values: np.ndarray, classes: np.ndarray, weight: np.ndarray | None, part: np.ndarray, max_values: int
 ) -> ValueSummary:
     parts = [
-        summarize(values[rows], classes[rows], 3, None if weight is None else weight[rows], max_values)
+        summarize(values[rows], Target(classes[rows], 3), None if weight is None else weight[rows], max_values)
         for rows in (part == i for i in range(5))
     ]
     return merge([merge(parts[:2], max_values), merge(parts[2:], max_values)], max_values)
@@ -180,3 +180,33 @@ def test_rows_are_counted_by_columns_and_class():
     distinct = DistinctRows(rows, classes, ones, ones)
     assert merge_rows(distinct, 4 * 28 - 1) is None
     assert len(merge_rows(distinct, 4 * 28).rows) == 4
+
+
+def test_summaries_of_many_features_and_classes_stay_small():
+    rng = np.random.default_rng(0)
+    n, n_features, n_classes = 30_000, 50, 5_000
+    classes = rng.integers(n_classes, size=n).astype(np.int32)
+    max_values = summary_size(8, n_features, n_classes)
+    summary = summarize(rng.random(n), Target.of_rows(classes, n_classes), None, max_values)
+    assert 0 < summary.error < 0.02
+    assert n_features * summary.weight.nbytes <= 2 * MAX_BYTES
+    assert summary_size(8, 10, 100) == MAX_VALUES
+    assert summary_size(None, n_features, n_classes) is None
+
+
+@pytest.mark.parametrize("gather_bytes", [0, 2**26])
+def test_very_many_classes_give_the_tree_of_all_rows(gather_bytes: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 300, (4_000, 2)) / 8, np.minimum(rng.exponential(600, 4_000).astype(int), 3_000)
+    assert len(np.unique(y)) > MAX_CLASSES
+    parameters = {"k": 2, "max_depth": 2}
+    expected = TopKTreeClassifier(**parameters).fit(X, y)
+    assert_same_fit(fit_parts(parameters, X, y, None, rng.integers(4, size=len(y)), gather_bytes), expected)
+
+
+def test_counts_that_workers_cannot_hold_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr(HereAndNow, "worker_memory", lambda self: 1e5)
+    rng = np.random.default_rng(0)
+    X, y = rng.random((500, 3)), rng.integers(100, size=500)
+    with pytest.raises(ValueError, match=r"for 99 classes and 96 columns, got 0.0001 GB"):
+        fit_parts({"k": 2}, X, y, None, np.zeros(500, dtype=int), 0)

@@ -118,6 +118,7 @@ def check(client, X, y=Y, weight=None, **parameters):
             raise result
         else:
             assert_same(ours, local)
+            assert ours.search_["where"] == ("client" if gather_bytes else "workers")
     return local
 
 
@@ -449,6 +450,13 @@ def test_predictions_of_arrays(client):
     np.testing.assert_array_equal(result(client, ours.predict(unknown_chunks(NUMBERS))), local.predict(NUMBERS))
 
 
+def test_predictions_of_delayed_frames(client, fitted):
+    ours, local = fitted
+    parts = [dask.delayed(X.iloc[start:end]) for start, end in itertools.pairwise([0, 50, N])]
+    table = dd.from_delayed(parts, meta=X.iloc[:0], verify_meta=False)
+    np.testing.assert_array_equal(result(client, ours.predict(table)), local.predict(X))
+
+
 def fail(part):
     """Fail: this must not be computed."""
     raise AssertionError("computed")
@@ -627,7 +635,6 @@ def test_counts_that_make_no_sense(changes, match):
         "criterion": "entropy",
         "min_weight": 1,
         "total_weight": 10,
-        "second_reading": None,
     }
     _core.rank_columns(**nodes)
     with pytest.raises(ValueError, match=match):

@@ -17,11 +17,23 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.paths import DATASETS, REFERENCE
+from support.problems import cancelling
 from support.profiles import examples
 from threadpoolctl import threadpool_limits
 
 from topktree import Binarizer
-from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING, find_redundant, make_columns, pack, pack_binary
+from topktree._data.columns import (
+    AT_MOST,
+    EQUALS,
+    IS_MISSING,
+    find_redundant,
+    hash_columns,
+    make_columns,
+    merge_hashes,
+    pack,
+    pack_binary,
+    redundant_hashes,
+)
 from topktree._data.features import UNSEEN, Feature
 from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
 from topktree._data.thresholds import quantile_thresholds
@@ -468,6 +480,26 @@ def test_redundant_columns_by_hand():
     assert len(names(Binarizer(drop_redundant=False, strategy="exact"), X)) == 8
 
 
+def test_redundant_columns_of_rows_in_parts():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        encoded = rng.integers(0, 3, (4, rng.integers(1, 12))).astype(np.float64)
+        columns = make_columns([Feature(f"x{f}", NUMBER) for f in range(4)], lambda _: np.arange(3.0))
+        cuts = np.sort(rng.integers(0, encoded.shape[1] + 1, 3))
+        hashes = [hash_columns(np.ascontiguousarray(part), columns) for part in np.split(encoded, cuts, axis=1)]
+        merged = merge_hashes([merge_hashes(hashes[:2]), *hashes[2:]])
+        np.testing.assert_array_equal(redundant_hashes(merged), find_redundant(encoded, columns))
+
+
+def test_columns_cannot_be_made_to_look_redundant():
+    """Two columns that differ in rows whose public fingerprints cancel."""
+    encoded = np.zeros((2, 200))
+    encoded[:, 150:] = 1
+    encoded[0, cancelling(np.arange(140))] = 1
+    columns = make_columns([Feature("a", NUMBER), Feature("b", NUMBER)], lambda _: np.array([0.5]))
+    assert not find_redundant(encoded, columns).any()
+
+
 def test_the_paper_keeps_redundant_columns():
     X = pd.DataFrame({"sex": ["f", "m", "m"], "constant": ["x", "x", "x"], "flag": [True, False, False]})
     expected = ["sex = f", "sex = m", "constant = x", "flag = True"]
@@ -895,3 +927,12 @@ def test_the_papers_columns(name):
     if name not in IN_TWO_FILES:
         np.random.RandomState(4).shuffle(order)  # the authors' own
     np.testing.assert_array_equal(binarizer.transform(X)[order], np.concatenate(expected).astype(bool))
+
+
+@pytest.mark.parametrize("change", [{"sample_weight": [-1, 1, 1]}, {"y": [0, 1]}], ids=str)
+def test_a_failed_fit_leaves_an_earlier_one_as_it_was(change):
+    binarizer = Binarizer().fit(pd.DataFrame({"a": [1, 2, 3], "b": [1, 1, 2]}))
+    before = dict(vars(binarizer))
+    with pytest.raises(ValueError, match=r"must|inconsistent"):
+        binarizer.fit([[1], [2], [3]], **change)
+    assert vars(binarizer) == before

@@ -189,7 +189,7 @@ def test_texts_and_numbers_in_one_column_get_a_warning():
 )
 def test_dates_as_text_are_refused_unless_they_are_wanted(dates):
     X, y = pd.DataFrame({"joined": dates * 4}), [0, 1, 1] * 4
-    with pytest.raises(TypeError, match=f"in 'joined', got dates as text, such as '{re.escape(dates[0])}': turn them"):
+    with pytest.raises(TypeError, match=f"in 'joined', got dates as text such as '{re.escape(dates[0])}': turn them"):
         fitted(X, y)
     assert fitted(X, y, categorical_features=["joined"]).train_errors_ == 0
     assert fitted(X.astype("category"), y).train_errors_ == 0

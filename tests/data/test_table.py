@@ -17,9 +17,11 @@ from sklearn.base import BaseEstimator
 from support.profiles import examples
 
 from topktree import Binarizer, TopKTreeClassifier
+from topktree._data import labels
 from topktree._data.encoding import canonical, is_missing
 from topktree._data.features import UNSEEN, encode, learn_features
 from topktree._data.table import read_table
+from topktree._runtime.limits import Cancelled
 
 some = examples(0.6)
 
@@ -969,3 +971,68 @@ def test_rows_can_be_taken():
         rows = np.array([True, False, True])
         assert table.take(rows).n_rows == 2
         np.testing.assert_array_equal(encode(table.take(rows), reader.features_), encode(table, reader.features_)[rows])
+
+
+@some
+@given(
+    st.lists(st.text(max_size=3), min_size=1, max_size=40) | st.lists(st.integers(-5, 5), min_size=1, max_size=40),
+    st.sampled_from([object, str]),
+)
+def test_labels_are_numbered_as_numpy_does(values, dtype):
+    y = np.array(values, dtype=object).astype(dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labels, "PART", 7)
+        patch.setattr(labels, "SORTED_PART", 3)
+        classes, numbers = labels.number_labels(labels.read_labels(y), len(y))
+    expected = np.unique(y, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected[0])
+    np.testing.assert_array_equal(numbers, expected[1])
+    assert (classes.dtype, numbers.dtype) == (y.dtype, np.int32)
+
+
+def test_labels_are_read_until_nobody_waits_for_them():
+    def check():
+        raise Cancelled
+
+    y = np.array(["yes", "no"], dtype=object)
+    for read in (labels.read_labels, lambda y, check: labels.number_labels(y, 2, check)):
+        with pytest.raises(Cancelled):
+            read(y, check)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([[1.5, 2.0], [3.0, 4.0]]),
+        np.array([[1, 2], [3, 4]], dtype=np.uint8),
+        np.array([[True, False], [False, True]]),
+        np.array([["a", "b"], ["c", "d"]]),
+    ],
+    ids=["floats", "integers", "booleans", "strings"],
+)
+def test_masked_entries_are_missing_values(values):
+    masked = np.ma.MaskedArray(values, mask=[[False, True], [False, False]])
+    expected = values.astype(float if values.dtype.kind in "fu" else object)
+    expected[0, 1] = NAN
+    ours, theirs = Reader().fit(masked), Reader().fit(expected)
+    assert ours.features_ == theirs.features_
+    assert [feature.has_missing for feature in ours.features_] == [False, True]
+    np.testing.assert_array_equal(
+        encode(read_table(ours, masked, reset=False), ours.features_),
+        encode(read_table(theirs, expected, reset=False), theirs.features_),
+    )
+
+
+def test_an_array_without_masked_entries_is_an_array():
+    masked = np.ma.MaskedArray([[1, 2], [3, 4]])
+    assert [feature.has_missing for feature in Reader().fit(masked).features_] == [False, False]
+
+
+@pytest.mark.parametrize("estimator", [TopKTreeClassifier(), Binarizer()], ids=str)
+@pytest.mark.parametrize("dtype", [int, float, str, object])
+def test_masked_labels_and_weights_are_refused(estimator, dtype):
+    X, y, masked = np.arange(4)[:, None], np.array([0, 1, 0, 1]), [False, True, False, False]
+    with pytest.raises(ValueError, match="Input y contains NaN: y must have a value in every row, got a masked entry"):
+        estimator.fit(X, np.ma.MaskedArray(y.astype(dtype), mask=masked))
+    with pytest.raises(ValueError, match="sample_weight must have a value in every row, got a masked entry"):
+        estimator.fit(X, y, sample_weight=np.ma.MaskedArray(np.ones(4), mask=masked))

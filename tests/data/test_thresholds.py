@@ -11,6 +11,7 @@ from support.profiles import examples
 
 from topktree import Binarizer
 from topktree._core import class_cells, split_order
+from topktree._data import thresholds
 from topktree._data.binarizer import paper_thresholds
 from topktree._data.thresholds import (
     FINE_BOUNDARIES,
@@ -516,3 +517,20 @@ def test_paper_thresholds_count_a_value_once_however_frequent():
     np.testing.assert_array_equal(paper_thresholds(values, 2), [2.0])
     np.testing.assert_array_equal(paper_thresholds(values, 1), [])
     np.testing.assert_array_equal(paper_thresholds(values, 100), np.quantile(np.arange(5.0), [0.2, 0.4, 0.6, 0.8]))
+
+
+def test_class_counts_of_many_classes_are_bounded(monkeypatch):
+    """With many classes fewer boundaries are tried, but never fewer than there are thresholds."""
+    sizes = []
+
+    def counted(**arguments):
+        cells = class_cells(**arguments)
+        sizes.append(cells.shape)
+        return cells
+
+    monkeypatch.setattr(thresholds, "class_cells", counted)
+    for n_classes in (2, 20_000, 1_000_000):
+        values, classes = np.arange(2000.0), np.arange(2000) * 7 % n_classes
+        chosen = quantile_thresholds(values, 16, None, Target(classes.astype(np.int32), n_classes))
+        assert len(chosen) == 16
+    assert sizes == [(1024, 2), (839, 20_000), (17, 1_000_000)]

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle
+from support.paths import REFERENCE
 from support.problems import (
     CRITERIA,
     LARGE_KINDS,
@@ -24,6 +25,7 @@ from support.problems import (
     assert_describes,
     assert_identical,
     assert_same_tree,
+    cancelling,
     hard_problems,
     large_problem,
     make_problem,
@@ -36,6 +38,7 @@ from support.problems import (
 )
 from support.profiles import examples, seed_range
 
+from topktree import TopKTreeClassifier, _core
 from topktree._core import kernels, pack_booleans
 from topktree._search import engine
 
@@ -810,6 +813,140 @@ def test_candidates_of_the_root_after_narrower_passes(problem: Problem, threads:
     root = problem.engine(exact_root=True, time_limit=3600.0, threads=threads).statistics["root"]
     for name in root:
         np.testing.assert_array_equal(root[name], expected[name])
+
+
+# Tables made to deceive the cache: two subsets of theirs would share a fingerprint if rows had public fingerprints.
+
+
+def crafted_table() -> tuple[np.ndarray, np.ndarray]:
+    """Return a table whose best tree of depth 3 has no errors; see crafted_problem() in tests/cpp/support."""
+    y = np.repeat(np.arange(2), (600, 300))
+    X = np.zeros((900, 5), dtype=bool)
+    X[600:, 4] = True
+    place_of_class_1 = 640  # every class starts a new word of 64 rows
+    rows = np.r_[:70, 600:670]
+    for row in rows[cancelling(np.where(rows < 600, rows, rows - 600 + place_of_class_1))]:
+        X[row] = np.arange(5) == y[row]
+    X[100:160], X[160:220] = [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]
+    X[700:760], X[760:880] = [1, 1, 1, 0, 0], [1, 1, 0, 1, 0]
+    return X, y
+
+
+@pytest.mark.parametrize("memory_limit", [0, None])
+def test_a_table_cannot_be_made_to_deceive_the_cache(memory_limit: int | None) -> None:
+    X, y = crafted_table()
+    tree = TopKTreeClassifier(k="all", max_depth=3, memory_limit=memory_limit).fit(X, y)
+    assert tree.score(X, y) == 1.0
+
+
+@pytest.mark.skipif(not (REFERENCE / "fingerprint_collision.npz").exists(), reason="needs fingerprint_collision.npz")
+def test_the_table_that_deceived_the_cache() -> None:
+    with np.load(REFERENCE / "fingerprint_collision.npz") as arrays:
+        X, y = arrays["X"], arrays["y"]
+    assert TopKTreeClassifier(k="all", max_depth=3).fit(X, y).score(X, y) == 1.0
+
+
+def test_the_salt_does_not_change_with_the_switches_or_from_run_to_run() -> None:
+    """A cache that is too small loses entries by their fingerprints, so equal statistics mean equal salts."""
+    problem = large_problem(LARGE_KINDS[0], 3)
+    first = problem.engine(cache_bytes=20_000).statistics
+    for kernel in kernels():
+        again = problem.engine(cache_bytes=20_000, kernel=kernel).statistics
+        assert all(again[name] == first[name] for name in ("nodes", "pruned", "cache_hits"))
+
+
+# The compiled module refuses what would read beyond an array; a crash here ends the test process.
+
+TABLE = {
+    "features": np.zeros((2, 5)),
+    "entries": np.array([0.5, 0.5]),
+    "offsets": np.array([0, 1, 2]),
+    "equality": np.zeros(2, dtype=np.uint8),
+    "tests_missing": np.zeros(2, dtype=np.uint8),
+}
+CELLS = {
+    "values": np.zeros(4),
+    "edges": np.zeros(1),
+    "classes": np.zeros(4, dtype=np.int32),
+    "n_classes": 2,
+    "row_weight": None,
+}
+WALK = {
+    "rows": np.zeros((3, 1), dtype=np.uint64),
+    "n_columns": 5,
+    "column": np.array([4, -1, -1], dtype=np.int32),
+    "false_child": np.array([1, -1, -1], dtype=np.int32),
+    "true_child": np.array([2, -1, -1], dtype=np.int32),
+}
+SHARD = {
+    "rows": np.zeros((3, 1), dtype=np.uint64),
+    "n_columns": 5,
+    "classes": np.zeros(3, dtype=np.int32),
+    "n_classes": 2,
+    "row_weight": None,
+    "block_bytes": 0,
+}
+COUNT = {
+    "shard": _core.make_shard(**SHARD),
+    "n_columns": 5,
+    "n_classes": 2,
+    "depth": np.zeros(1, dtype=np.int32),
+    "column": np.zeros(1, dtype=np.int32),
+    "side": np.zeros(1, dtype=np.uint8),
+    "answers": np.zeros(1, dtype=np.int64),
+    "n_answers": 1,
+    "count_rows": False,
+}
+RANK = {
+    "counts": np.ones((1, 2, 3), dtype=np.int64),
+    "totals": np.full((1, 2), 2),
+    "usable": None,
+    "limit": np.full(1, 9),
+    "k": 2,
+    "criterion": "entropy",
+    "min_weight": 1,
+    "total_weight": 4,
+}
+BAD_ARGUMENTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("pack_features", TABLE, {"tests_missing": np.full(2, 2, dtype=np.uint8)}),
+    ("pack_features", TABLE, {"equality": np.full(2, 255, dtype=np.uint8)}),
+    ("pack_features", TABLE, {"offsets": np.array([0, -1, 2])}),
+    ("pack_features", TABLE, {"offsets": np.array([0, 3, 2])}),
+    ("pack_features", TABLE, {"offsets": np.array([0, 2])}),
+    ("hash_columns", TABLE, {"offsets": np.array([0, 1, 2**62])}),
+    ("hash_columns", TABLE, {"features": np.zeros((3, 5))}),
+    ("class_cells", CELLS, {"n_classes": 0}),
+    ("class_cells", CELLS, {"n_classes": -1}),
+    ("class_cells", CELLS, {"n_classes": 2**63, "values": np.zeros(0), "classes": np.zeros(0, dtype=np.int32)}),
+    ("class_cells", CELLS, {"classes": np.full(4, 2, dtype=np.int32)}),
+    ("class_cells", CELLS, {"classes": np.full(4, -1, dtype=np.int32)}),
+    ("class_cells", CELLS, {"row_weight": np.zeros(3)}),
+    ("split_order", {"cells": np.zeros((3, 2)), "n": 2}, {"cells": np.zeros((3, 0))}),
+    ("walk", WALK, {"rows": np.zeros((3, 0), dtype=np.uint64), "n_columns": 2**64 - 1}),
+    ("walk", WALK, {"n_columns": 65}),
+    ("walk", WALK, {"column": np.array([5, -1, -1], dtype=np.int32)}),
+    ("walk", WALK, {"true_child": np.array([0, -1, -1], dtype=np.int32)}),
+    ("make_shard", SHARD, {"n_classes": 2**32 + 2}),
+    ("make_shard", SHARD, {"n_classes": 0}),
+    ("make_shard", SHARD, {"n_columns": 65}),
+    ("count_shard", COUNT, {"n_classes": 2**40}),
+    ("count_shard", COUNT, {"n_answers": 2**62}),
+    ("count_shard", COUNT, {"n_answers": 0}),
+    ("count_shard", COUNT, {"n_columns": 17}),
+    ("count_shard", COUNT, {"shard": COUNT["shard"][:-1]}),
+    ("rank_columns", RANK, {"totals": np.zeros((1, 2), dtype=np.int64)}),
+    ("rank_columns", RANK, {"k": 0}),
+    ("rank_columns", RANK, {"total_weight": 3}),
+    ("rank_columns", RANK, {"limit": np.zeros(2, dtype=np.int64)}),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "change"), BAD_ARGUMENTS)
+def test_the_compiled_module_refuses_bad_arguments(function: str, arguments: dict, change: dict) -> None:
+    call = getattr(_core, function)
+    call(**arguments)
+    with pytest.raises((ValueError, TypeError, MemoryError)):
+        call(**arguments | change)
 
 
 def class_totals(problem: Problem, rows: np.ndarray) -> np.ndarray:

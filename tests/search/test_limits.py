@@ -53,6 +53,20 @@ def strings(n, d):
     return pd.DataFrame({f"c{i}": words[rng.integers(30, size=n)] for i in range(d)}), rng.integers(2, size=n), None
 
 
+def string_labels(n, n_classes, dtype):
+    """A string of its own for every row, as tables from files have them."""
+    X, y, _ = numbers(n, 3, n_classes)
+    return X, np.char.add("label ", y.astype(str)).astype(dtype), None
+
+
+def many_categories(n, n_categories):
+    import pandas as pd
+
+    rng = np.random.default_rng(3)
+    words = np.char.add("word ", rng.integers(n_categories, size=n).astype(str))
+    return pd.DataFrame({"word": words.astype(object)}), rng.integers(2, size=n), None
+
+
 SHAPES = {
     "tall": lambda: noise(1_000_000, 100),
     "numbers": lambda: numbers(500_000, 20),
@@ -63,6 +77,12 @@ SHAPES = {
     "weighted": lambda: weighted_noise(100_000, 100),
     "strings": lambda: strings(50_000, 10),
     "every threshold": lambda: numbers(2_000, 10),
+    "every midpoint": lambda: numbers(60_000, 2),
+    "string labels": lambda: string_labels(1_500_000, 3, object),
+    "fixed-width labels": lambda: string_labels(1_500_000, 3, str),
+    "string classes": lambda: string_labels(200_000, 20_000, object),
+    "classes": lambda: numbers(40_000, 2, 10_000),
+    "categories": lambda: many_categories(100_000, 10_000),
 }
 
 
@@ -147,6 +167,15 @@ def memory(limit, n_jobs):
         "cost": classifier.cost_,
         "tree": [classifier.tree_.feature.tolist(), classifier.tree_.children_left.tolist()],
     }
+
+
+def memory_of_classes():
+    """By how much a fit to 50,000 classes makes the peak of memory grow."""
+    X, y, _ = numbers(200_000, 1, 50_000)
+    warm_up()
+    before = peak()
+    TopKTreeClassifier(k=1, max_depth=1).fit(X, y)
+    return peak() - before
 
 
 def peak():
@@ -244,6 +273,7 @@ def run(function, *arguments):
         ("many classes", {}, [0.3]),
         ("weighted", {"n_jobs": 2}, [1.0]),
         ("every threshold", {"max_thresholds": None}, [0.5]),
+        ("string labels", {}, [0.5]),
     ],
 )
 def test_the_time_limit_holds(shape, changes, limits):
@@ -309,6 +339,11 @@ def test_the_memory_limit_holds():
         assert limited[name] == free[name]
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+def test_thresholds_between_many_classes_take_little_memory():
+    assert run(memory_of_classes) < 200_000_000  # a count for each of 1,024 cells and every class would take 400 MB
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer that sends the signal is POSIX")
 @pytest.mark.parametrize(
     ("shape", "changes"),
@@ -319,6 +354,12 @@ def test_the_memory_limit_holds():
         ("wide", {"n_jobs": 2}),
         ("strings", {}),
         ("every threshold", {"max_thresholds": None, "criterion": "own"}),
+        ("every midpoint", {"max_thresholds": None}),
+        ("string labels", {}),
+        ("fixed-width labels", {}),
+        ("string classes", {}),
+        ("classes", {}),
+        ("categories", {}),
     ],
 )
 def test_ctrl_c_is_heard_at_any_moment(shape, changes):

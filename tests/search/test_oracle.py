@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import oracle
-from support.problems import CRITERIA, make_problem
+from support import oracle, plain_oracle
+from support.problems import CRITERIA, make_problem, random_classes, random_columns
 from support.profiles import examples
 
 some = examples(2)
@@ -75,6 +75,67 @@ def test_logarithm(n):
     unit = oracle.fixed_point(n)
     (answer,) = oracle.xlog2x(np.array([n]), unit)
     assert answer / unit / n == pytest.approx(math.log2(n), abs=1e-10)
+
+
+def test_ratios_of_one_tie():
+    """Columns that leave every class on one side have the ratio 1, however many rows are on each side."""
+    objective = make_problem(np.zeros((2, 1), dtype=bool), np.array([0, 1]), criterion="gain_ratio").objective
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        totals = rng.integers(1, 10 ** rng.integers(1, 9), rng.integers(2, 6))
+        is_right = rng.random((8, len(totals))) < 0.5
+        is_right[:, 0], is_right[:, 1] = False, True
+        unit = oracle.fixed_point(int(totals.sum()) * int(rng.integers(1, 100)))
+        scores = oracle.column_scores(totals * ~is_right, totals * is_right, objective, unit)
+        assert set(scores.tolist()) == {2**oracle.RATIO_BITS}
+
+
+def random_rules(rng, n_rows, n_columns):
+    """Parameters of a problem that the definition in `plain_oracle` covers."""
+    depth = int(rng.integers(1, 4))
+    return {
+        "k": (n_columns,) * depth if rng.random() < 0.2 else tuple(rng.integers(1, 4, depth).tolist()),
+        "criterion": str(rng.choice(CRITERIA)),
+        "min_samples_leaf": int(rng.choice([1, 1, 1, 2, 5])),
+        "leaf_penalty": float(rng.choice([0.0, 0.0, 0.01, 0.1])),
+        "class_weight": "balanced" if rng.random() < 0.2 else None,
+        "sample_weight": rng.integers(1, 6, n_rows) if rng.random() < 0.3 else None,
+    }
+
+
+def plain_columns(tree):
+    """The columns of a tree of `plain_oracle` in preorder."""
+    return [tree[1] if len(tree) > 1 else -1, *(column for side in tree[2:] for column in plain_columns(side))]
+
+
+@pytest.mark.parametrize("seed", range(600))
+def test_the_definition_in_exact_arithmetic(seed):
+    """Engine and NumPy reference against a program that shares no code with them and rounds nothing."""
+    rng = np.random.default_rng(seed)
+    n, d, n_classes = int(rng.integers(2, 40)), int(rng.integers(1, 7)), int(rng.integers(2, 5))
+    columns = random_columns(rng, n, d) if rng.random() < 0.5 else rng.random((n, d)) < rng.choice([0.2, 0.5])
+    classes = rng.integers(n_classes, size=n).astype(np.int32)
+    if rng.random() < 0.5:
+        classes = random_classes(rng, columns, n_classes)
+    parameters = random_rules(rng, n, d)
+    problem = make_problem(columns, classes, **parameters)
+    objective = problem.objective
+    weights = objective.class_weight[classes] * (1 if objective.row_weight is None else objective.row_weight)
+    rows = [
+        (tuple(row), int(c), int(weight)) for row, c, weight in zip(columns.tolist(), classes, weights, strict=True)
+    ]
+    rules = plain_oracle.Rules(
+        parameters["k"],
+        parameters["criterion"],
+        objective.n_classes,
+        parameters["min_samples_leaf"],
+        int(objective.cost_scale),
+        int(objective.leaf_penalty),
+    )
+    expected = plain_oracle.best(rows, rules)
+    for solution in (problem.engine(), problem.reference()):
+        assert solution.cost == expected[0]
+        assert solution.column.tolist() == plain_columns(expected)
 
 
 def solve(rows, **parameters):

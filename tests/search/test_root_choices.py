@@ -154,3 +154,14 @@ def test_cross_validation_refits_with_exact_costs():
 def test_exact_root_must_be_a_bool(messy):
     with pytest.raises(ValueError, match="exact_root must be"):
         TopKTreeClassifier().fit(*messy, exact_root="yes")
+
+
+@pytest.mark.parametrize("k", [2, "all"])
+def test_distinct_splits_are_listed_once(k):
+    """A copy and a complement divide the rows as the column does."""
+    rng = np.random.default_rng(0)
+    column, other = rng.random((2, 200)) < 0.5
+    X = np.column_stack([column, other, column, ~column, ~other])
+    clf = TopKTreeClassifier(k=k, max_depth=2, distinct_splits=True).fit(X, column ^ (rng.random(200) < 0.2))
+    assert [choice["feature"] for choice in clf.search_["root"]] == [0, 1]
+    assert clf.search_["n_root"] == 2

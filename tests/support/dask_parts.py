@@ -43,6 +43,10 @@ class HereAndNow:
     def release(self, futures: Sequence[Any]) -> None:
         pass
 
+    def worker_memory(self) -> float:
+        """Return the bytes of memory of the smallest worker: no limit."""
+        return float("inf")
+
 
 def fit_parts(
     parameters: dict[str, Any], X: Any, y: Any, sample_weight: Any, part: np.ndarray, gather_bytes: int

@@ -21,7 +21,7 @@ from topktree._search.objective import FeatureDraw, Objective
 # mathematics but not in their last bits tie, and the lower column index decides.
 FIXED_POINT_BITS = 44
 ROUND_BITS = 12
-RATIO_BITS = 36
+RATIO_BITS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,16 +166,16 @@ def drawn_columns(draw: FeatureDraw, admissible: IntArray, totals: IntArray) -> 
 
     The features that have such columns come in the order of random numbers, which depend on the seed and the weights.
     """
-    hash_ = _mix(draw.seed)
+    hash_ = splitmix64(draw.seed)
     for index in np.flatnonzero(totals).tolist():
-        hash_ = _mix(_mix(hash_ ^ index) ^ int(totals[index]))
+        hash_ = splitmix64(splitmix64(hash_ ^ index) ^ int(totals[index]))
     features = np.unique(draw.of_column[admissible]).tolist()
-    drawn = sorted(features, key=lambda feature: _mix(hash_ ^ feature) | 1)[: draw.n_features]
+    drawn = sorted(features, key=lambda feature: splitmix64(hash_ ^ feature) | 1)[: draw.n_features]
     return admissible[np.isin(draw.of_column[admissible], drawn)]
 
 
-def _mix(x: int) -> int:
-    """Splitmix64."""
+def splitmix64(x: int) -> int:
+    """A pseudorandom number per 64-bit number."""
     x = (x + 0x9E3779B97F4A7C15) % 2**64
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
@@ -223,13 +223,12 @@ def column_scores(left: IntArray, right: IntArray, objective: Objective, unit: f
         gain = _sqrt(whole, unit) - _sqrt(left, unit) - _sqrt(right, unit)
     else:
         gain = _information(left, unit) + _information(right, unit) - _information(whole, unit)
-    gain = np.asarray(np.maximum((gain + 2 ** (ROUND_BITS - 1)) >> ROUND_BITS, 0), dtype=np.int64)
+    rounded = np.asarray(np.maximum((gain + 2 ** (ROUND_BITS - 1)) >> ROUND_BITS, 0), dtype=np.int64)
     if objective.criterion != "gain_ratio":
-        return gain
+        return rounded
     sides = np.stack([left.sum(axis=1), right.sum(axis=1)])
     split = xlog2x(sides.sum(axis=0), unit) - xlog2x(sides, unit).sum(axis=0)
-    ratio = (gain << ROUND_BITS) / np.maximum(split, 1)
-    return _to_int(ratio * 2.0**RATIO_BITS)
+    return _to_int(np.where(rounded > 0, gain / np.maximum(split, 1), 0.0) * 2.0**RATIO_BITS)
 
 
 def fixed_point(total: int) -> float:

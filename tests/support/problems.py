@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,15 +45,12 @@ class Problem:
         if self.objective.depth == 0 or np.count_nonzero(by_class.sum(axis=0)) < 2:
             return {}
         unit = oracle.fixed_point(int(weights.sum()))
-        # Where there is room for all columns, the engine does not ask which of them split the rows alike.
-        has_room = self.objective.k[0] >= self.columns.shape[1]
-        root = replace(self.objective, distinct_splits=self.objective.distinct_splits and not has_room)
         return {
             int(column): sum(
                 oracle._best(self.columns[rows], by_class[rows], 1, self.objective, unit).cost
                 for rows in (~self.columns[:, column], self.columns[:, column])
             )
-            for column in oracle.candidates(self.columns, by_class, 0, root, unit)
+            for column in oracle.candidates(self.columns, by_class, 0, self.objective, unit)
         }
 
     def engine(self, **options: Any) -> engine.Solution:
@@ -385,3 +382,21 @@ switches = st.fixed_dictionaries(
         "packed": st.booleans(),
     }
 )
+
+
+def cancelling(places: np.ndarray) -> np.ndarray:
+    """Return the indices of some of the places, 129 or more, whose public fingerprints cancel.
+
+    The public fingerprint of place i is splitmix64(2 i) and splitmix64(2 i + 1), 128 bits: what identified a row or a
+    part of a column before fingerprints were salted. Gaussian elimination finds some with an XOR of zero.
+    """
+    pivots: dict[int, tuple[int, int]] = {}
+    for i, place in enumerate(places.tolist()):
+        value, members = oracle.splitmix64(2 * place) << 64 | oracle.splitmix64(2 * place + 1), 1 << i
+        while value and value.bit_length() in pivots:
+            pivot = pivots[value.bit_length()]
+            value, members = value ^ pivot[0], members ^ pivot[1]
+        if not value:
+            return np.array([j for j in range(i + 1) if members >> j & 1])
+        pivots[value.bit_length()] = value, members
+    raise ValueError("need 129 places or more")

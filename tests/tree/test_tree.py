@@ -48,13 +48,13 @@ def test_apply_is_a_walk_per_row(drawn, dtype, n):
 
 @some
 @given(trees)
-def test_ancestors_are_the_nodes_on_the_path(drawn):
+def test_paths_are_those_of_rows(drawn):
     tree, rng = drawn
-    on_path = tree.ancestors()
-    assert on_path.shape == (tree.node_count, tree.node_count)
+    paths = tree.paths_to(np.arange(tree.node_count))
+    assert len(paths) == tree.node_count
     for row in rng.integers(-6, 7, (20, 4)) / 2:
         nodes = path(tree, row)
-        assert np.flatnonzero(on_path[nodes[-1]]).tolist() == sorted(nodes)
+        assert paths[nodes[-1]] == nodes
 
 
 @some
@@ -64,7 +64,7 @@ def test_counts_of_nodes_and_levels(drawn):
     depths = tree.node_depths()
     assert tree.node_count == len(depths) == 2 * tree.n_leaves - 1
     assert tree.max_depth == depth_below(tree)
-    np.testing.assert_array_equal(depths, tree.ancestors().sum(axis=1) - 1)
+    np.testing.assert_array_equal(depths, [len(above) - 1 for above in tree.paths_to(np.arange(len(depths)))])
 
 
 @some
@@ -73,8 +73,10 @@ def test_sums_below_are_those_of_the_leaves(drawn):
     tree, rng = drawn
     per_leaf = rng.integers(0, 9, (tree.node_count, 2)).astype(float)  # what inner nodes have does not count
     leaves = np.flatnonzero(tree.children_left == TREE_LEAF)
-    below = tree.ancestors()[leaves]
-    np.testing.assert_array_equal(tree.sums_below(per_leaf), below.T.astype(float) @ per_leaf[leaves])
+    expected = np.zeros_like(per_leaf)
+    for node, above in zip(leaves, tree.paths_to(leaves), strict=True):
+        expected[above] += per_leaf[node]
+    np.testing.assert_array_equal(tree.sums_below(per_leaf), expected)
 
 
 FEATURES = (
@@ -130,7 +132,7 @@ def test_a_single_leaf():
     tree = leaf()
     assert (tree.node_count, tree.n_leaves, tree.max_depth) == (1, 1, 0)
     assert tree.apply(np.zeros((3, 2))).tolist() == [0, 0, 0]
-    assert tree.ancestors().tolist() == [[True]]
+    assert tree.paths_to(np.array([0, 0])) == [[0], [0]]
     assert tree.feature_importances(2).tolist() == [0.0, 0.0]
 
 

@@ -1,7 +1,9 @@
 // Pseudorandom numbers that are the same on every machine, and fingerprints: 128-bit identities of sets.
 //
 // A set's fingerprint is the XOR of random fingerprints of its members, so that the fingerprint of a difference is the
-// XOR of two fingerprints. Two different sets that were not built to collide share one with probability 2^-128.
+// XOR of two fingerprints. Members' fingerprints depend on a salt, a hash of all the data: with public ones, linear
+// algebra finds sets that share a fingerprint, and a table can be built around them. With a salt the table would have
+// to contain what its own hash leads to, so two different sets share a fingerprint with probability 2^-128.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +26,11 @@ struct Fingerprint {
         return {a.low ^ b.low, a.high ^ b.high};
     }
 };
+
+// Return the fingerprint of member i. The salt enters twice, so that no difference of two members is known without it.
+static inline Fingerprint salted_fingerprint(const Fingerprint& salt, std::uint64_t i) {
+    return {splitmix64(splitmix64(2 * i + salt.low) ^ salt.high),
+            splitmix64(splitmix64(2 * i + 1 + salt.low) ^ salt.high)};
+}
 
 }  // namespace topk

@@ -3,7 +3,7 @@
 // A key has the rounded score in its high bits and the complement of the column index in its low ones, so that a higher
 // score wins and equal scores go to the lower column. Gains are fixed point and rounded before they are compared:
 // copies, complements and permuted classes tie exactly, and sums that are equal in mathematics but differ in the last
-// bits of their terms nearly always do.
+// bits of their terms nearly always do. Gain ratios are rounded to 2^-32.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ using ScoreKey = std::int64_t;
 
 inline constexpr int kFixedPointBits = 44;
 inline constexpr int kRoundBits = 12;
-inline constexpr int kRatioBits = 36;
+inline constexpr int kRatioBits = 32;
 inline constexpr int kColumnBits = 24;
 inline constexpr std::int64_t kMaxColumns = (std::int64_t{1} << kColumnBits) - 1;
 inline constexpr ScoreKey kNoScoreKey = -1;  // of a column that cannot be a candidate; below every other key

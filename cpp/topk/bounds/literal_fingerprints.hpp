@@ -17,8 +17,9 @@ namespace topk {
 class LiteralFingerprints {
   public:
     LiteralFingerprints() = default;
-    // `all`: the subset of all rows of the matrix.
-    LiteralFingerprints(const BitMatrix& matrix, const Subset& all, std::size_t n_columns, Ticker& ticker);
+    // `all`: the subset of all rows of the matrix. `salt`: what hash_matrix() returns for them.
+    LiteralFingerprints(const BitMatrix& matrix, const Subset& all, std::size_t n_columns, const Fingerprint& salt,
+                        Ticker& ticker);
 
     bool empty() const { return fingerprints_.empty(); }
     // XOR this with the fingerprint of a subset to restrict the subset to one side of a column.

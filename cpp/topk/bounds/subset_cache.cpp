@@ -6,8 +6,7 @@
 
 namespace topk {
 
-SubsetCache::SubsetCache(std::size_t budget_bytes, bool shared)
-    : shard_budget_(budget_bytes / kShards), shared_(shared) {}
+SubsetCache::SubsetCache(std::size_t budget_bytes, bool shared) : budget_(budget_bytes), shared_(shared) {}
 
 Fingerprint SubsetCache::with_levels(Fingerprint subset, int levels) {
     subset.low += static_cast<std::uint64_t>(levels) * 0x9e3779b97f4a7c15U;
@@ -65,19 +64,28 @@ void SubsetCache::store(const Fingerprint& subset, int levels, const CacheEntry&
                static_cast<std::int16_t>(entry.solved ? 1 : 0)};
 }
 
-// Double the shard, if the budget and the memory allow it. While it grows, the old and the new table both count against
-// the budget.
+// Double the shard, if the budget and the memory allow it. While it grows, its old and its new table both count against
+// the budget, which all shards share: they grow one after the other, so that in the end almost all of it is used. Room
+// for the first bucket of every shard is kept.
 bool SubsetCache::grow(Shard& shard) {
     const std::size_t size = std::max(2 * shard.slots.size(), kBucket);
-    if ((size + shard.slots.size()) * sizeof(Slot) > shard_budget_) {
+    const std::size_t bytes = size * sizeof(Slot);
+    const std::size_t needed = bytes + (shard.slots.empty() ? 0 : kShards * kBucket * sizeof(Slot));
+    if (bytes_.load(std::memory_order_relaxed) + needed > budget_) {
+        return false;
+    }
+    if (bytes_.fetch_add(bytes, std::memory_order_relaxed) + needed > budget_) {  // another shard was faster
+        bytes_.fetch_sub(bytes, std::memory_order_relaxed);
         return false;
     }
     Shard larger;
     try {
         larger.slots.resize(size, Slot{{}, 0, 0, 0, 0});
     } catch (const std::bad_alloc&) {
+        bytes_.fetch_sub(bytes, std::memory_order_relaxed);
         return false;
     }
+    bytes_.fetch_sub(shard.slots.size() * sizeof(Slot), std::memory_order_relaxed);
     for (const Slot& slot : shard.slots) {
         if (slot.levels == 0) {
             continue;
@@ -90,19 +98,12 @@ bool SubsetCache::grow(Shard& shard) {
     return true;
 }
 
-void SubsetCache::clear() {
+void SubsetCache::clear(Ticker& ticker) {
     for (Shard& shard : shards_) {
+        ticker.tick(2 * shard.slots.size());
         std::fill(shard.slots.begin(), shard.slots.end(), Slot{{}, 0, 0, 0, 0});
         shard.used = 0;
     }
-}
-
-std::size_t SubsetCache::bytes() const {
-    std::size_t n = 0;
-    for (const Shard& shard : shards_) {
-        n += shard.slots.capacity() * sizeof(Slot);
-    }
-    return n;
 }
 
 }  // namespace topk

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
 #include "topk/base/fingerprint.hpp"
+#include "topk/parallel/stop.hpp"
 
 namespace topk {
 
@@ -28,8 +30,8 @@ class SubsetCache {
     // levels >= 1. find() returns whether there is an entry, and copies it.
     bool find(const Fingerprint& subset, int levels, CacheEntry& entry);
     void store(const Fingerprint& subset, int levels, const CacheEntry& entry);
-    void clear();
-    std::size_t bytes() const;
+    void clear(Ticker& ticker);  // throws Stopped, with a part of the entries left
+    std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
   private:
     static constexpr std::size_t kShards = 64;
@@ -54,7 +56,8 @@ class SubsetCache {
     std::unique_lock<std::mutex> lock(Shard& shard);
     bool grow(Shard& shard);
 
-    std::size_t shard_budget_;  // bytes
+    std::size_t budget_;  // bytes
+    std::atomic<std::size_t> bytes_ = 0;
     bool shared_;
     std::array<Shard, kShards> shards_;
 };

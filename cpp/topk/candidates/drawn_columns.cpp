@@ -146,7 +146,7 @@ std::span<const typename DrawnColumns<Count>::Number> DrawnColumns<Count>::next_
     }
     const auto first = early_.begin() + static_cast<std::ptrdiff_t>(n_taken_);
     const auto end = early_.begin() + static_cast<std::ptrdiff_t>(n_early_);
-    const auto last = first + std::min(static_cast<std::ptrdiff_t>(n), end - first);
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(n, n_early_ - n_taken_));
     std::nth_element(first, last, end);
     std::sort(first, last, [](const Number& a, const Number& b) { return a.second < b.second; });
     n_taken_ += static_cast<std::size_t>(last - first);

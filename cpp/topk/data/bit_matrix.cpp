@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kMaxCopies = 3;    // per row, on average; beyond that weights are bit planes
 constexpr std::uint32_t kPrefetch = 16;  // words in advance
+constexpr std::size_t kRowWork = 8;      // of one step of a row, in the units of Ticker::tick
 constexpr std::size_t kCacheBytes = std::size_t{1}
                                     << 20;  // of the second-level cache that are likely to be left for a matrix
 
@@ -69,23 +70,21 @@ bool needs_planes(const Data& data) {
 }
 
 // A counting sort.
-RowOrder sort_rows(const RowFacts& facts) {
+RowOrder sort_rows(const RowFacts& facts, Ticker& ticker) {
     const Data& data = facts.data;
     std::uint64_t all_bits = 1;
-    for (std::size_t row = 0; row < data.n_rows; ++row) {
-        all_bits |= facts.copies(row);
-    }
+    for_each(data.n_rows, kRowWork, ticker, [&](std::size_t row) { all_bits |= facts.copies(row); });
     const auto n_shifts = static_cast<std::size_t>(std::bit_width(all_bits));
     const auto bin = [&](std::size_t row, std::size_t shift) {
         const auto c = static_cast<std::size_t>(data.classes[row]);
         return (c * n_shifts + shift) * facts.clusters.n + facts.cluster(row);
     };
     const auto for_copies = [&](auto visit) {
-        for (std::size_t row = 0; row < data.n_rows; ++row) {
+        for_each(data.n_rows, kRowWork, ticker, [&](std::size_t row) {
             for (std::uint64_t rest = facts.copies(row); rest != 0; rest &= rest - 1) {
                 visit(row, bin(row, static_cast<std::size_t>(std::countr_zero(rest))));
             }
-        }
+        });
     };
     std::vector<std::size_t> next(static_cast<std::size_t>(data.n_classes) * n_shifts * facts.clusters.n, 0);
     for_copies([&](std::size_t, std::size_t at) { ++next[at]; });
@@ -159,23 +158,23 @@ void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& o
 
 // Set the bit of every position whose row and shift are `wanted`. Returns whether there is one.
 template <class Wanted>
-bool fill_marks(const RowOrder& order, Wanted wanted, AlignedBuffer<std::uint64_t>& out) {
+bool fill_marks(const RowOrder& order, Wanted wanted, Ticker& ticker, AlignedBuffer<std::uint64_t>& out) {
     std::fill_n(out.ensure(order.n_words), order.n_words, 0);
     bool any = false;
     std::size_t begin = 0;
     for (const Block& block : order.blocks) {
-        for (std::size_t i = begin; i < begin + block.n_rows; ++i) {
-            if (wanted(order.row_at[i], block.shift)) {
+        for_each(block.n_rows, kRowWork, ticker, [&](std::size_t r) {
+            if (const std::size_t i = begin + r; wanted(order.row_at[i], block.shift)) {
                 out[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
                 any = true;
             }
-        }
+        });
         begin += words_for(block.n_rows) * kWordBits;
     }
     return any;
 }
 
-void fill_planes(const Data& data, const RowOrder& order, BitMatrix& matrix) {
+void fill_planes(const Data& data, const RowOrder& order, Ticker& ticker, BitMatrix& matrix) {
     std::uint64_t all_bits = 0;
     for (const std::int64_t weight : data.row_weight) {
         all_bits |= static_cast<std::uint64_t>(weight);
@@ -183,16 +182,16 @@ void fill_planes(const Data& data, const RowOrder& order, BitMatrix& matrix) {
     matrix.n_planes = static_cast<std::size_t>(std::bit_width(all_bits));
     matrix.planes.ensure(matrix.n_planes * matrix.n_words);
     std::fill_n(matrix.planes.data(), matrix.n_planes * matrix.n_words, 0);
-    for (std::size_t i = 0; i < order.row_at.size(); ++i) {
+    for_each(order.row_at.size(), kRowWork * matrix.n_planes, ticker, [&](std::size_t i) {
         if (order.row_at[i] == RowOrder::kPadding) {
-            continue;
+            return;
         }
         const auto weight = static_cast<std::uint64_t>(data.row_weight[order.row_at[i]]);
         for (std::uint64_t rest = weight; rest != 0; rest &= rest - 1) {
             const auto p = static_cast<std::size_t>(std::countr_zero(rest));
             matrix.planes[p * matrix.n_words + i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
         }
-    }
+    });
 }
 
 // Append the words of one block to a subset that holds all rows of a dense matrix.
@@ -218,6 +217,28 @@ std::size_t padded(std::size_t n_columns) {
 
 }  // namespace
 
+Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernels& kernels, Ticker& ticker) {
+    constexpr std::size_t kPart = std::size_t{1} << 16;
+    Fingerprint hash;
+    const auto add = [&](const std::uint64_t* words, std::size_t n) {
+        for (std::size_t begin = 0; begin < n; begin += kPart) {
+            const std::size_t size = std::min(kPart, n - begin);
+            ticker.tick(8 * size);
+            hash = kernels.hash_words(hash, words + begin, size);
+        }
+    };
+    std::vector<std::uint64_t> spans = {matrix.n_columns, matrix.n_planes};
+    for (const Span& span : all.spans) {
+        spans.push_back(static_cast<std::uint64_t>(span.class_index));
+        spans.push_back(static_cast<std::uint64_t>(span.shift));
+        spans.push_back(kernels.count_rows(all.list(span), nullptr));
+    }
+    add(spans.data(), spans.size());
+    add(matrix.bits.data(), matrix.n_words * matrix.n_columns);
+    add(matrix.planes.data(), matrix.n_words * matrix.n_planes);
+    return hash;
+}
+
 void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
                   Subset& all) {
     const RowSource source(data, kernels);
@@ -225,20 +246,21 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     const Arrange merge = data.row_weight.empty() ? extras.arrange : Arrange::never;
     facts.duplicates = find_duplicates(data, source, {.merge = merge, .conflicts = extras.conflicts}, ticker);
     facts.clusters = find_clusters(data, source, extras.arrange, kernels, ticker);
-    RowOrder order = sort_rows(facts);
+    RowOrder order = sort_rows(facts, ticker);
     matrix.n_columns = padded(data.n_columns);
     matrix.n_words = order.n_words;
     fill_bits(source, data.n_columns, order, kernels, ticker, matrix);
     matrix.n_planes = 0;
     if (facts.in_planes) {
-        fill_planes(data, order, matrix);
+        fill_planes(data, order, ticker, matrix);
     }
     const auto is_primary = [&](std::uint32_t row, int shift) { return std::countr_zero(facts.copies(row)) == shift; };
-    matrix.has_primary = !data.row_weight.empty() && !facts.in_planes && fill_marks(order, is_primary, matrix.primary);
+    matrix.has_primary =
+        !data.row_weight.empty() && !facts.in_planes && fill_marks(order, is_primary, ticker, matrix.primary);
     matrix.has_conflicts =
         !facts.duplicates.conflicting.empty() &&
         fill_marks(
-            order, [&](std::uint32_t row, int) { return static_cast<bool>(facts.duplicates.conflicting[row]); },
+            order, [&](std::uint32_t row, int) { return static_cast<bool>(facts.duplicates.conflicting[row]); }, ticker,
             matrix.conflicts);
     clear(all);
     for (const Block& block : order.blocks) {
@@ -248,7 +270,8 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     matrix.has_fingerprints = extras.fingerprints;
     if (extras.fingerprints) {
         const std::size_t n = matrix.n_words * kWordBits;
-        kernels.fill_fingerprints(n, matrix.fingerprint_low.ensure(n), matrix.fingerprint_high.ensure(n));
+        kernels.fill_fingerprints(hash_matrix(matrix, all, kernels, ticker), n, matrix.fingerprint_low.ensure(n),
+                                  matrix.fingerprint_high.ensure(n));
     }
 }
 
@@ -342,7 +365,8 @@ void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mas
 
 }  // namespace
 
-void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all) {
+void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, Ticker& ticker, BitMatrix& out,
+             Subset& all) {
     clear(all);
     for (const Span& span : subset.spans) {
         append_block({span.class_index, span.shift, kernels.count_rows(subset.list(span), nullptr)}, all);
@@ -371,6 +395,7 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     for (std::size_t s = 0; s < subset.spans.size(); ++s) {
         Target to(all.spans[s].begin);
         for (std::uint32_t i = subset.spans[s].begin; i < subset.spans[s].end; ++i) {
+            ticker.tick(8 * matrix.n_columns);
             compact_word(matrix, subset.words[i], subset.masks[i], to, kernels, out);
             to.advance(static_cast<unsigned>(std::popcount(subset.masks[i])));
         }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "topk/base/fingerprint.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
@@ -69,10 +70,15 @@ struct MatrixExtras {
 void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels, Ticker& ticker, BitMatrix& matrix,
                   Subset& all);
 
+// Hash the rows of a matrix, their classes and their weights: the salt of the fingerprints of its subsets. `all`: the
+// subset of all its rows.
+Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernels& kernels, Ticker& ticker);
+
 // Set `out` to the rows of `subset` with column == side.
 void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out);
 
 // Copy the rows of `subset` into a dense matrix. `all` becomes the subset of all its rows.
-void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, BitMatrix& out, Subset& all);
+void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, Ticker& ticker, BitMatrix& out,
+             Subset& all);
 
 }  // namespace topk

@@ -6,10 +6,14 @@
 #include <cmath>
 #include <queue>
 
+#include "topk/base/require.hpp"
 #include "topk/data/count_below.hpp"
 
 namespace topk {
 namespace {
+
+// More weights than this fit into no memory; their number of bytes can be computed.
+constexpr std::size_t kMaxCells = std::size_t{1} << 48;
 
 // A run of cells that is one leaf of the tree so far, and its best split.
 struct Segment {
@@ -69,6 +73,12 @@ Segment best_split(const Counts& counts, std::size_t begin, std::size_t end) {
 std::vector<double> class_cells(std::span<const double> values, std::span<const double> edges,
                                 std::span<const std::int32_t> classes, std::size_t n_classes,
                                 std::span<const double> row_weight) {
+    require(classes.size() == values.size() && (row_weight.empty() || row_weight.size() == values.size()),
+            "classes and row_weight must have one entry per value");
+    require(n_classes <= kMaxCells / (edges.size() + 1), "n_classes must be smaller");
+    for (const std::int32_t index : classes) {
+        require(index >= 0 && static_cast<std::size_t>(index) < n_classes, "classes must be in [0, n_classes)");
+    }
     std::vector<double> weights((edges.size() + 1) * n_classes, 0.0);
     constexpr std::size_t kBlock = 512;
     std::array<std::uint32_t, kBlock> cells;
@@ -85,6 +95,7 @@ std::vector<double> class_cells(std::span<const double> values, std::span<const 
 }
 
 std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n) {
+    require(n_classes >= 1 && cells.size() % n_classes == 0, "cells must have one weight for each of at least 1 class");
     const Counts counts(cells, n_classes);
     std::priority_queue<Segment> queue;
     queue.push(best_split(counts, 0, cells.size() / n_classes));

@@ -9,15 +9,15 @@
 namespace topk {
 
 // Return the weight per class in each of the cells between edges, (n_edges + 1, n_classes). A value belongs to cell i
-// if i edges are below it; NaN belongs to none. Preconditions: edges ascend, classes are in [0, n_classes), row_weight
-// is empty or has one weight per value.
+// if i edges are below it; NaN belongs to none. Precondition: edges ascend. Throws std::invalid_argument unless classes
+// are in [0, n_classes) and row_weight is empty or has one weight per value.
 std::vector<double> class_cells(std::span<const double> values, std::span<const double> edges,
                                 std::span<const std::int32_t> classes, std::size_t n_classes,
                                 std::span<const double> row_weight);
 
 // Return the indices of at most `n` edges in the order in which a best-first tree on this feature splits, by Gini gain;
 // fewer if all leaves are pure by then. cells: the result of class_cells. Only sums, products and quotients are used,
-// so that the order is the same on every machine.
+// so that the order is the same on every machine. Throws std::invalid_argument without classes.
 std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n);
 
 }  // namespace topk

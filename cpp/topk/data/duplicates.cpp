@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "topk/base/fingerprint.hpp"
+#include "topk/base/memory.hpp"
 
 namespace topk {
 namespace {
@@ -28,10 +29,13 @@ struct GroupRow {
 // A hash table of rows: open addressing, at most half full.
 class RowTable {
   public:
-    RowTable(const RowSource& source, std::size_t n_rows)
-        : source_(source), slots_(std::bit_ceil(2 * n_rows + 2)), first_(source.words_per_row()) {}
+    RowTable(const RowSource& source, std::size_t n_rows, Ticker& ticker)
+        : source_(source), n_slots_(std::bit_ceil(2 * n_rows + 2)), first_(source.words_per_row()) {
+        slots_.ensure(n_slots_);
+        for_each(n_slots_, 1, ticker, [&](std::size_t i) { slots_[i] = {}; });
+    }
 
-    bool full() const { return 2 * n_used_ >= slots_.size(); }
+    bool full() const { return 2 * n_used_ >= n_slots_; }
 
     struct Found {
         std::uint32_t group;  // the first row that equals this one
@@ -41,7 +45,7 @@ class RowTable {
 
     Found find(std::uint64_t hash, const std::vector<std::uint64_t>& words, std::uint32_t row) {
         const auto tag = static_cast<std::uint32_t>(hash >> 33 << 1);
-        for (std::size_t at = hash / kSampleEvery & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+        for (std::size_t at = hash / kSampleEvery & (n_slots_ - 1);; at = (at + 1) & (n_slots_ - 1)) {
             Slot& slot = slots_[at];
             if (slot.row == kEmpty) {
                 slot = {row, tag};
@@ -68,7 +72,8 @@ class RowTable {
     };
 
     const RowSource& source_;
-    std::vector<Slot> slots_;
+    const std::size_t n_slots_;
+    AlignedBuffer<Slot> slots_;
     std::size_t n_used_ = 0;
     std::vector<std::uint64_t> first_;
 };
@@ -86,10 +91,20 @@ struct Groups {
     std::size_t n_rows = 0;      // rows looked at, with or without equal ones
 };
 
-// Group the rows with hash % every == 0.
-Groups group_rows(const Data& data, const RowSource& source, std::uint64_t every, Ticker& ticker) {
+// Copy n rows to `sorted`, by key(row) in [0, n_keys), keeping the order of rows with equal keys.
+template <class Key>
+void sort_by(const GroupRow* rows, std::size_t n, std::size_t n_keys, Key key, Ticker& ticker, GroupRow* sorted) {
+    constexpr std::size_t kWork = 8;
+    std::vector<std::uint32_t> next(n_keys + 1, 0);
+    for_each(n, kWork, ticker, [&](std::size_t i) { ++next[key(rows[i]) + 1]; });
+    for_each(n_keys, 1, ticker, [&](std::size_t k) { next[k + 1] += next[k]; });
+    for_each(n, kWork, ticker, [&](std::size_t i) { sorted[next[key(rows[i])]++] = rows[i]; });
+}
+
+// Find the rows with hash % every == 0 that have equal ones, each group in the order of its rows.
+Groups find_groups(const Data& data, const RowSource& source, std::uint64_t every, Ticker& ticker) {
     Groups groups;
-    RowTable table(source, every == 1 ? data.n_rows : data.n_rows / every * 2 + 1024);
+    RowTable table(source, every == 1 ? data.n_rows : data.n_rows / every * 2 + 1024, ticker);
     std::vector<std::uint64_t> words(source.words_per_row());
     for (std::size_t i = 0; i < data.n_rows && !table.full(); ++i) {
         ticker.tick(8 * words.size() + 8);
@@ -108,21 +123,32 @@ Groups group_rows(const Data& data, const RowSource& source, std::uint64_t every
             groups.rows.push_back({found.group, data.classes[i], row});
         }
     }
-    std::sort(groups.rows.begin(), groups.rows.end(), [](const GroupRow& a, const GroupRow& b) {
-        return a.group != b.group               ? a.group < b.group
-               : a.class_index != b.class_index ? a.class_index < b.class_index
-                                                : a.row < b.row;
-    });
+    return groups;
+}
+
+// Group the rows with hash % every == 0. The hash table is gone before they are sorted.
+Groups group_rows(const Data& data, const RowSource& source, std::uint64_t every, Ticker& ticker) {
+    Groups groups = find_groups(data, source, every, ticker);
+    const std::size_t n = groups.rows.size();
+    AlignedBuffer<GroupRow> by_class;
+    sort_by(
+        groups.rows.data(), n, static_cast<std::size_t>(data.n_classes),
+        [](const GroupRow& row) { return static_cast<std::size_t>(row.class_index); }, ticker, by_class.ensure(n));
+    sort_by(
+        by_class.data(), n, data.n_rows, [](const GroupRow& row) { return std::size_t{row.group}; }, ticker,
+        groups.rows.data());
     return groups;
 }
 
 // Call visit(begin, end) for every range of rows that are the same as its first row.
 template <class Same, class Visit>
-void for_ranges(const std::vector<GroupRow>& rows, std::size_t first, std::size_t last, Same same, Visit visit) {
+void for_ranges(const std::vector<GroupRow>& rows, std::size_t first, std::size_t last, Ticker& ticker, Same same,
+                Visit visit) {
     for (std::size_t begin = first, end = first; begin < last; begin = end) {
         while (end < last && same(rows[begin], rows[end])) {
             ++end;
         }
+        ticker.tick(8 * (end - begin));
         visit(begin, end);
     }
 }
@@ -131,10 +157,10 @@ bool same_group(const GroupRow& a, const GroupRow& b) { return a.group == b.grou
 bool same_class(const GroupRow& a, const GroupRow& b) { return a.group == b.group && a.class_index == b.class_index; }
 
 // Does merging pay? One row in `every` was looked at.
-bool worth_merging(const Groups& groups, std::int32_t n_classes, std::uint64_t every) {
+bool worth_merging(const Groups& groups, std::int32_t n_classes, std::uint64_t every, Ticker& ticker) {
     std::size_t left = groups.n_rows;  // a row that stands for n rows is stored once per bit of n
     std::size_t powers = 1;
-    for_ranges(groups.rows, 0, groups.rows.size(), same_class, [&](std::size_t begin, std::size_t end) {
+    for_ranges(groups.rows, 0, groups.rows.size(), ticker, same_class, [&](std::size_t begin, std::size_t end) {
         left -= end - begin - static_cast<std::size_t>(std::popcount(end - begin));
         powers |= end - begin;
     });
@@ -142,17 +168,17 @@ bool worth_merging(const Groups& groups, std::int32_t n_classes, std::uint64_t e
     return 2 * left <= groups.n_rows && left * every >= kRowsPerPower * n_spans;
 }
 
-bool any_conflict(const std::vector<GroupRow>& rows) {
+bool any_conflict(const std::vector<GroupRow>& rows, Ticker& ticker) {
     bool found = false;
-    for_ranges(rows, 0, rows.size(), same_group, [&](std::size_t begin, std::size_t end) {
+    for_ranges(rows, 0, rows.size(), ticker, same_group, [&](std::size_t begin, std::size_t end) {
         found |= rows[begin].class_index != rows[end - 1].class_index;
     });
     return found;
 }
 
-std::vector<std::uint32_t> merged(std::size_t n_rows, const std::vector<GroupRow>& rows) {
+std::vector<std::uint32_t> merged(std::size_t n_rows, const std::vector<GroupRow>& rows, Ticker& ticker) {
     std::vector<std::uint32_t> stands_for(n_rows, 1);
-    for_ranges(rows, 0, rows.size(), same_class, [&](std::size_t begin, std::size_t end) {
+    for_ranges(rows, 0, rows.size(), ticker, same_class, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
             stands_for[rows[i].row] = i == begin ? static_cast<std::uint32_t>(end - begin) : 0;
         }
@@ -161,12 +187,12 @@ std::vector<std::uint32_t> merged(std::size_t n_rows, const std::vector<GroupRow
 }
 
 // Mark the rows of every group that are not of its heaviest class (of several heaviest classes, the first).
-std::vector<bool> conflicting_rows(const Data& data, const std::vector<GroupRow>& rows) {
+std::vector<bool> conflicting_rows(const Data& data, const std::vector<GroupRow>& rows, Ticker& ticker) {
     std::vector<bool> conflicting(data.n_rows, false);
-    for_ranges(rows, 0, rows.size(), same_group, [&](std::size_t first, std::size_t last) {
+    for_ranges(rows, 0, rows.size(), ticker, same_group, [&](std::size_t first, std::size_t last) {
         std::int64_t heaviest = -1;
         std::int32_t heaviest_class = -1;
-        for_ranges(rows, first, last, same_class, [&](std::size_t begin, std::size_t end) {
+        for_ranges(rows, first, last, ticker, same_class, [&](std::size_t begin, std::size_t end) {
             std::int64_t weight = 0;
             for (std::size_t i = begin; i < end; ++i) {
                 weight += data.row_weight.empty() ? 1 : data.row_weight[rows[i].row];
@@ -190,10 +216,10 @@ Duplicates find_duplicates(const Data& data, const RowSource& source, DuplicateU
     Duplicates duplicates;
     const bool always = uses.merge == Arrange::always;
     const auto merging_pays = [&](const Groups& groups, std::uint64_t every) {
-        return uses.merge == Arrange::if_it_pays && worth_merging(groups, data.n_classes, every);
+        return uses.merge == Arrange::if_it_pays && worth_merging(groups, data.n_classes, every, ticker);
     };
     const auto bounding_pays = [&](const Groups& groups) {
-        return uses.conflicts && data.n_rows <= kMaxBounded && any_conflict(groups.rows);
+        return uses.conflicts && data.n_rows <= kMaxBounded && any_conflict(groups.rows, ticker);
     };
     if (uses.merge == Arrange::never && !uses.conflicts) {
         return duplicates;
@@ -206,10 +232,10 @@ Duplicates find_duplicates(const Data& data, const RowSource& source, DuplicateU
     }
     const Groups groups = group_rows(data, source, 1, ticker);
     if (always || merging_pays(groups, 1)) {
-        duplicates.stands_for = merged(data.n_rows, groups.rows);
+        duplicates.stands_for = merged(data.n_rows, groups.rows, ticker);
     }
     if (bounding_pays(groups)) {
-        duplicates.conflicting = conflicting_rows(data, groups.rows);
+        duplicates.conflicting = conflicting_rows(data, groups.rows, ticker);
     }
     return duplicates;
 }

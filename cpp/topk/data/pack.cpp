@@ -87,10 +87,18 @@ const double* values_of(const double* values, std::size_t n_rows, const ColumnGr
     return values + static_cast<std::size_t>(columns.feature[g]) * n_rows;
 }
 
-Fingerprint row_fingerprint(std::uint64_t row) { return {splitmix64(2 * row), splitmix64(2 * row + 1)}; }
+Fingerprint hash_values(Fingerprint start, std::span<const double> values, const Kernels& kernels) {
+    std::vector<std::uint64_t> words(std::min<std::size_t>(values.size(), 4096));
+    for (std::size_t begin = 0; begin < values.size(); begin += words.size()) {
+        const std::size_t n = std::min(words.size(), values.size() - begin);
+        std::memcpy(words.data(), values.data() + begin, n * sizeof(double));
+        start = kernels.hash_words(start, words.data(), n);
+    }
+    return start;
+}
 
 // Per group and cell: the fingerprint of the rows in it.
-std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size_t n_rows, std::uint64_t first_row,
+std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size_t n_rows, const Fingerprint& salt,
                                                  const ColumnGroups& columns) {
     std::vector<std::vector<Fingerprint>> cells;
     for (std::size_t g = 0; g < columns.size(); ++g) {
@@ -102,7 +110,7 @@ std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size
     for (std::size_t begin = 0; begin < n_rows; begin += kBlock) {
         const std::size_t n = std::min(kBlock, n_rows - begin);
         for (std::size_t i = 0; i < n; ++i) {
-            of_row[i] = row_fingerprint(first_row + begin + i);
+            of_row[i] = salted_fingerprint(salt, begin + i);
         }
         for (std::size_t g = 0; g < columns.size(); ++g) {
             Group(columns, g).locate({values_of(values, n_rows, columns, g) + begin, n}, cell_of.data());
@@ -159,9 +167,10 @@ void pack_features(const double* values, std::size_t n_rows, const ColumnGroups&
     }
 }
 
-void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const ColumnGroups& columns,
-                  std::uint64_t* out) {
-    std::vector<std::vector<Fingerprint>> cells = hash_cells(values, n_rows, first_row, columns);
+void hash_columns(std::span<const double> values, std::size_t n_rows, const ColumnGroups& columns,
+                  const Kernels& kernels, std::uint64_t* out) {
+    const Fingerprint salt = hash_values(hash_values({}, columns.entries, kernels), values, kernels);
+    std::vector<std::vector<Fingerprint>> cells = hash_cells(values.data(), n_rows, salt, columns);
     const auto append = [&](const Fingerprint& fingerprint) {
         *out++ = fingerprint.low;
         *out++ = fingerprint.high;
@@ -180,7 +189,7 @@ void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_
     }
     Fingerprint all;
     for (std::size_t i = 0; i < n_rows; ++i) {
-        all = all ^ row_fingerprint(first_row + i);
+        all = all ^ salted_fingerprint(salt, i);
     }
     append(all);
 }

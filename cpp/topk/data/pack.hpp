@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "topk/kernels/kernels.hpp"
+
 namespace topk {
 
 // What a column asks of a value of its feature. NaN is a missing value.
@@ -31,9 +33,10 @@ bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n
 void pack_features(const double* values, std::size_t n_rows, const ColumnGroups& columns, std::uint64_t* out);
 
 // Write two words per column: the fingerprint of the rows where its bit is set, and at the end that of all rows.
-// Columns that are equal on all rows have equal fingerprints; other columns share one with probability 2^-128. Rows are
-// numbered from `first_row` on, so that the XOR over parts of the rows is the fingerprint on all of them.
-void hash_columns(const double* values, std::size_t n_rows, std::uint64_t first_row, const ColumnGroups& columns,
-                  std::uint64_t* out);
+// Columns that are equal on all rows have equal fingerprints; other columns share one with probability 2^-128. The
+// fingerprints are salted with a hash of the values and entries, so those of different tables cannot be compared.
+// `values`: n_features arrays of n_rows numbers each.
+void hash_columns(std::span<const double> values, std::size_t n_rows, const ColumnGroups& columns,
+                  const Kernels& kernels, std::uint64_t* out);
 
 }  // namespace topk

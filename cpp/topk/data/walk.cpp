@@ -2,6 +2,7 @@
 #include "topk/data/walk.hpp"
 
 #include "topk/base/require.hpp"
+#include "topk/base/score_key.hpp"
 
 namespace topk {
 namespace {
@@ -12,6 +13,7 @@ void check(const Data& data, const ColumnTree& tree) {
     require(
         n_nodes > 0 && tree.false_child.size() == tree.column.size() && tree.true_child.size() == tree.column.size(),
         "a tree must have nodes, and an entry per node in each of its arrays");
+    require(data.n_columns < static_cast<std::size_t>(kMaxColumns), "n_columns must be below 2^24 - 1");
     require(data.flags.empty() ? data.rows.size() == data.n_rows * words_per_row
                                : data.flags.size() == data.n_rows * data.n_columns,
             "rows must have n_rows * ceil(n_columns / 64) words, flags n_rows * n_columns bytes");

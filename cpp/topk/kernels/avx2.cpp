@@ -81,6 +81,7 @@ const Kernels kAvx2Kernels = {
     .compress = compress,
     .pack_flags = pack_flags,
     .transpose = transpose,
+    .hash_words = hash_words,
     .fill_fingerprints = fill_fingerprints,
     .fill_xlog2x = fill_xlog2x,
 };

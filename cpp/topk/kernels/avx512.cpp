@@ -133,6 +133,7 @@ const Kernels kAvx512Kernels = {
     .compress = compress,
     .pack_flags = pack_flags,
     .transpose = transpose,
+    .hash_words = hash_words,
     .fill_fingerprints = fill_fingerprints,
     .fill_xlog2x = fill_xlog2x,
 };

@@ -191,12 +191,12 @@ std::size_t count_greater(const ScoreKey* keys, std::size_t n_columns, ScoreKey 
 }
 
 std::size_t count_rows(WordList list, const std::uint64_t* among) {
-    int n = 0;
+    std::size_t n = 0;
     for (std::size_t i = 0; i < list.size; ++i) {
         const std::uint64_t mask = among == nullptr ? list.masks[i] : list.masks[i] & among[list.words[i]];
-        n += count_bits(mask);
+        n += static_cast<std::size_t>(count_bits(mask));
     }
-    return static_cast<std::size_t>(n);
+    return n;
 }
 
 // Hacker's Delight 7-4. The six move masks depend on the mask alone, so every column needs only six masked shifts. In
@@ -275,10 +275,82 @@ void transpose(std::uint64_t* block) {
     }
 }
 
-void fill_fingerprints(std::size_t n, std::uint64_t* low, std::uint64_t* high) {
+// The state of SipHash, one or eight of them.
+template <class Word>
+struct Sip {
+    Word v0, v1, v2, v3;
+
+    Sip(const Word& low, const Word& high)
+        : v0(low ^ 0x736f6d6570736575U),
+          v1(high ^ (0x646f72616e646f6dU ^ 0xeeU)),
+          v2(low ^ 0x6c7967656e657261U),
+          v3(high ^ 0x7465646279746573U) {}
+
+    template <int n>
+    static void rotate(Word& x) {
+        x = (x << n) | (x >> (64 - n));
+    }
+    template <int n>
+    static void add_rotate(Word& sum, Word& x) {
+        sum += x;
+        rotate<n>(x);
+        x ^= sum;
+    }
+    void round() {
+        add_rotate<13>(v0, v1);
+        rotate<32>(v0);
+        add_rotate<16>(v2, v3);
+        add_rotate<21>(v0, v3);
+        add_rotate<17>(v2, v1);
+        rotate<32>(v2);
+    }
+    void add(const Word& word) {
+        v3 ^= word;
+        round();
+        round();
+        v0 ^= word;
+    }
+};
+
+// SipHash-2-4 with 128 bits (Aumasson and Bernstein, 2012), the start being its key. Long inputs go through eight
+// states side by side, and these states through a ninth.
+Fingerprint hash_words(Fingerprint start, const std::uint64_t* words, std::size_t n) {
+    Sip<std::uint64_t> sip(start.low, start.high);
+    std::size_t i = 0;
+    if (n >= 64) {
+        const UInt64x8 zero = {};
+        Sip<UInt64x8> eight((zero ^ start.low) ^ UInt64x8{1, 2, 3, 4, 5, 6, 7, 8}, zero ^ start.high);
+        for (; i + 8 <= n; i += 8) {
+            const std::uint64_t* w = words + i;
+            eight.add(UInt64x8{w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]});
+        }
+        for (int lane = 0; lane < 8; ++lane) {
+            for (const UInt64x8* v : {&eight.v0, &eight.v1, &eight.v2, &eight.v3}) {
+                sip.add((*v)[lane]);
+            }
+        }
+    }
+    for (; i < n; ++i) {
+        sip.add(words[i]);
+    }
+    sip.add((8 * n) << 56);
+    sip.v2 ^= 0xeeU;
+    for (int r = 0; r < 4; ++r) {
+        sip.round();
+    }
+    const std::uint64_t low = sip.v0 ^ sip.v1 ^ sip.v2 ^ sip.v3;
+    sip.v1 ^= 0xddU;
+    for (int r = 0; r < 4; ++r) {
+        sip.round();
+    }
+    return {low, sip.v0 ^ sip.v1 ^ sip.v2 ^ sip.v3};
+}
+
+void fill_fingerprints(Fingerprint salt, std::size_t n, std::uint64_t* low, std::uint64_t* high) {
     for (std::size_t i = 0; i < n; ++i) {
-        low[i] = splitmix64(2 * i);
-        high[i] = splitmix64(2 * i + 1);
+        const Fingerprint fingerprint = salted_fingerprint(salt, i);
+        low[i] = fingerprint.low;
+        high[i] = fingerprint.high;
     }
 }
 

@@ -113,8 +113,11 @@ struct Kernels {
     // Transpose 64 x 64 bits in place: afterwards bit i of block[j] is what bit j of block[i] was.
     void (*transpose)(std::uint64_t* block);
 
-    // Random fingerprints of the rows [0, n), n a multiple of 64.
-    void (*fill_fingerprints)(std::size_t n, std::uint64_t* low, std::uint64_t* high);
+    // A hash of n words that cannot be steered to a wanted value; `start` is the hash of what came before them.
+    Fingerprint (*hash_words)(Fingerprint start, const std::uint64_t* words, std::size_t n);
+
+    // The fingerprints of the rows [0, n), n a multiple of 64; see salted_fingerprint().
+    void (*fill_fingerprints)(Fingerprint salt, std::size_t n, std::uint64_t* low, std::uint64_t* high);
 
     // out[i] = xlog2x of i, i < n < 2^31; see xlog2x.hpp.
     void (*fill_xlog2x)(double unit, std::size_t n, std::int64_t* out);

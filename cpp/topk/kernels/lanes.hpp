@@ -163,7 +163,13 @@ inline UInt64x8 operator^(const UInt64x8& a, const UInt64x8& b) {
 inline UInt64x8 operator~(const UInt64x8& a) {
     return map(a, [](std::uint64_t x) { return ~x; });
 }
+inline UInt64x8 operator^(const UInt64x8& a, std::uint64_t b) {
+    return map(a, [b](std::uint64_t x) { return x ^ b; });
+}
 inline void operator^=(UInt64x8& a, const UInt64x8& b) { a = a ^ b; }
+inline void operator+=(UInt64x8& a, const UInt64x8& b) {
+    a = map(a, b, [](std::uint64_t x, std::uint64_t y) { return x + y; });
+}
 
 template <std::uint64_t kDistance>
 void swap_neighbours(const UInt64x8& x, UInt64x8& out) {

@@ -33,6 +33,7 @@ const Kernels kScalarKernels = {
     .compress = compress,
     .pack_flags = pack_flags_loop,
     .transpose = transpose,
+    .hash_words = hash_words,
     .fill_fingerprints = fill_fingerprints,
     .fill_xlog2x = fill_xlog2x,
 };

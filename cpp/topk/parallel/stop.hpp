@@ -1,7 +1,7 @@
 // Stops a search: because of its time limit, of the caller (Ctrl-C), or of an error in one of its threads.
 //
-// All threads share one Monitor and check its flag whenever they have done a little work. Only the thread that called
-// solve() looks at the clock and polls the caller. A thread that sees the flag unwinds by throwing Stopped; the monitor
+// All threads share one Monitor, and look at its flag and at the clock whenever they have done a little work. Only the
+// thread that called solve() polls the caller. A thread that sees the flag unwinds by throwing Stopped; the monitor
 // keeps the reason.
 #pragma once
 
@@ -44,12 +44,12 @@ class Monitor {
         }
     }
 
-    // Look at the clock and poll the caller. Must be called by the thread that made the monitor.
-    void check() {
+    // Look at the clock and, in the thread that made the monitor, poll the caller.
+    void check(bool is_caller) {
         const double now = seconds();
         if (now > time_limit_) {
             stop_.store(true, std::memory_order_relaxed);
-        } else if (poll_ && now - last_poll_ > kPollSeconds) {
+        } else if (is_caller && poll_ && now - last_poll_ > kPollSeconds) {
             last_poll_ = now;
             try {
                 poll_();
@@ -85,9 +85,7 @@ class Ticker {
             return;
         }
         work_ = 0;
-        if (is_caller_) {
-            monitor_->check();
-        }
+        monitor_->check(is_caller_);
         if (monitor_->stopped()) {
             throw Stopped{};
         }
@@ -101,5 +99,18 @@ class Ticker {
     bool is_caller_;
     std::size_t work_ = 0;
 };
+
+// Call visit(0) ... visit(n - 1), each of which takes about as long as counting `work` column words.
+template <class Visit>
+void for_each(std::size_t n, std::size_t work, Ticker& ticker, Visit visit) {
+    constexpr std::size_t kPart = std::size_t{1} << 12;
+    for (std::size_t begin = 0; begin < n; begin += kPart) {
+        const std::size_t end = n - begin < kPart ? n : begin + kPart;
+        ticker.tick(work * (end - begin));
+        for (std::size_t i = begin; i < end; ++i) {
+            visit(i);
+        }
+    }
+}
 
 }  // namespace topk

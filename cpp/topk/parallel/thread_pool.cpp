@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 
 namespace topk {
 
@@ -12,8 +12,8 @@ ThreadPool::ThreadPool(int n_threads) {
         for (int i = 1; i < n_threads; ++i) {
             threads_.emplace_back([this] { work(); });
         }
-    } catch (const std::system_error&) {
-        // The system has no more threads: those that have started do all the work.
+    } catch (const std::exception&) {
+        // The system has no more threads, or no more memory for them: those that have started do all the work.
     }
 }
 

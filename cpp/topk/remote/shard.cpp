@@ -68,27 +68,34 @@ class Reader {
 };
 
 // Read the next block. It is copied, which aligns it for the kernels and brings it into the cache.
-void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all) {
+void read_block(Reader& reader, ShardShape shape, const Kernels& kernels, BitMatrix& matrix, Subset& all) {
     const auto header = reader.take(kHeaderSize);
     matrix.n_words = header[kWords];
     matrix.n_columns = header[kColumns];
     matrix.n_planes = header[kPlanes];
     matrix.has_primary = header[kPrimary] != 0;
     require(matrix.n_columns > 0 && matrix.n_columns >= shape.n_columns && matrix.n_columns % kColumnPadding == 0 &&
-                matrix.n_planes < 63 && matrix.n_words < UINT32_MAX,
+                matrix.n_planes <= 53 && matrix.n_words < UINT32_MAX,
             "shard has a block of other columns");
     require(reader.has(matrix.n_words, matrix.n_columns), kCutOff);
-    // Sums of unweighted rows have 32 bits.
-    const std::uint64_t max_shift = matrix.has_primary || matrix.n_planes > 0 ? 62 : 30;
+    // Sums of unweighted rows have 32 bits, and sums of weights must be exact in a double.
+    const bool weighted = matrix.has_primary || matrix.n_planes > 0;
+    std::uint64_t rest = weighted ? (std::uint64_t{1} << 53) - 1 : INT32_MAX;
+    const auto weigh = [&](std::uint64_t n_rows, std::uint64_t shift) {
+        require(shift < 53 && n_rows <= rest >> shift, "shard has a block of too much weight");
+        rest -= n_rows << shift;
+    };
     all.words.clear();
     all.masks.clear();
     all.spans.clear();
     const auto spans = reader.take(header[kSpans], kSpanSize);
     for (std::size_t s = 0; s < spans.size(); s += kSpanSize) {
         const auto begin = static_cast<std::uint32_t>(all.words.size());
-        require(spans[s] < shape.n_classes && spans[s + 1] <= max_shift &&
-                    spans[s + 2] <= 64 * (matrix.n_words - all.words.size()),
+        require(spans[s] < shape.n_classes && spans[s + 2] > 0 &&
+                    spans[s + 2] <= 64 * (matrix.n_words - all.words.size()) &&
+                    (matrix.n_planes == 0 || spans[s + 1] == 0),
                 "shard has a span of other classes");
+        weigh(spans[s + 2], spans[s + 1]);
         for (std::uint64_t left = spans[s + 2]; left > 0; left -= std::min<std::uint64_t>(left, 64)) {
             all.words.push_back(static_cast<std::uint32_t>(all.words.size()));
             all.masks.push_back(left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1);
@@ -104,6 +111,9 @@ void read_block(Reader& reader, ShardShape shape, BitMatrix& matrix, Subset& all
     read(matrix.bits, matrix.n_words, matrix.n_columns);
     read(matrix.planes, matrix.n_words, matrix.n_planes);
     read(matrix.primary, matrix.n_words, matrix.has_primary ? 1 : 0);
+    for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+        weigh(kernels.count_rows(all.list(), matrix.planes.data() + p * matrix.n_words), p);
+    }
 }
 
 // Return, per entry, the number of entries below it.
@@ -183,7 +193,7 @@ class PathCounter {
         to.subset = &to.split_off;
         if (n_descendants_[i] >= kMinDescendants &&
             2 * kernels_.count_rows(to.split_off.list(), nullptr) <= 64 * to.split_off.words.size()) {
-            compact(*from.matrix, to.split_off, kernels_, to.own, to.all_own);
+            compact(*from.matrix, to.split_off, kernels_, ticker_, to.own, to.all_own);
             to.matrix = &to.own;
             to.subset = &to.all_own;
         }
@@ -256,6 +266,7 @@ std::size_t n_counts(ShardShape shape, std::size_t n_answers) {
 
 void count_shard(std::span<const std::uint64_t> shard, ShardShape shape, const Paths& paths, std::size_t n_answers,
                  bool count_rows, const Kernels& kernels, std::int64_t* out) {
+    require(shape.n_classes <= INT32_MAX, "n_classes must be below 2^31");
     check_paths(paths, shape, n_answers);
     // A block has fewer than 2^31 rows; only sums of weights can be larger.
     PathCounter<std::int32_t> of_rows(shape, paths, count_rows, kernels, out);
@@ -263,7 +274,7 @@ void count_shard(std::span<const std::uint64_t> shard, ShardShape shape, const P
     BitMatrix matrix;
     Subset all;
     for (Reader reader(shard); !reader.done();) {
-        read_block(reader, shape, matrix, all);
+        read_block(reader, shape, kernels, matrix, all);
         const bool weighted = matrix.n_planes > 0 || matrix.has_primary;
         if (weighted && !count_rows) {
             of_weights.add_block(matrix, all);

@@ -134,14 +134,15 @@ std::int64_t Scorer::side(const std::int64_t* counts, std::size_t n_classes, std
     return sum - term(total);
 }
 
+// A gain that rounds to zero is zero. Otherwise the ratio is rounded, not the gain: where every class is on one side,
+// the gain is made of the same terms as the information of the split, and the ratio is exactly one.
 std::int64_t Scorer::score(std::int64_t gain, std::int64_t total, std::int64_t n_true) const {
     const std::int64_t rounded = round_gain(gain);
-    if (objective_.criterion != Criterion::gain_ratio) {
+    if (objective_.criterion != Criterion::gain_ratio || rounded == 0) {
         return rounded;
     }
     const std::int64_t split = std::max<std::int64_t>(term(total) - (term(total - n_true) + term(n_true)), 1);
-    const double ratio = static_cast<double>(rounded << kRoundBits) / static_cast<double>(split);
-    return round_to_integer(ratio * std::ldexp(1.0, kRatioBits));
+    return round_to_integer(static_cast<double>(gain) / static_cast<double>(split) * std::ldexp(1.0, kRatioBits));
 }
 
 template <class Count>

@@ -8,15 +8,20 @@ namespace {
 
 // The children of this many candidates of a large node are counted in one pass over its rows.
 constexpr std::size_t kBatch = 8;
+// Counts of a batch that take no more bytes than this do not matter.
+constexpr std::size_t kSmallBatch = std::size_t{1} << 20;
 
 }  // namespace
 
-// Do the node's rows not stay in the second-level cache from one candidate to the next?
+// Do the node's rows not stay in the second-level cache from one candidate to the next? With so many classes that the
+// counts of a batch would take more memory than the rows, its children are counted one by one.
 template <class Count>
 bool LastSplit<Count>::is_large(const Node<Count>& node) const {
-    return !context_.nodes.has_planes() &&
-           node.subset.words.size() * context_.nodes.padded_columns() * sizeof(std::uint64_t) >
-               context_.options.tuning.large_node_bytes;
+    const std::size_t n_columns = context_.nodes.padded_columns();
+    const std::size_t row_bytes = node.subset.words.size() * n_columns * sizeof(std::uint64_t);
+    const std::size_t count_bytes = kBatch * node.counts.rows.size() * n_columns * sizeof(Count);
+    return !context_.nodes.has_planes() && row_bytes > context_.options.tuning.large_node_bytes &&
+           count_bytes <= std::max(row_bytes, kSmallBatch);
 }
 
 // Children that are leaves or too expensive by their conflicts alone are not counted.

@@ -99,6 +99,7 @@ std::unique_ptr<TreeNode> unshared(const Tree& tree) {
     node->column = tree.column;
     node->n_rows = tree.here->n_rows;
     node->n_wrong = tree.here->n_wrong;
+    node->class_index = tree.here->class_index;
     node->class_weight = tree.here->class_weight;
     for (int side = 0; side < 2 && tree.column != kLeaf; ++side) {
         node->child[side] = unshared(*tree.child[side]);
@@ -176,10 +177,10 @@ template <class Count>
 std::vector<Solution> Enumeration<Count>::finish(const TreeNode& best, const Space& space, bool complete) const {
     std::vector<Solution> solutions;
     if (root_list_.empty() || root_list_[0].cost > best.cost) {
-        solutions.push_back(flatten(best));
+        solutions.push_back(flatten(best, context_.n_classes()));
     } else {
         for (const Listed& listed : root_list_) {
-            solutions.push_back(flatten(*unshared(*listed.tree)));
+            solutions.push_back(flatten(*unshared(*listed.tree), context_.n_classes()));
             solutions.back().cost = listed.cost;
         }
     }
@@ -198,7 +199,8 @@ void Enumeration<Count>::list_trees(Space& space, int level, const Node<Count>& 
     const std::shared_ptr<const TreeNode> here = nodes_.leaf(space, node);
     if (here->cost <= limit) {
         const auto heaviest = std::max_element(here->class_weight.begin(), here->class_weight.end());
-        const auto predicted = static_cast<std::int32_t>(heaviest - here->class_weight.begin());
+        const std::int32_t predicted =
+            here->class_index[static_cast<std::size_t>(heaviest - here->class_weight.begin())];
         list.push_back(
             {here->cost, -1, prediction_fingerprint(node.fingerprint, predicted), std::make_shared<Tree>(Tree{here})});
     }
@@ -284,7 +286,8 @@ typename Enumeration<Count>::SharedList Enumeration<Count>::known_trees(Space& s
 template <class Count>
 void Enumeration<Count>::remember(const SubsetAndHeight& id, const Known& known) {
     // A tree is an entry, a node, and often two leaves that it shares with no other tree.
-    const std::size_t leaf_bytes = sizeof(TreeNode) + context_.n_classes() * sizeof(std::int64_t);
+    const std::size_t leaf_bytes =
+        sizeof(TreeNode) + context_.n_classes() * (sizeof(std::int64_t) + sizeof(std::int32_t));
     const std::size_t tree_bytes = sizeof(Listed) + 3 * sizeof(Tree) + 2 * leaf_bytes;
     known_bytes_ += sizeof(std::pair<SubsetAndHeight, Known>) + known.list->size() * tree_bytes;
     if (known_bytes_ > context_.options.tuning.cache_bytes) {

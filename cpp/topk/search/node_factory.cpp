@@ -11,15 +11,16 @@ void NodeFactory<Count>::build_root(MatrixExtras extras, Identity identity, Coun
     extras.fingerprints = identity == Identity::rows;
     build_matrix(data_, extras, kernels_, ticker, matrix_, root_.subset);
     if (identity == Identity::literals) {
-        literals_ = LiteralFingerprints(matrix_, root_.subset, data_.n_columns, ticker);
+        const Fingerprint salt = hash_matrix(matrix_, root_.subset, kernels_, ticker);
+        literals_ = LiteralFingerprints(matrix_, root_.subset, data_.n_columns, salt, ticker);
     }
     root_.matrix = &matrix_;
     std::vector<Count> totals(static_cast<std::size_t>(data_.n_classes), 0);
-    for (std::size_t i = 0; i < data_.n_rows; ++i) {
+    for_each(data_.n_rows, 2, ticker, [&](std::size_t i) {
         const auto c = static_cast<std::size_t>(data_.classes[i]);
         const std::int64_t row = data_.row_weight.empty() ? 1 : data_.row_weight[i];
         totals[c] += static_cast<Count>(row * data_.class_weight[c]);
-    }
+    });
     root_.fingerprint = row_fingerprint(matrix_, root_.subset);
     root_.conflicts = counter.conflicts(matrix_, root_.subset);
     for (std::size_t c = 0; c < totals.size(); ++c) {
@@ -85,10 +86,8 @@ std::unique_ptr<TreeNode> NodeFactory<Count>::leaf(const Node<Count>& node, cons
     const std::int32_t predicted = node.counts.class_index[static_cast<std::size_t>(heaviest)];
     leaf->n_rows = static_cast<std::int64_t>(counter.n_rows(*node.matrix, node.subset));
     leaf->n_wrong = leaf->n_rows - static_cast<std::int64_t>(counter.n_rows(*node.matrix, node.subset, predicted));
-    leaf->class_weight.assign(static_cast<std::size_t>(data_.n_classes), 0);
-    for (std::size_t c = 0; c < totals.size(); ++c) {
-        leaf->class_weight[static_cast<std::size_t>(node.counts.class_index[c])] = totals[c];
-    }
+    leaf->class_index = node.counts.class_index;
+    leaf->class_weight.assign(totals.begin(), totals.end());
     return leaf;
 }
 

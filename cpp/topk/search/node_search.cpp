@@ -53,10 +53,10 @@ void NodeSearch<Count>::build_root(Space& space) {
 }
 
 template <class Count>
-void NodeSearch<Count>::begin_pass(std::int32_t k) {
+void NodeSearch<Count>::begin_pass(Space& space, std::int32_t k) {
     context_.plan.narrow_to(k);
     if (cache_ && cache_is_used_) {
-        cache_->clear();
+        cache_->clear(space.ticker);
     }
     cache_is_used_ = true;
 }
@@ -129,7 +129,7 @@ const Node<Count>& NodeSearch<Count>::compacted(Space& space, int level, const N
     }
     LevelBuffers<Count>& buffers = space.level(level);
     Node<Count>& dense = buffers.dense;
-    compact(*node.matrix, node.subset, context_.kernels, buffers.dense_matrix, dense.subset);
+    compact(*node.matrix, node.subset, context_.kernels, space.ticker, buffers.dense_matrix, dense.subset);
     dense.matrix = &buffers.dense_matrix;
     dense.fingerprint = node.fingerprint;
     dense.conflicts = node.conflicts;
@@ -251,11 +251,7 @@ void NodeSearch<Count>::try_in_parallel(CandidateGroup<Count>& group, int first,
     const auto task = [&](int i) {
         spaces_.run([&](Space& space) { try_candidate(space, group, first + i, incumbent); });
     };
-    const auto idle = [&] {
-        if (context_.monitor.called_from_here()) {
-            context_.monitor.check();
-        }
-    };
+    const auto idle = [&] { context_.monitor.check(context_.monitor.called_from_here()); };
     pool_->run(group.level, group.size() - first, task, idle);
     if (context_.monitor.stopped()) {
         throw Stopped{};

@@ -39,7 +39,7 @@ class NodeSearch {
     // Must be called once, before any node is searched.
     void build_root(Space& space);
     // Begin a pass with at most k candidates per level. What is in the cache holds for the k of one pass only.
-    void begin_pass(std::int32_t k);
+    void begin_pass(Space& space, std::int32_t k);
 
     // Search a node with at least two levels left. The result is exact below the budget.
     Result solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);

@@ -26,8 +26,9 @@ void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, c
     ScoreKey* keys = buffers.keys.ensure(nodes.padded_columns());
     score(space, level, node.counts, keys);
     const Places places = {plan.k(level), options.objective.second_reading};
-    // If all columns are candidates, those that distinct_splits passes over would lose their ties anyway.
-    if (options.objective.distinct_splits && (enumerates || !plan.all_columns(level))) {
+    // If all columns are candidates, those that distinct_splits passes over would lose their ties anyway; but those of
+    // the root are shown to the user.
+    if (options.objective.distinct_splits && (enumerates || level == 0 || !plan.all_columns(level))) {
         const RowSet rows = {*node.matrix, node.subset};
         best_distinct_keys(keys, data.n_columns, places, node.counts, rows, scorer.is_symmetric(), buffers.sorted_keys);
     } else {

@@ -56,13 +56,13 @@ void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best)
 template <class Count>
 std::int64_t TreeSearch<Count>::known_budget() const {
     const std::int64_t known = context_.options.tuning.known_cost;
-    return known < 0 ? kInfinity : known + 1;
+    return known < 0 || known >= kInfinity ? kInfinity : known + 1;
 }
 
 // Return the tree for at most k candidates per level.
 template <class Count>
 std::unique_ptr<TreeNode> TreeSearch<Count>::run_pass(Space& space, std::int32_t k, std::int64_t budget) {
-    nodes_.begin_pass(k);
+    nodes_.begin_pass(space, k);
     auto tree = context_.plan.is_greedy() ? greedy_tree(space, 0, nodes_.root()) : search(space, budget);
     k_reached_ = k;
     context_.root_record.finish_pass();
@@ -151,7 +151,7 @@ Statistics TreeSearch<Count>::statistics(const Space& space) const {
 
 template <class Count>
 Solution TreeSearch<Count>::finish(const TreeNode& tree, const Space& space, bool complete) const {
-    Solution solution = flatten(tree);
+    Solution solution = flatten(tree, context_.n_classes());
     solution.complete = complete;
     solution.statistics = statistics(space);
     return solution;

@@ -79,10 +79,9 @@ class WorkspacePool {
     WorkspacePool(Monitor& monitor, Make make) : monitor_(monitor), make_(std::move(make)) {}
 
     // Run a task with a workspace that no other task uses meanwhile. What it throws ends the search, not the thread.
-    void run(const std::function<void(Space&)>& task) {
-        if (monitor_.called_from_here()) {
-            monitor_.check();  // tasks may be too short for their tickers to do it
-        }
+    template <class Task>
+    void run(const Task& task) {
+        monitor_.check(monitor_.called_from_here());  // tasks may be too short for their tickers to do it
         if (monitor_.stopped()) {
             return;
         }

@@ -17,12 +17,14 @@ from typing import Any
 import click
 from sklearn.metrics import get_scorer_names
 
+from .._runtime.files import whole_file
 from .._runtime.limits import TIME_LIMIT
 from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.rule import ONE_SE, best_of
 from .columns import Labelled, read_labelled
 from .files import check_apart, file_title, write_file
 from .messages import Mistake, closest, counted, echo, estimator_messages, wants_style
+from .table_files import TableFile
 
 SCORERS = "accuracy, balanced_accuracy, f1_macro, roc_auc or neg_log_loss"
 CHOSEN_MARK, BEST_MARK = "*", "+"
@@ -34,6 +36,8 @@ def choose_and_show(
     weight: str | None,
     types: dict[str, str],
     drop: tuple[str, ...],
+    sep: str | None,
+    decimal: str | None,
     plot: Path | None,
     save: Path | None,
     report: Path | None,
@@ -43,7 +47,7 @@ def choose_and_show(
     """Choose the parameters, print the choice and write the files."""
     _check_scoring(parameters["scoring"])
     check_apart({"--plot": plot, "--save": save, "--report": report}, {"FILE": data})
-    table = read_labelled(data, target, weight, types, drop)
+    table = read_labelled(TableFile(data, sep, decimal), target, weight, types, drop)
     cv = TopKTreeClassifierCV(**parameters, verbose=int(sys.stderr.isatty()))
     start = time.perf_counter()
     with estimator_messages():
@@ -74,7 +78,8 @@ def _draw(cv: TopKTreeClassifierCV, path: Path) -> None:
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     cv.plot_scores(figure.add_subplot())
-    figure.savefig(path, dpi=150)
+    with whole_file(path) as partial:
+        figure.savefig(partial, dpi=150, format=path.suffix[1:].lower())
 
 
 def summarise(cv: TopKTreeClassifierCV, table: Labelled, seconds: float) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from .._data.table import CATEGORY, NUMBER, read_table
 from .messages import Mistake, closest, counted, listed, say
 from .table_files import TableFile
 
-OTHER_SEPARATORS = ";\t|"
 BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1", "1.0"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0", "0.0"), False),
@@ -48,11 +47,14 @@ class Labelled:
 
 
 def read_labelled(
-    path: str, target: str, weight: str | None = None, types: Mapping[str, str] | None = None, drop: Sequence[str] = ()
+    file: TableFile,
+    target: str,
+    weight: str | None = None,
+    types: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
 ) -> Labelled:
     """Read the table to fit a tree to; warn about columns that are left out."""
     types = types or {}
-    file = TableFile(path)
     frame = file.read(as_text=[name for name, kind in types.items() if kind != NUMBER])
     _check_column(frame, file.title, "--target", target)
     if weight == target:
@@ -83,10 +85,9 @@ def read_labelled(
     return Labelled(X, y, weights)
 
 
-def read_test(path: str, train: Labelled, target: str, weight: str | None, kind: str | None) -> Labelled:
+def read_test(file: TableFile, train: Labelled, target: str, weight: str | None, kind: str | None) -> Labelled:
     """Read test rows from another file, its columns as a tree fitted to `train` will know them."""
     features = learn_features(read_table(TopKTreeClassifier(), train.X, reset=True), "from_dtype", None)
-    file = TableFile(path)
     frame = file.read(as_text=[*known_as_text(features), *([target] if kind not in (None, NUMBER) else [])])
     _check_column(frame, file.title, "--target", target)
     labels = read_target(frame[target], file.title, kind)
@@ -100,11 +101,10 @@ def _check_column(frame: pd.DataFrame, title: str, option: str, name: str) -> No
     columns = list(frame.columns)
     if name in columns:
         return
-    if len(columns) == 1 and any(separator in columns[0] for separator in OTHER_SEPARATORS):
-        raise Mistake(f"{title} has only one column, {columns[0]!r}: values must be separated by commas")
     meant = closest(name, columns)
     advice = f" Did you mean {meant!r}?" if meant else ""
-    raise Mistake(f"{option} {name}: {title} has no such column.{advice} Its columns: {listed(columns)}")
+    more = " (--sep says how values are separated)" if len(columns) == 1 else ""
+    raise Mistake(f"{option} {name}: {title} has no such column.{advice} Its columns: {listed(columns)}{more}")
 
 
 def read_target(column: pd.Series, title: str, kind: str | None = None) -> pd.Series:

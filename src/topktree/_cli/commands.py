@@ -21,7 +21,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from .files import GZIP_MAGIC, STDOUT
+from .files import GZIP_MAGIC, STDOUT, read_header
 from .messages import Mistake
 
 KINDS = ("number", "boolean", "category")
@@ -91,6 +91,14 @@ def _read_types(context: click.Context, parameter: click.Parameter, texts: Seque
     return types
 
 
+def _read_separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Read --sep: a character, or the word tab."""
+    sep = "\t" if text == "tab" else text
+    if sep is not None and (len(sep) != 1 or not sep.isascii() or sep.isalnum() or sep in '"\r\n'):
+        raise Mistake(f"--sep {text}: must be one character such as ';', or tab; not a letter, a digit or a quote")
+    return sep
+
+
 def _complete_column(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the name of a column, if FILE comes before it and is CSV."""
     before = [context.params.get("data"), *context.args]  # an option without its value stops click's parser
@@ -105,7 +113,7 @@ def _first_line(path: str) -> list[str]:
     with open(path, "rb") as stream:
         is_gzip = stream.read(2) == GZIP_MAGIC
     with (gzip.open if is_gzip else open)(path, "rt", encoding="utf-8-sig", newline="") as text:
-        return next(csv.reader(text))
+        return read_header(text)[1]
 
 
 _read_ks = number(int, 1, math.inf, {"all": "all"}, 'whole numbers >= 1, or "all"', many=True)
@@ -149,10 +157,23 @@ def output_option(*names: str, help: str, suffixes: Sequence[str] = (), or_stdou
     return click.option(*names, metavar="FILE", type=click.Path(path_type=Path), callback=check, help=help)
 
 
+def csv_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --sep and --decimal."""
+    separator = "What separates the values of CSV files: a character, or tab.  [default: recognised]"
+    decimal = "Decimal sign of CSV files.  [default: recognised]"
+    for add in (
+        click.option("--decimal", type=click.Choice([".", ","]), help=decimal),
+        click.option("--sep", metavar="CHARACTER", callback=_read_separator, help=separator),
+    ):
+        function = add(function)
+    return function
+
+
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add FILE, --target, --weight, --type and --drop."""
+    """Add FILE, --target, --weight, --type, --drop, --sep and --decimal."""
     kinds = f"What a column is: {', '.join(KINDS)}. May be repeated."
     for add in (
+        csv_options,
         column_option("--drop", multiple=True, help="A column to leave out. May be repeated."),
         click.option("--type", "types", metavar="COLUMN=KIND", multiple=True, callback=_read_types, help=kinds),
         column_option("--weight", help="The column with the weights of the rows."),
@@ -230,6 +251,7 @@ def fit_command(test_size: float | None, test_file: str | None, **arguments: Any
 @click.command("predict", short_help="Predict the classes of the rows of a table.")
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.argument("data", metavar="FILE", type=click.Path())
+@csv_options
 @output_option(
     "-o", "--output", suffixes=TABLES, or_stdout=True, help="Write to a .csv, .csv.gz, .parquet or .feather file."
 )

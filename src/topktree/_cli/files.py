@@ -1,16 +1,18 @@
-"""Input and output files: names, standard input, models, and errors of writing.
+"""Input and output files: names, standard input, the first line of CSV, models, and errors of writing.
 
 In: a path from the user, "-" for standard input or output. Out: its content, or a `Mistake`.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from .messages import Mistake
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 Model: TypeAlias = "TopKTreeClassifier | TopKForestClassifier | TopKBoostingClassifier"
 STDIN = STDOUT = "-"
 GZIP_MAGIC = b"\x1f\x8b"
+SEPARATORS = ",;\t|"  # of CSV, the likeliest first
+SAMPLE = 2**18  # characters that show the separator
 
 
 def file_title(path: str) -> str:
@@ -32,6 +36,38 @@ def read_stdin() -> bytes:
     if sys.stdin is None:
         raise Mistake("standard input is closed")
     return sys.stdin.buffer.read()
+
+
+def read_header(text: TextIO, separator: str | None = None) -> tuple[str, list[str]]:
+    """Return the separator of a CSV file, found in the beginning of the file unless it is given, and the first line."""
+    separator = separator or _find_separator(text.read(SAMPLE))
+    text.seek(0)
+    return separator, next(_csv_rows(text, separator), [])
+
+
+def _find_separator(sample: str) -> str:
+    """Return the separator with which most rows have as many values as the first, of these the one with most values."""
+    best, found = (0, 1), SEPARATORS[0]
+    is_cut = len(sample) == SAMPLE
+    for separator in SEPARATORS:
+        lines: list[list[str]] = []
+        try:
+            lines += _csv_rows(io.StringIO(sample, newline=""), separator, strict=True)
+        except csv.Error as error:  # a quote in the wrong place; or the sample ends within quotes
+            if not is_cut or "end of data" not in str(error):
+                continue
+        header, *rows = lines[:-1] if is_cut and len(lines) > 1 else lines or [[]]
+        agreeing = sum(len(row) == len(header) for row in rows)
+        if (agreeing or not rows) and len(header) > 1 and (agreeing, len(header)) > best:
+            best, found = (agreeing, len(header)), separator
+    return found
+
+
+def _csv_rows(text: TextIO, separator: str, strict: bool = False) -> Iterator[list[str]]:
+    """Yield the rows, without blank lines, as pandas does."""
+    for row in csv.reader(text, delimiter=separator, strict=strict):
+        if len(row) > 1 or "".join(row).strip():
+            yield row
 
 
 def read_model(path: str) -> Model:

@@ -23,6 +23,7 @@ from .._runtime import checks
 from .columns import Labelled, read_labelled, read_test
 from .files import STDIN, check_apart, file_title, write_file
 from .messages import Mistake, counted, echo, estimator_messages, listed
+from .table_files import TableFile
 
 MOST_CLASSES = 5  # in a line
 MOST_LEAVES = 100  # of a tree on the screen
@@ -41,6 +42,8 @@ def fit_and_show(
     weight: str | None,
     types: dict[str, str],
     drop: tuple[str, ...],
+    sep: str | None,
+    decimal: str | None,
     test_file: str | None,
     test_size: float,
     random_state: int,
@@ -57,12 +60,13 @@ def fit_and_show(
     check_apart({"--save": save, "--report": report}, {"FILE": data, "--test": test_file})
     parameters["k"] = k[0] if len(k) == 1 else k
     title = file_title(data)
-    table = read_labelled(data, target, weight, types, drop)
+    table = read_labelled(TableFile(data, sep, decimal), target, weight, types, drop)
     if test_file is None:
         train, test = hold_out(table, test_size, random_state, title)
         origin = f"held out (--test-size {test_size:g})"
     else:
-        train, test = table, read_test(test_file, table, target, weight, types.get(target))
+        file = TableFile(test_file, sep, decimal)
+        train, test = table, read_test(file, table, target, weight, types.get(target))
         origin = f"of {file_title(test_file)}"
     if test is not None and test.weights is not None and not test.weights.any():
         raise Mistake(f"--weight {weight}: all rows to test the tree have weight 0")

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 MOST_NAMES = 30  # in one message
+MOST_LETTERS = 4000  # of one message
 
 
 class Mistake(click.ClickException):
@@ -24,7 +25,13 @@ class Mistake(click.ClickException):
     exit_code = 2
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(_one_line(message))
+
+
+def _one_line(text: str) -> str:
+    """Return the text without line breaks, and without its middle if it would fill a page."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS // 2]} ... {line[-MOST_LETTERS // 2 :]}"
 
 
 def say(text: str) -> None:
@@ -61,7 +68,7 @@ def estimator_messages(about: str = "") -> Iterator[None]:
         finally:
             texts = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, FitFailedWarning))]
             for text in dict.fromkeys(texts):
-                say(f"Warning: {about}{' '.join(text.split())}")
+                say(f"Warning: {about}{_one_line(text)}")
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

@@ -25,13 +25,23 @@ from .table_files import CSV, TableFile, format_of, write_table
 MOST_CLASSES = 10  # in the summary
 
 
-def predict_table(model: str, data: str, output: Path | None, proba: bool, rule: bool, keep: bool, column: str) -> None:
+def predict_table(
+    model: str,
+    data: str,
+    sep: str | None,
+    decimal: str | None,
+    output: Path | None,
+    proba: bool,
+    rule: bool,
+    keep: bool,
+    column: str,
+) -> None:
     """Predict the rows of a file and write the table."""
     if model == data == STDIN:
         raise Mistake("MODEL and FILE cannot both be standard input")
     check_apart({"-o": output}, {"MODEL": model, "FILE": data})
     classifier = read_model(model)
-    file = TableFile(data)
+    file = TableFile(data, sep, decimal)
     frame = file.read(as_text=known_as_text(classifier.features_))
     has_names, used = hasattr(classifier, "feature_names_in_"), used_features(classifier)
     X = known_features(frame, file.title, classifier.features_, has_names, used)

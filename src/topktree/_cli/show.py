@@ -13,6 +13,7 @@ import click
 from .._classifier import TopKTreeClassifier
 from .._data.features import one_line
 from .._runtime import checks
+from .._runtime.files import write_whole
 from .files import Model, check_apart, read_model, write_file
 from .messages import Mistake, counted, estimator_messages, listed
 
@@ -25,7 +26,7 @@ def show_model(model: str, form: str, table: str | None, output: Path | None) ->
     text = _text(read_model(model), form, table)
     if output is None:
         click.echo(text)
-    write_file("-o", output, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
+    write_file("-o", output, lambda path: write_whole(path, f"{text}\n"))
 
 
 def _text(model: Model, form: str, table: str | None) -> str:

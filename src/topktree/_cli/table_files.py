@@ -1,15 +1,19 @@
 """Table files: CSV (plain or gzipped), Parquet and Feather, to pandas frames and back.
 
 In: a path, or "-" for standard input and output. Out: a frame with at least one row and distinct column names; a file.
-The one idea: an input file's format is recognised by its first bytes, an output file's by its name.
+The one idea: an input file's format is recognised by its first bytes, the separator and the decimal sign of CSV by its
+values, an output file's format by its name.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
 import io
 import os
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +22,8 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from .._runtime.files import whole_file
-from .files import GZIP_MAGIC, STDIN, file_title, read_stdin, write_file
-from .messages import Mistake
+from .files import GZIP_MAGIC, SEPARATORS, STDIN, file_title, read_header, read_stdin, write_file
+from .messages import Mistake, say
 
 CSV, PARQUET, FEATHER = "CSV", "Parquet", "Feather"
 MAGIC = {b"PAR1": PARQUET, b"ARROW1": FEATHER}
@@ -30,8 +34,9 @@ HEAD = 4096  # bytes that show the format
 class TableFile:
     """A table file that can be read more than once; standard input is therefore kept in memory."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, sep: str | None = None, decimal: str | None = None) -> None:
         self.title = file_title(path)
+        self._sep, self._decimal = sep, decimal  # of CSV; None until they are recognised
         self.unnamed: list[str] = []  # columns that `read` leaves out, by the names that pandas gives them
         self._path = path
         self._content: bytes | None = None
@@ -50,9 +55,7 @@ class TableFile:
 
         In CSV the columns of `as_text` are not taken for numbers or booleans.
         """
-        # With low_memory, pandas would guess types part by part and mix numbers and texts in one column.
-        options = {"dtype": dict.fromkeys(as_text, str), "low_memory": False}
-        frame = self._read_csv(**options) if self.format == CSV else self._read_typed()
+        frame = self._read_guessing(as_text) if self.format == CSV else self._read_typed()
         if len(frame) == 0:
             what = " after its first line, which names the columns" if self.format == CSV else ""
             raise Mistake(f"{self.title} has no rows{what}")
@@ -64,6 +67,24 @@ class TableFile:
             return self._read_typed()
         frame = self._read_csv(dtype=str, na_filter=False)
         return frame.rename(columns=dict.fromkeys(self.unnamed, ""))
+
+    def _read_guessing(self, as_text: Collection[str]) -> pd.DataFrame:
+        """Return the table of a CSV file; say what was recognised, if that is not commas and decimal points."""
+        given = self._sep
+        # With low_memory, pandas would guess types part by part and mix numbers and texts in one column.
+        options = {"dtype": dict.fromkeys(as_text, str), "low_memory": False}
+        frame = self._read_csv(decimal=self._decimal or ".", **options)
+        said = []
+        if given is None and self._sep != SEPARATORS[0]:
+            said.append("separated by tabs" if self._sep == "\t" else f"separated by {self._sep!r}")
+        if self._decimal is None and self._sep != "," and _has_commas(frame):
+            other = self._read_csv(decimal=",", **options)
+            if _numeric(frame) < _numeric(other):  # some columns become numbers, and all numbers stay so
+                frame = other
+                said.append("decimal commas")
+        if said:
+            say(f"{self.title}: {', '.join(said)}")
+        return frame
 
     def _open(self) -> BinaryIO:
         """Open the file at its beginning; a pipe is read whole and kept."""
@@ -77,23 +98,24 @@ class TableFile:
         return io.BytesIO(self._content)
 
     def _read_csv(self, **options: Any) -> pd.DataFrame:
-        options["compression"] = "gzip" if self._is_gzip else None
         try:
-            with self._open() as stream:
-                names = pd.read_csv(stream, header=None, nrows=1, **options | {"dtype": str, "na_filter": False})
-                stream.seek(0)
-                frame = pd.read_csv(stream, **options)
+            with self._open() as raw:
+                stream: Any = gzip.GzipFile(fileobj=raw) if self._is_gzip else raw
+                text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
+                self._sep, names = read_header(text, self._sep)
+                text.detach().seek(0)
+                frame = pd.read_csv(stream, sep=self._sep, **options)
         except pd.errors.EmptyDataError:
             raise Mistake(f"{self.title} is empty") from None
         except UnicodeDecodeError as error:
             raise Mistake(f"{self.title} is not a CSV file in UTF-8: {error}") from None
-        except (pd.errors.ParserError, EOFError, zlib.error) as error:
+        except (pd.errors.ParserError, csv.Error, EOFError, zlib.error) as error:
             why = str(error).removeprefix("Error tokenizing data. ")
             raise Mistake(f"{self.title} is not a CSV file: {why}") from None
         except OSError as error:
             raise Mistake(f"{self.title} cannot be read: {error.strerror or error}") from None
-        self._check_names([name for name in names.iloc[0] if name])
-        self.unnamed = [given for given, name in zip(frame.columns, names.iloc[0], strict=False) if not name]
+        self._check_names([name for name in names if name])
+        self.unnamed = [given for given, name in zip(frame.columns, names, strict=False) if not name]
         if not frame.index.equals(type(frame.index)(range(len(frame)))):  # pandas takes the first values for row names
             raise Mistake(f"{self.title} is not a CSV file: its rows have more values than its first line has names")
         return frame
@@ -115,9 +137,20 @@ class TableFile:
         return frame
 
     def _check_names(self, names: list[str]) -> None:
-        repeated = [name for i, name in enumerate(names) if name in names[:i]]
+        repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
             raise Mistake(f"{self.title} has more than one column named {repeated[0]!r}: names must be different")
+
+
+def _has_commas(frame: pd.DataFrame) -> bool:
+    """Return whether a text has a comma."""
+    texts = frame.select_dtypes(exclude=["number", "bool"])
+    return any(column.astype(str).str.contains(",", regex=False).any() for _, column in texts.items())
+
+
+def _numeric(frame: pd.DataFrame) -> set[str]:
+    """Return the names of the columns that are numbers."""
+    return {name for name, dtype in frame.dtypes.items() if dtype.kind in "iuf"}
 
 
 def format_of(path: Path | None) -> str:

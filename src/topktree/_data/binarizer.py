@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._runtime import checks
+from .._runtime.limits import restored_on_error
 from .arrays import BoolArray, FloatArray
 from .columns import (
     AT_LEAST,
@@ -103,11 +104,16 @@ class Binarizer(TransformerMixin, BaseEstimator):
         self.categorical_features = categorical_features
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the columns."""
+        """Find the columns. An error leaves an earlier fit as it was."""
         self._check_parameters()
         if self.strategy == "guess" and y is None:
             raise ValueError('This Binarizer with strategy="guess" requires y to be passed, but the target y is None')
         labels = None if y is None or self._ignores(y) else read_labels(y)
+        with restored_on_error(self):
+            self._fit(X, labels, sample_weight)
+        return self
+
+    def _fit(self, X: Any, labels: NDArray[Any] | None, sample_weight: ArrayLike | None) -> None:
         table = read_table(self, X, reset=True)
         classes = None if labels is None else number_labels(labels, table.n_rows)
         target = None if classes is None else Target(classes[1], len(classes[0]))
@@ -123,7 +129,6 @@ class Binarizer(TransformerMixin, BaseEstimator):
         if self.drop_redundant and self.strategy != "paper":
             columns = columns.take(~find_redundant(encoded, columns))
         self.features_, self.columns_ = features, columns
-        return self
 
     def transform(self, X: Any) -> BoolArray:
         """Return a Boolean array (n_rows, n_columns): where each column's literal is true.
@@ -185,6 +190,7 @@ class Binarizer(TransformerMixin, BaseEstimator):
             return make_columns(features, lambda f: found[f])
         n = None if self.strategy == "exact" else self.max_thresholds
         whole = threshold_weights(None, None, weights)
+        target = None if target is None else Target.of_rows(target.classes, target.n_classes)
         return make_columns(features, lambda f: quantile_thresholds(encoded[f], n, whole, target))
 
 

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -147,21 +148,29 @@ def find_redundant(encoded: FloatArray, columns: Columns) -> BoolArray:
     return redundant_hashes(hash_columns(encoded, columns))
 
 
-def hash_columns(encoded: FloatArray, columns: Columns, first_row: int = 0) -> PackedRows:
-    """Return a hash per column, (n_columns + 1, 2), equal if the columns are; the last is that of a constant 1.
+def hash_columns(encoded: FloatArray, columns: Columns) -> PackedRows:
+    """Return a hash per column and one of its complement, (n_columns + 1, 4); the last row is that of a constant 1.
 
-    The hashes of all rows are the XOR of those of their parts, each with the index of its first row.
+    Equal columns have equal hashes, but only within one call: these depend on all values of the rows.
     """
-    return core_hash_columns(features=encoded, first_row=first_row, **_core_arguments(columns))
+    own = core_hash_columns(features=encoded, **_core_arguments(columns))
+    return np.hstack([own, own ^ own[-1]])
+
+
+def merge_hashes(parts: Sequence[PackedRows]) -> PackedRows:
+    """Return the hashes of the columns on the rows of all parts, given those of every part."""
+    by_column = np.stack([part.reshape(-1, 2) for part in parts], axis=1)
+    digests = b"".join(sha256(hashes.tobytes()).digest()[:16] for hashes in by_column)
+    return np.frombuffer(digests, dtype=np.uint64).reshape(parts[0].shape)
 
 
 def redundant_hashes(hashes: PackedRows) -> BoolArray:
     """Return which columns are constant, or equal or opposite to an earlier one, given their hashes."""
-    own, opposite = hashes[:-1], hashes[:-1] ^ hashes[-1]
-    # A column and its complement share the smaller hash of the two, which is zero for a constant.
+    own, opposite = hashes[:, :2], hashes[:, 2:]
+    # A column and its complement share the smaller hash of the two.
     smaller = (own[:, 0] < opposite[:, 0]) | ((own[:, 0] == opposite[:, 0]) & (own[:, 1] <= opposite[:, 1]))
     shared = np.where(smaller[:, None], own, opposite)
-    _, first = np.unique(np.concatenate([np.zeros((1, 2), dtype=np.uint64), shared]), axis=0, return_index=True)
+    _, first = np.unique(np.roll(shared, 1, axis=0), axis=0, return_index=True)  # the constant comes first
     redundant = np.ones(len(hashes), dtype=bool)
     redundant[first] = False
     return redundant[1:]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import numbers
-import reprlib
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import FloatArray, IntArray
+from .._runtime.checks import short
+from .arrays import PART, FloatArray, IntArray
 from .table import BOOLEAN, CATEGORY, NUMBER, RawColumn, column_type_error
 
 Category = str | int | float  # or a bool, which is an int
@@ -86,7 +86,7 @@ def numbers_of(column: RawColumn, name: str) -> FloatArray:
                 raise TypeError
             result[i] = float(value)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"X must have numbers in {name!r}, got {reprlib.repr(value)}") from None
+            raise ValueError(f"X must have numbers in {short(name)}, got {short(value)}") from None
     return result
 
 
@@ -96,11 +96,14 @@ def category_codes(column: RawColumn, name: str) -> tuple[IntArray, list[Categor
     if values.dtype != object:
         distinct, inverse = np.unique(values, return_inverse=True)
         return np.array([codes[value] for value in distinct.tolist()], dtype=np.int64)[inverse], list(codes.categories)
+    numbered = np.empty(len(values), dtype=np.int64)
     try:
-        numbered = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
+        for start in range(0, len(values), PART):  # NumPy holds the interpreter during each call
+            part = values[start : start + PART]
+            numbered[start : start + PART] = np.fromiter(map(codes.__getitem__, part), np.int64, len(part))
     except TypeError as error:
         raise TypeError(
-            f"X must hold numbers and strings in {name!r}: argument must be a string or a number ({error})"
+            f"X must hold numbers and strings in {short(name)}: argument must be a string or a number ({error})"
         ) from None
     return numbered, list(codes.categories)
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._runtime.checks import short
 from .arrays import FloatArray
 from .encoding import (
     Category,
@@ -96,7 +97,7 @@ def encode(table: Table, features: Sequence[Feature]) -> NDArray[Any]:
         row[:] = _category_indices(column, feature) if feature.kind == CATEGORY else numbers_of(column, feature.name)
         if feature.kind == BOOLEAN and not _holds_booleans(row):
             odd = next(value for value in row.tolist() if not math.isnan(value) and value not in (0, 1))
-            raise ValueError(f"X must have booleans in {feature.name!r}, as in fit, got {odd}")
+            raise ValueError(f"X must have booleans in {short(feature.name)}, as in fit, got {odd}")
     return encoded.T
 
 
@@ -152,7 +153,7 @@ def check_categorical_features(
 ) -> list[bool | None]:
     """Return for each feature whether the user wants it to be a category; None where its type decides."""
     allowed = '"from_dtype", None, or a list of names, of indices or of one bool per feature'
-    message = f"categorical_features must be {allowed}, got {categorical_features!r}"
+    message = f"categorical_features must be {allowed}, got {short(categorical_features)}"
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return [None] * n_features
     if categorical_features is None:
@@ -171,10 +172,10 @@ def check_categorical_features(
     indices = set()
     for entry in listed.tolist():
         if isinstance(entry, str) and entry not in names:
-            raise ValueError(f"{message}: X has no feature named {entry!r}")
+            raise ValueError(f"{message}: X has no feature named {short(entry)}")
         index = names.index(entry) if isinstance(entry, str) else entry
         if not isinstance(index, int) or not -n_features <= index < n_features:
-            raise ValueError(f"{message}: there is no feature {entry!r} among {n_features}")
+            raise ValueError(f"{message}: there is no feature {short(entry)} among {n_features}")
         indices.add(index % n_features)
     return [i in indices for i in range(n_features)]
 
@@ -184,8 +185,8 @@ def check_no_category(column: RawColumn, name: str) -> None:
     example = next((value for value in column.values if not is_missing(value)), None)
     if example is not None:
         raise ValueError(
-            f"X must have numbers in {name!r}, which categorical_features leaves out, got {example!r}; list it "
-            'there, or leave categorical_features at "from_dtype"'
+            f"X must have numbers in {short(name)}, which categorical_features leaves out, got {short(example)}; list "
+            'it there, or leave categorical_features at "from_dtype"'
         )
 
 
@@ -193,8 +194,8 @@ def check_no_dates(categories: Sequence[Category], name: str) -> None:
     """Refuse text that holds dates: every day would be a category."""
     if len(categories) >= FEW_DATES and all(isinstance(c, str) and _DATE.fullmatch(c) for c in categories):
         raise TypeError(
-            f"X must have numbers, booleans or categories in {name!r}, got dates as text, such as {categories[0]!r}: turn "
-            "them into numbers, or list the column in categorical_features"
+            f"X must have numbers, booleans or categories in {short(name)}, got dates as text such as {categories[0]!r}: "
+            "turn them into numbers, or list the column in categorical_features"
         )
 
 

@@ -5,6 +5,9 @@ In: the `y` and `sample_weight` of a user. Out: arrays with an entry per row.
 
 from __future__ import annotations
 
+import heapq
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,14 +16,24 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+from .._runtime.checks import short
 from .arrays import PART, FloatArray, IntArray
 from .encoding import is_missing
 
+# Labels that are sorted at a time, in a few milliseconds.
+SORTED_PART = 2**14
 
-def read_labels(y: Any) -> NDArray[Any]:
-    """Return `y` as a 1d array of class labels."""
+# With this many rows or fewer, most labels may well be different.
+FEW_ROWS = 20
+
+_NEVER_MISSING = {str, bytes, bool, int}
+
+
+def read_labels(y: Any, check: Callable[[], None] | None = None) -> NDArray[Any]:
+    """Return `y` as a 1d array of class labels. `check` may end it early."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu" and y.size > 0:
         return y  # nothing to check: scikit-learn's validation would take longer than a small fit
+    check_mask("y", y)
     if y is None:
         raise ValueError("A classifier requires y to be passed, but the target y is None: pass a label for every row")
     if hasattr(y, "to_pylist"):  # a pyarrow array
@@ -29,27 +42,50 @@ def read_labels(y: Any) -> NDArray[Any]:
         y = y.to_numpy()
     if getattr(getattr(y, "dtype", None), "kind", "") == "T":
         y = y.astype(object)
-    objects = y if isinstance(y, (list, tuple)) or getattr(y, "dtype", int) == np.dtype(object) else ()
-    missing = [label for label in objects if is_missing(label)]
-    if missing:
-        raise ValueError(f"Input y contains NaN: y must have a class label in every row, got {missing[0]!r}")
+    if isinstance(y, (list, tuple)) or getattr(y, "dtype", int) == np.dtype(object):
+        for part in _parts(y, check, PART):
+            missing = [] if set(map(type, part)) <= _NEVER_MISSING else [label for label in part if is_missing(label)]
+            if missing:
+                raise ValueError(
+                    f"Input y contains NaN: y must have a class label in every row, got {short(missing[0])}"
+                )
     labels: NDArray[Any] = column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y")
-    if labels.dtype.kind not in "biuSUO":  # every array of these types is a classification target
+    if labels.dtype != np.dtype(object):
+        assert_all_finite(labels, input_name="y")
+    is_whole = labels.dtype.kind == "f" and bool(np.all(labels == np.trunc(labels)))
+    if labels.dtype.kind not in "biuSUO" and not is_whole:  # every array of these types is a classification target
         check_classification_targets(labels)
     return labels
 
 
-def number_labels(labels: NDArray[Any], n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the distinct labels in order, and the index of each row's label among them."""
+def check_mask(name: str, values: Any) -> None:
+    """Refuse masked entries, which NumPy would turn into values."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"Input {name} contains NaN: {name} must have a value in every row, got a masked entry")
+
+
+def warn_about_regression(classes: NDArray[Any], n_rows: int) -> None:
+    """Warn about labels that are numbers, most of them different: they are probably the target of a regression."""
+    if classes.dtype.kind in "iuf" and n_rows > FEW_ROWS and len(classes) > n_rows / 2:
+        warnings.warn(
+            f"y has {len(classes)} classes in {n_rows} rows, and all of them are numbers: it looks like the target of "
+            "a regression. For a classifier, divide the numbers into a few ranges.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def number_labels(
+    labels: NDArray[Any], n_rows: int, check: Callable[[], None] | None = None
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the distinct labels in order, and the index of each row's label among them. `check` may end it early."""
     if len(labels) != n_rows:
         check_consistent_length(np.empty(n_rows), labels)
     if (numbered := _number_small_integers(labels)) is not None:
         return numbered
-    try:
-        classes, indices = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
+    if labels.dtype.kind in "USO":
+        return _number_objects(labels, check)
+    classes, indices = np.unique(labels, return_inverse=True)
     return classes, indices.astype(np.int32)
 
 
@@ -61,7 +97,9 @@ def known_classes(labels: NDArray[Any], classes: NDArray[Any], n_rows: int) -> I
     number = {label: i for i, label in enumerate(classes.tolist())}
     known = np.array([number.get(label, len(classes)) for label in distinct.tolist()], dtype=np.int64)
     if np.all(known == len(classes)):  # the labels must be of another type
-        raise ValueError(f"y must have labels that training had, such as {classes.tolist()[0]!r}, got none of them")
+        raise ValueError(
+            f"y must have labels that training had, such as {short(classes.tolist()[0])}, got none of them"
+        )
     return known[indices]
 
 
@@ -84,10 +122,37 @@ def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     return (classes + lowest).astype(labels.dtype), indices
 
 
+def _number_objects(labels: NDArray[Any], check: Callable[[], None] | None) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return what `number_labels` does, by hashing: only the distinct labels are sorted, some at a time.
+
+    NumPy would sort all labels in one call, which Ctrl-C has to wait for.
+    """
+    distinct: set[Any] = set()
+    try:
+        for part in _parts(labels, check, PART):
+            distinct.update(part.tolist())
+        runs = [sorted(part) for part in _parts(list(distinct), check, SORTED_PART)]
+        ordered = runs[0] if len(runs) == 1 else list(heapq.merge(*runs))
+    except TypeError as error:
+        raise TypeError(f"y must have labels that can be sorted, so all of one type: {error}") from None
+    number = {label: i for i, label in enumerate(ordered)}
+    indices = [np.fromiter(map(number.__getitem__, part.tolist()), np.int32) for part in _parts(labels, check, PART)]
+    return np.fromiter(ordered, labels.dtype, len(ordered)), np.concatenate(indices)
+
+
+def _parts(labels: Any, check: Callable[[], None] | None, size: int) -> Iterator[Any]:
+    """Yield some labels at a time, after a check whether anybody still waits for them."""
+    for start in range(0, len(labels), size):
+        if check is not None:
+            check()
+        yield labels[start : start + size]
+
+
 def read_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray | None:
     """Return the weights of the rows as float64, some of them positive, or None if there are none."""
     if sample_weight is None:
         return None
+    check_mask("sample_weight", sample_weight)
     weights = np.asarray(_check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64))
     if np.any(weights < 0):
         raise ValueError(f"sample_weight must not be negative, got {weights.min()}")

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from .._runtime.checks import short
+
 NUMBER = "number"
 BOOLEAN = "boolean"
 CATEGORY = "category"
@@ -105,7 +107,9 @@ def default_names(n_features: int) -> tuple[str, ...]:
 def column_type_error(type_name: object, name: str, is_date: bool) -> TypeError:
     """Return the error for a column of a type that no tree can test."""
     advice = ": turn dates and durations into numbers" if is_date else ""
-    return TypeError(f"X must have columns of numbers, booleans or categories, got {type_name} in {name!r}{advice}")
+    return TypeError(
+        f"X must have columns of numbers, booleans or categories, got {type_name} in {short(name)}{advice}"
+    )
 
 
 def _is_frame(X: Any) -> bool:
@@ -167,7 +171,14 @@ def _objects(values: list[Any]) -> NDArray[np.object_]:
 
 
 def _as_array(X: Any) -> Any:
-    """Return lists as an array, of objects if numbers and strings are mixed; anything else as it is."""
+    """Return lists as an array, of objects if numbers and strings are mixed, and masked entries as missing values.
+
+    Anything else is returned as it is.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        values = X.data.astype(np.float64 if X.dtype.kind in "iuf" else object)
+        values[np.ma.getmaskarray(X)] = np.nan
+        return values
     if not isinstance(X, (list, tuple)):
         return X
     try:

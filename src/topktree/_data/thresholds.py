@@ -20,6 +20,9 @@ from .features import LARGEST_EXACT_INT
 
 # Gaps that are tried as boundaries between classes: a resolution of 0.1% of the rows.
 FINE_BOUNDARIES = 1023
+# Classes that boundaries tell apart: with more, the rarest ones count as one, so that the counts between all boundaries
+# take 8 MB at most.
+MAX_CLASSES = 1024
 # A gap that is too narrow for float32 may be replaced by one of this many gaps on each side.
 NEIGHBOURS = 64
 
@@ -30,6 +33,13 @@ class Target:
 
     classes: NDArray[np.int32]
     n_classes: int
+
+    @classmethod
+    def of_rows(cls, classes: NDArray[np.int32], n_classes: int) -> Target:
+        """Return the target of rows, whose rarest classes count as one if there are very many."""
+        if n_classes <= MAX_CLASSES:
+            return cls(classes, n_classes)
+        return cls(merge_rare(np.bincount(classes, minlength=n_classes))[classes], MAX_CLASSES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +94,14 @@ class Boundaries:
         is_chosen = np.zeros(len(self), dtype=bool)
         is_chosen[wanted] = True
         return _fill_up(is_chosen, np.flatnonzero(~is_chosen), n)
+
+
+def merge_rare(n_rows: IntArray) -> NDArray[np.int32]:
+    """Return an index below MAX_CLASSES for each class, given the number of its rows: the last for the rarest ones."""
+    frequent = np.sort(np.argsort(-n_rows, kind="stable")[: MAX_CLASSES - 1])
+    index = np.full(len(n_rows), MAX_CLASSES - 1, dtype=np.int32)
+    index[frequent] = np.arange(len(frequent))
+    return index
 
 
 def find_boundaries(values: FloatArray, sample_weight: FloatArray | None) -> Boundaries:

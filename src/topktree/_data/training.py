@@ -18,14 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
+from .._runtime.checks import short
 from .._runtime.limits import Interruptible, Stop
 from .arrays import BoolArray, FloatArray, Rows
 from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
 from .features import Feature, encode, learn_features, warn_about_categories
-from .labels import number_labels, read_labels, read_weights
+from .labels import number_labels, read_labels, read_weights, warn_about_regression
 from .table import Table, read_table
-from .thresholds import Target, quantile_thresholds
+from .thresholds import FINE_BOUNDARIES, Target, quantile_thresholds
 from .weights import threshold_weights
+
+# A label that is no number takes as long as this many numbers.
+PER_LABEL = 20
 
 # Rows as a tree reads them, (n, n_features), and their classes.
 EncodedRows = tuple[NDArray[Any], NDArray[np.int32]]
@@ -75,10 +79,12 @@ def prepare(
     `classes` is given if the rows are part of a table that was read before: `y` may then lack some of them.
     `stop` lets the caller end the work.
     """
-    work = Interruptible(_n_values(X, estimator.max_thresholds), stop)
-    labels = work.call(read_labels, y)
+    work = Interruptible(_n_values(X, y, estimator), stop)
+    labels = work.call(read_labels, y, work.check)
     table = _read(estimator, X, work)
-    return work.call(_make_ready, estimator, table, labels, sample_weight, classes, work)
+    numbered = work.call(number_labels, labels, table.n_rows, work.check)
+    work.expect(len(numbered[0]) * FINE_BOUNDARIES)  # the cells in which classes are counted, feature by feature
+    return work.call(_make_ready, estimator, table, numbered, sample_weight, classes, work)
 
 
 def class_weights(class_weight: str | dict[Any, float] | None, classes: NDArray[Any]) -> FloatArray | str | None:
@@ -91,20 +97,29 @@ def class_weights(class_weight: str | dict[Any, float] | None, classes: NDArray[
 def check_classes(present: NDArray[Any]) -> None:
     """Raise unless rows of at least two classes have weight."""
     if len(present) < 2:
-        found = ", ".join(repr(label) for label in present.tolist()) or "none"
+        found = ", ".join(map(short, present.tolist())) or "none"
         raise ValueError(
             "y must have rows of at least two classes with weight (sample_weight times class_weight), "
             f"got {len(present)} class: {found}"
         )
 
 
-def _n_values(X: ArrayLike, max_thresholds: int | None) -> int:
-    """Estimate how many values have to be processed, thresholds included."""
-    shape: tuple[Any, ...] = getattr(X, "shape", ())
+def _n_values(X: Any, y: Any, estimator: BaseEstimator) -> int:
+    """Estimate how many numbers could be processed in the time that it takes to read and cut the table, at worst."""
+    n_labels = len(y) * PER_LABEL if hasattr(y, "__len__") and not _holds_numbers(y) else 0
+    is_list = isinstance(X, list) and len(X) > 0 and isinstance(X[0], list)
+    shape: tuple[Any, ...] = (len(X), len(X[0])) if is_list else getattr(X, "shape", ())
     if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
-        return 0
-    n_thresholds = min(shape[0], 1000) if max_thresholds is None else max_thresholds
-    return int(math.prod(shape) * max(1, n_thresholds / 32))
+        return n_labels
+    has_categories = not _holds_numbers(X) or not isinstance(estimator.categorical_features, str | None)
+    # There may be as many columns as rows: one for every category, or for every distinct number.
+    is_limited = estimator.max_thresholds is not None and not has_categories
+    n_columns = estimator.max_thresholds if is_limited else shape[0]
+    return max(n_labels, int(math.prod(shape) * max(1, n_columns / 32)))
+
+
+def _holds_numbers(array: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
 
 
 def _read(estimator: BaseEstimator, X: ArrayLike, work: Interruptible) -> Table:
@@ -121,13 +136,13 @@ def _read(estimator: BaseEstimator, X: ArrayLike, work: Interruptible) -> Table:
 def _make_ready(
     estimator: BaseEstimator,
     table: Table,
-    labels: NDArray[Any],
+    numbered: tuple[NDArray[Any], NDArray[np.int32]],
     sample_weight: ArrayLike | None,
     known: NDArray[Any] | None,
     work: Interruptible,
 ) -> TrainingData:
-    """Assign class indices, set rows without weight apart, learn the features, and binarize."""
-    classes, y = number_labels(labels, table.n_rows)
+    """Set rows without weight apart, learn the features, and binarize."""
+    classes, y = numbered
     if known is not None:
         classes, y = known, np.searchsorted(known, classes).astype(np.int32)[y]
     weights = read_weights(sample_weight, table.n_rows)
@@ -144,6 +159,7 @@ def _make_ready(
     check_classes(classes[np.bincount(y, minlength=len(classes)) > 0] if is_part else classes)
     features = learn_features(table, estimator.categorical_features, getattr(estimator, "feature_names_in_", None))
     if known is None:
+        warn_about_regression(classes, len(numbered[1]))
         warn_about_categories(features, table.n_rows)
     left_out = None
     if without_weight is not None:
@@ -152,7 +168,7 @@ def _make_ready(
     encoded = encode(table, features)
     bits = pack_binary(encoded, features)  # a table of nothing but 0 and 1 stays as it is
     if bits is None:
-        cuts = estimator.max_thresholds, threshold_weights(y, by_class, weights), Target(y, len(classes))
+        cuts = estimator.max_thresholds, threshold_weights(y, by_class, weights), Target.of_rows(y, len(classes))
         bits = _cut_and_pack(by_feature(encoded, features), features, *cuts, work.check)
     return TrainingData(*bits, y, weights, by_class, classes, features, has_weight, left_out, work)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,20 @@ import sklearn.utils
 
 MAX_DEPTH = 999  # as deep as the search can go
 NARROW = 16  # the largest `k` for which finding the cost below every candidate of the root takes little more time
+MOST_LETTERS = 200  # of a value in a message
+
+_repr = reprlib.Repr()
+_repr.maxlist = _repr.maxtuple = _repr.maxset = _repr.maxfrozenset = _repr.maxdict = 20
+_repr.maxstring = _repr.maxlong = _repr.maxother = MOST_LETTERS
+
+
+def short(value: Any) -> str:
+    """Return the text of a user's value for a message, with ... in place of what would be too long."""
+    try:
+        text = _repr.repr(value)
+    except Exception:  # in a repr of the user's, or for an integer of more digits than Python prints
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 43]}...{text[-40:]}"
 
 
 def is_int(value: Any) -> bool:
@@ -38,32 +53,32 @@ def check_int(name: str, value: Any, low: int, high: float = math.inf, *, or_non
         return
     if not is_int(value) or not low <= value <= high:
         allowed = f"an int >= {low}" if math.isinf(high) else f"an int in [{low}, {high}]"
-        raise ValueError(f"{name} must be {allowed}{' or None' if or_none else ''}, got {value!r}")
+        raise ValueError(f"{name} must be {allowed}{' or None' if or_none else ''}, got {short(value)}")
 
 
 def check_number(name: str, value: Any, low: float, high: float, more: str = "") -> None:
     """Require a number in [low, high]; `more` names what else is allowed."""
     if not is_number(value) or not low <= value <= high:
-        raise ValueError(f"{name} must be a number in [{low}, {high}]{more and ' ' + more}, got {value!r}")
+        raise ValueError(f"{name} must be a number in [{low}, {high}]{more and ' ' + more}, got {short(value)}")
 
 
 def check_positive(name: str, value: Any) -> None:
     """Require a finite number > 0."""
     if not is_number(value) or value <= 0:
-        raise ValueError(f"{name} must be a number > 0, got {value!r}")
+        raise ValueError(f"{name} must be a number > 0, got {short(value)}")
 
 
 def check_bool(name: str, value: Any) -> None:
     """Require True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+        raise ValueError(f"{name} must be True or False, got {short(value)}")
 
 
 def check_choice(name: str, value: Any, allowed: Sequence[str], more: str = "") -> None:
     """Require one of the names; `more` says what else is allowed."""
     if not isinstance(value, str) or value not in allowed:
         names = ", ".join(map(repr, allowed))
-        raise ValueError(f"{name} must be one of {names}{more and ', ' + more}, got {value!r}")
+        raise ValueError(f"{name} must be one of {names}{more and ', ' + more}, got {short(value)}")
 
 
 def check_k(k: Any, max_depth: int) -> None:
@@ -77,9 +92,9 @@ def check_k(k: Any, max_depth: int) -> None:
         return
     is_list = isinstance(k, (Sequence, np.ndarray)) and np.ndim(np.asarray(k, dtype=object)) == 1
     if not is_list or not all(map(is_good, k)):
-        raise ValueError(f"k must be {allowed}, got {k!r}")
+        raise ValueError(f"k must be {allowed}, got {short(k)}")
     if len(k) < max_depth:
-        raise ValueError(f"k must have one entry per level, at least max_depth={max_depth} of them, got {k!r}")
+        raise ValueError(f"k must have one entry per level, at least max_depth={max_depth} of them, got {short(k)}")
 
 
 def check_leaf_penalty(leaf_penalty: Any) -> None:
@@ -93,16 +108,20 @@ def check_class_weight(class_weight: Any) -> None:
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return
     if not isinstance(class_weight, dict):
-        raise ValueError(f'class_weight must be None, "balanced" or a dict of class to weight, got {class_weight!r}')
+        raise ValueError(
+            f'class_weight must be None, "balanced" or a dict of class to weight, got {short(class_weight)}'
+        )
     for label, weight in class_weight.items():
         if not is_number(weight) or weight < 0:
-            raise ValueError(f"class_weight must have finite weights >= 0, got {weight!r} for class {label!r}")
+            raise ValueError(
+                f"class_weight must have finite weights >= 0, got {short(weight)} for class {short(label)}"
+            )
 
 
 def check_time_limit(time_limit: Any) -> None:
     """Require a number of seconds, or None."""
     if time_limit is not None and not (is_number(time_limit) and time_limit > 0):
-        raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {time_limit!r}")
+        raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {short(time_limit)}")
 
 
 def check_verbose(verbose: Any) -> None:
@@ -113,7 +132,7 @@ def check_verbose(verbose: Any) -> None:
 def check_n_jobs(n_jobs: Any) -> None:
     """Require None or a non-zero int, as in joblib."""
     if n_jobs is not None and (not is_int(n_jobs) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a non-zero int or None, got {n_jobs!r}")
+        raise ValueError(f"n_jobs must be a non-zero int or None, got {short(n_jobs)}")
 
 
 def check_random_state(random_state: Any) -> None:
@@ -122,7 +141,7 @@ def check_random_state(random_state: Any) -> None:
         sklearn.utils.check_random_state(random_state)
     except ValueError:
         allowed = "an int in [0, 2**32 - 1], a RandomState or None"
-        raise ValueError(f"random_state must be {allowed}, got {random_state!r}") from None
+        raise ValueError(f"random_state must be {allowed}, got {short(random_state)}") from None
 
 
 def check_min_samples_leaf(value: Any) -> None:
@@ -178,7 +197,7 @@ def from_json(parameters: dict[str, Any]) -> dict[str, Any]:
     pairs = result.get("class_weight")
     if isinstance(pairs, list):
         if any(not isinstance(pair, list) or len(pair) != 2 or isinstance(pair[0], (list, dict)) for pair in pairs):
-            raise ValueError(f'class_weight must be None, "balanced" or pairs of class and weight, got {pairs!r}')
+            raise ValueError(f'class_weight must be None, "balanced" or pairs of class and weight, got {short(pairs)}')
         result["class_weight"] = dict(pairs)
     return result
 

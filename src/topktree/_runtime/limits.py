@@ -135,8 +135,13 @@ class Interruptible:
 
     def __init__(self, n_values: int, stop: Stop | None = None) -> None:
         # Only the main thread receives Ctrl-C.
-        self._in_thread = n_values >= LARGE and threading.current_thread() is threading.main_thread()
+        self._is_main = threading.current_thread() is threading.main_thread()
+        self._n_values = n_values
         self._stop = stop or Stop()
+
+    def expect(self, n_values: int) -> None:
+        """Take into account that the functions to come have to process this many values."""
+        self._n_values = max(self._n_values, n_values)
 
     def check(self) -> None:
         """Raise `Cancelled` after Ctrl-C."""
@@ -145,7 +150,7 @@ class Interruptible:
 
     def call(self, function: Callable[..., T], *args: Any, **keywords: Any) -> T:
         """Return the function's result. NumPy handles signals between calls only; a waiting main thread at once."""
-        if not self._in_thread:
+        if not self._is_main or self._n_values < LARGE:
             return function(*args, **keywords)
         result: Future[T] = Future()
         config = get_config()  # scikit-learn keeps its configuration per thread
@@ -165,6 +170,18 @@ class Interruptible:
             self._stop.cancel()
             raise
         return result.result()
+
+
+@contextmanager
+def restored_on_error(estimator: Any) -> Iterator[None]:
+    """Restore the estimator's attributes if anything goes wrong inside."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 @atexit.register

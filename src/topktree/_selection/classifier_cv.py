@@ -19,14 +19,14 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import FittedTree, copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
+from .._base import FittedTree, copy_names, fitted_copy, found_tree_of, set_fitted
 from .._classifier import TopKTreeClassifier, tree_like
 from .._data.arrays import FloatArray
 from .._data.labels import read_labels, read_weights
 from .._data.table import CATEGORY
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
-from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits
+from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits, restored_on_error
 from .._runtime.parallel import in_parallel
 from .._search.fitter import search_options, search_tree
 from .._search.objective import ScoreFunction
@@ -288,7 +288,7 @@ def _values(name: str, values: Any, check: Callable[[Any], None]) -> list[Any]:
     """Return a grid's values of one parameter, each once."""
     is_list = values.ndim == 1 if isinstance(values, np.ndarray) else isinstance(values, Sequence)
     if not is_list or isinstance(values, str) or len(values) == 0:
-        raise ValueError(f"{name} must be a sequence of at least one value, got {values!r}")
+        raise ValueError(f"{name} must be a sequence of at least one value, got {checks.short(values)}")
     plain = [_plain(value) for value in values]
     try:
         for value in plain:

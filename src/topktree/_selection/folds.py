@@ -54,7 +54,7 @@ def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, rand
     """Return the rows of each fold that the user's `cv` gives."""
     if checks.is_int(cv):
         return _stratified(int(cv), y, random_state)
-    message = f"cv must be an int >= 2, a splitter or an iterable of splits, got {cv!r}"
+    message = f"cv must be an int >= 2, a splitter or an iterable of splits, got {checks.short(cv)}"
     is_splitter = hasattr(cv, "split") and not isinstance(cv, type | str)
     if not is_splitter and (not isinstance(cv, Iterable) or isinstance(cv, str | bytes | dict)):
         raise ValueError(message)
@@ -63,7 +63,7 @@ def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, rand
     except (TypeError, ValueError) as error:
         raise ValueError(f"{message}: {error}") from error
     if not parts:
-        raise ValueError(f"cv must give at least one split, got {cv!r}")
+        raise ValueError(f"cv must give at least one split, got {checks.short(cv)}")
     return [_as_rows(part, len(y)) for part in parts]
 
 

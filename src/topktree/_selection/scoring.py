@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer
 
 from .._data.arrays import FloatArray
+from .._runtime.checks import short
 
 ACCURACY = "accuracy"
 
@@ -37,11 +38,11 @@ class Scoring:
         try:
             return float(score)
         except (TypeError, ValueError):
-            raise ValueError(f"scoring must return a number, got {score!r}") from None
+            raise ValueError(f"scoring must return a number, got {short(score)}") from None
 
 
 def _read(scoring: Any) -> Any:
-    message = f"scoring must be the name of a scikit-learn scorer, a callable or None, got {scoring!r}"
+    message = f"scoring must be the name of a scikit-learn scorer, a callable or None, got {short(scoring)}"
     if isinstance(scoring, str):
         try:
             return get_scorer(scoring)

@@ -96,7 +96,7 @@ def _class_type(classes: NDArray[Any]) -> str:
     plain = (str, int, float, np.integer, np.bool_) if name == "object" else object
     odd = [label for label in classes.tolist() if name not in CLASS_TYPES or not isinstance(label, plain)]
     if odd:
-        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {odd[0]!r}")
+        raise ValueError(f"classes must be strings, numbers or booleans to be saved, got {checks.short(odd[0])}")
     return name
 
 
@@ -122,11 +122,12 @@ def read_features(entries: list[Any]) -> tuple[Feature, ...]:
 def read_tree(entries: list[Any], features: Sequence[Feature], labels: Sequence[Any]) -> Tree:
     """Return the tree whose nodes `export_dict` described."""
     _check_preorder(entries)
+    indices = [_category_index(feature) for feature in features]
     tests = []
     for i, entry in enumerate(entries):
         try:
             _check_node(entry, labels)
-            tests.append(_node_test(entry, features))
+            tests.append(_node_test(entry, features, indices))
         except ValueError as problem:
             raise ValueError(f"node {i} {problem}") from None
     left, right = ([entry[side] if "test" in entry else TREE_LEAF for entry in entries] for side in ("left", "right"))
@@ -170,16 +171,27 @@ def _check_node(entry: dict[str, Any], labels: Sequence[Any]) -> None:
     require(close, 'has a "confidence" that its counts do not give')
 
 
-def _node_test(entry: dict[str, Any], features: Sequence[Feature]) -> NodeTest | None:
+def _node_test(
+    entry: dict[str, Any], features: Sequence[Feature], indices: Sequence[dict[Any, int]]
+) -> NodeTest | None:
     if "test" not in entry:
         return None
-    test = read_test(entry.get("feature_index"), entry, features)
+    test = read_test(entry.get("feature_index"), entry, features, indices)
     require(entry.get("feature") == features[test.feature].name, 'has a "feature" that does not match its index')
     return test
 
 
-def read_test(f: Any, described: dict[str, Any], features: Sequence[Feature]) -> NodeTest:
-    """Return the test that `describe_test` described; `f` is the index of its feature."""
+def _category_index(feature: Feature) -> dict[Any, int]:
+    return {category: i for i, category in enumerate(feature.categories)}
+
+
+def read_test(
+    f: Any, described: dict[str, Any], features: Sequence[Feature], indices: Sequence[dict[Any, int]] | None = None
+) -> NodeTest:
+    """Return the test that `describe_test` described; `f` is the index of its feature.
+
+    `indices` has the index of each category by feature; who reads many tests makes them once.
+    """
     require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
     feature, value = features[f], _from_plain(described.get("value"))
     symbol: Any = described.get("test")
@@ -194,10 +206,11 @@ def read_test(f: Any, described: dict[str, Any], features: Sequence[Feature]) ->
         require(value is False, f"compares a boolean with {value!r}")
         return NodeTest(f, AT_MOST, 0.0, missing, False)
     if feature.kind == CATEGORY:
-        known = isinstance(value, (str, int, float)) and value in feature.categories
-        require(known, f"has an unknown category: {value!r}")
-        code = float(feature.categories.index(value))
-        return NodeTest(f, kinds[symbol], code, missing, _read_answer(described, "unseen"))
+        index = _category_index(feature) if indices is None else indices[f]
+        code = index.get(value) if isinstance(value, (str, int, float)) else None
+        if code is None:
+            raise ValueError(f"has an unknown category: {checks.short(value)}")
+        return NodeTest(f, kinds[symbol], float(code), missing, _read_answer(described, "unseen"))
     require(is_number(value), f"compares a number with {value!r}")
     return NodeTest(f, AT_MOST, float(value), missing, False)
 

@@ -17,6 +17,7 @@ from .._data.encoding import canonical
 from .._data.features import LARGEST_EXACT_INT, one_line
 from .._data.table import BOOLEAN, CATEGORY, NUMBER
 from .._data.thresholds import format_number
+from .._runtime.checks import short
 from .conditions import Condition, leaf_conditions
 from .naming import Model
 
@@ -30,7 +31,7 @@ def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
     used = {names[f] for f in model.tree.feature[~model.tree.is_leaf]}
     repeated = sorted(name for name in used if names.count(name) > 1)
     if repeated:
-        raise ValueError(f"feature_names must be different for SQL, got {repeated[0]!r} more than once")
+        raise ValueError(f"feature_names must be different for SQL, got {short(repeated[0])} more than once")
     lines = []
     for leaf, conditions in leaf_conditions(model):
         texts = [_condition(condition, names) for condition in conditions.values()]
@@ -44,7 +45,7 @@ def export_sql(model: Model, table: str | Sequence[str] | None = None) -> str:
 def _table(table: Any) -> str:
     parts = [table] if isinstance(table, str) else table
     if not isinstance(parts, (list, tuple)) or not parts or not all(isinstance(part, str) and part for part in parts):
-        raise ValueError(f"table must be a name, a sequence of names or None, got {table!r}")
+        raise ValueError(f"table must be a name, a sequence of names or None, got {short(table)}")
     return ".".join(_name(part) for part in parts)
 
 
@@ -97,7 +98,7 @@ def _value(value: Any, names: Sequence[str]) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float)):
         if not math.isfinite(value):
-            raise ValueError(f"SQL must have finite numbers, got the label or category {value!r}")
+            raise ValueError(f"SQL must have finite numbers, got the label or category {short(value)}")
         return repr(value)
     return _quoted(str(canonical(value)), "'")
 

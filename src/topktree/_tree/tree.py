@@ -150,13 +150,18 @@ class Tree:
         """Return the share of each class in the training weight of each node, (node_count, n_classes)."""
         return np.asarray(self.value / self.value.sum(axis=1, keepdims=True))
 
-    def ancestors(self) -> NDArray[np.bool_]:
-        """Return a matrix (node_count, node_count): True at [i, j] if node j is i or above it."""
-        on_path = np.eye(self.node_count, dtype=bool)
-        for node in self.inner_nodes():
-            for child in (self.children_left[node], self.children_right[node]):
-                on_path[child] |= on_path[node]
-        return on_path
+    def paths_to(self, nodes: IntArray) -> list[list[int]]:
+        """Return for each of the nodes those on the way from the root down to it, itself included."""
+        inner = np.flatnonzero(~self.is_leaf)
+        parents = np.zeros(self.node_count, dtype=np.int64)
+        parents[self.children_left[inner]] = parents[self.children_right[inner]] = inner
+        above, paths = parents.tolist(), []
+        for node in nodes.tolist():
+            path = [node]
+            while path[-1] > 0:
+                path.append(above[path[-1]])
+            paths.append(path[::-1])
+        return paths
 
     def sums_below(self, per_leaf: FloatArray) -> FloatArray:
         """Return the sum of `per_leaf` (node_count, ...) over the leaves below each node; a leaf is below itself."""

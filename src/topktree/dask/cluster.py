@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from dask.sizeof import sizeof
 from distributed import Client, Future, default_client
 
+from .._runtime.checks import short
 from .._runtime.limits import OutOfTime
 
 # Results that are merged by one task.
@@ -56,9 +57,9 @@ def find_client(client: Client | None) -> Client:
                 "distributed.Client()"
             ) from None
     if not isinstance(client, Client):
-        raise TypeError(f"client must be a distributed.Client or None, got {client!r}")
+        raise TypeError(f"client must be a distributed.Client or None, got {short(client)}")
     if client.asynchronous:
-        raise ValueError(f"client must be one that is not asynchronous, got {client!r}")
+        raise ValueError(f"client must be one that is not asynchronous, got {short(client)}")
     return client
 
 
@@ -131,6 +132,11 @@ class Cluster:
         self.release([shared])
         return tasks
 
+    def worker_memory(self) -> float:
+        """Return the bytes of memory of the smallest worker."""
+        workers = self._ask_scheduler(self._client.scheduler_info, n_workers=-1)["workers"].values()
+        return min((float(w["memory_limit"]) for w in workers if w.get("memory_limit")), default=float("inf"))
+
     def release(self, futures: Sequence[Future]) -> None:
         """Release results: workers forget what nobody else needs."""
         for future in futures:
@@ -196,9 +202,7 @@ class Cluster:
         for shard in shards:
             here = [worker for worker in holders.get(shard.key, ()) if worker in threads]
             by_worker[min(here, key=lambda worker: len(by_worker[worker])) if here else ""].append(shard)
-        workers = self._ask_scheduler(self._client.scheduler_info, n_workers=-1)["workers"].values()
-        memory = min((float(w["memory_limit"]) for w in workers if w.get("memory_limit")), default=float("inf"))
-        room = SHARE_OF_MEMORY * memory / max(max(threads.values(), default=1), 1)
+        room = SHARE_OF_MEMORY * self.worker_memory() / max(max(threads.values(), default=1), 1)
         most = max(1, int(min(room / max(shard_bytes, 1), len(shards))))
         for worker, own in by_worker.items():
             n_threads = threads[worker] if worker else sum(threads.values())

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import copy_names, fitted_copy, found_tree_of, restored_on_error, set_fitted
+from .._base import copy_names, fitted_copy, found_tree_of, set_fitted
 from .._classifier import TopKTreeClassifier, tree_like
 from .._runtime import checks
-from .._runtime.limits import Limits
+from .._runtime.limits import Limits, restored_on_error
 from .._search.objective import ScoreFunction
 from .._search.spec import TreeSpec, read_spec
 from .cluster import Cluster, find_client
@@ -36,8 +36,9 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     """`TopKTreeClassifier` for Dask DataFrames and Arrays, on a Dask cluster.
 
     With the same Boolean columns the tree is the same as that of the local class, for any partitions and workers. The
-    columns are the same if every numeric feature has at most 4096 distinct values; otherwise a threshold at a quantile
-    may be off by the fraction of the rows in `search_["threshold_error"]`.
+    columns are the same if every numeric feature has at most 4096 distinct values, or fewer where features times
+    classes are more than 1024; otherwise a threshold at a quantile may be off by the fraction of the rows in
+    `search_["threshold_error"]`.
 
     Partitions stay where they are: workers turn them into bits and count, and the search on the client asks for the
     counts of many nodes at a time. Few distinct rows are brought to the client instead and searched there.
@@ -187,7 +188,9 @@ max_thresholds, categorical_features, verbose
         checks.check_int("batch_bytes", self.batch_bytes, 1)
         checks.check_int("gather_bytes", self.gather_bytes, 0)
         if not checks.is_number(self.worker_timeout) or self.worker_timeout < 0:
-            raise ValueError(f"worker_timeout must be a number of seconds >= 0, got {self.worker_timeout!r}")
+            raise ValueError(
+                f"worker_timeout must be a number of seconds >= 0, got {checks.short(self.worker_timeout)}"
+            )
         return spec
 
     def _map(self, X: Any, predict: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> da.Array:

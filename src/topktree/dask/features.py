@@ -18,6 +18,8 @@ from .._data.columns import Columns, binary_columns, make_columns
 from .._data.encoding import Category, categories_of, kind_of_types, numbers_of, object_types
 from .._data.features import Feature, category_feature, check_no_category, check_no_dates, missing_and_extreme
 from .._data.table import BOOLEAN, CATEGORY, NUMBER, RawColumn, Table, read_table
+from .._data.thresholds import Target
+from .._runtime.checks import short
 from .cluster import sized
 from .target import RowTarget, Weighing
 from .value_summary import ValueSummary, merge, summarize
@@ -43,6 +45,12 @@ class PartRules:
                 raise ValueError(f"{name} must have the rows of X in every partition, got {found}")
         return self.weighing.read(y, sample_weight)
 
+    def boundary_target(self, target: RowTarget) -> Target:
+        """Return the classes for placing thresholds; one class for all rows where every threshold is kept."""
+        if self.max_values is None:
+            return Target(np.zeros_like(target.classes), 1)
+        return self.weighing.boundary_target(target.classes)
+
     def read_table(self, X: Any, rows: BoolArray | None) -> Table:
         """Return the table of a part, or its rows where `rows` is true."""
         estimator = BaseEstimator()
@@ -50,8 +58,10 @@ class PartRules:
         names = getattr(estimator, "feature_names_in_", None)
         found = None if names is None else tuple(names)
         if len(table.names) != len(self.is_category) or found != self.names:
-            expected = f"{len(self.is_category)} features" if self.names is None else f"the features {list(self.names)}"
-            raise ValueError(f"X must have {expected} in every partition, got {list(table.names)}")
+            expected = (
+                f"{len(self.is_category)} features" if self.names is None else f"the features {short(list(self.names))}"
+            )
+            raise ValueError(f"X must have {expected} in every partition, got {short(list(table.names))}")
         return table if rows is None else table.take(rows)
 
 
@@ -98,13 +108,13 @@ def _summarize_column(
             check_no_dates(categories or (), name)
         found = frozenset({CATEGORY}) if wanted else types
         return FeatureSummary(found, missing, False, frozenset(categories or ()), column.order)
-    numbers, n_classes = numbers_of(column, name), len(rules.weighing.classes)
+    numbers, boundary = numbers_of(column, name), rules.boundary_target(target)
     return FeatureSummary(
         types,
         *missing_and_extreme(numbers),
         _unless_many(frozenset(categories)) if categories is not None else None,
         None,
-        summarize(numbers, target.classes, n_classes, target.threshold_weight, rules.max_values),
+        summarize(numbers, boundary, target.threshold_weight, rules.max_values),
     )
 
 
@@ -154,7 +164,8 @@ def feature_of(summary: FeatureSummary, name: str) -> Feature:
     if summary.categories is None:
         found = " and ".join(sorted(summary.types))
         raise TypeError(
-            f"X must have one type in all partitions of {name!r}, got {found}; make them all strings, or all numbers"
+            f"X must have one type in all partitions of {short(name)}, got {found}; make them all strings, or all "
+            "numbers"
         )
     return category_feature(name, summary.categories, summary.has_missing, summary.order)
 

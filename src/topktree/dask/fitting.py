@@ -35,7 +35,10 @@ from .counted_graph import Path
 from .counted_search import CountedSearch
 from .features import PartRules, columns_of, feature_of, merge_features, summarize_features, threshold_error
 from .partitions import Parts
-from .value_summary import MAX_VALUES
+from .value_summary import summary_size
+
+# The share of a worker's memory for the counts of one node: eight answers are added at a time.
+MOST_OF_MEMORY = 1 / 16
 
 # A solution, and what is recorded about the search in addition to the usual.
 Searched = tuple[engine.Solution, dict[str, Any]]
@@ -127,7 +130,7 @@ class DaskFit:
         names, n_features = self.parts.names, self.parts.n_features
         max_thresholds, gather_bytes = self.estimator.max_thresholds, int(self.estimator.gather_bytes)
         is_category = check_categorical_features(self.estimator.categorical_features, n_features, names)
-        max_values = None if max_thresholds is None else max(MAX_VALUES, 4 * max_thresholds)
+        max_values = summary_size(max_thresholds, n_features, len(weighing.classes))
         rules = PartRules(weighing, names, is_category, max_values)
         with self._timed("columns"):
             tasks = self._part_tasks(summarize_features, rules)
@@ -147,11 +150,11 @@ class DaskFit:
 
     def _search(self, packed: Packed, objective: Objective) -> Searched:
         distinct = packed.facts.distinct
-        # Merged rows give the same tree unless the number of rows counts as well as their weight.
-        can_be_merged = objective.min_samples_leaf == 1 or not objective.weighted
+        if distinct is not None and objective.weighted:  # the number of rows counts as well as their weight
+            distinct = distinct.repeat(objective.min_samples_leaf, int(self.estimator.gather_bytes))
         line = ProgressLine(objective.user_cost) if self.estimator.verbose else None
         with line or nullcontext():
-            if distinct is not None and can_be_merged:
+            if distinct is not None:
                 self.cluster.release(packed.shards)
                 return self._search_here(packed, distinct, objective, line)
             return self._search_there(packed, objective, line)
@@ -160,15 +163,16 @@ class DaskFit:
         self, packed: Packed, distinct: shards.DistinctRows, objective: Objective, line: ProgressLine | None
     ) -> Searched:
         """Search the distinct rows on the client."""
-        min_weight = objective.min_weight_leaf
+        merged = replace(objective, row_weight=distinct.weight)
         if not objective.weighted:
-            min_weight = max(min_weight, objective.min_samples_leaf)
-        merged = replace(objective, row_weight=distinct.weight, min_samples_leaf=1, min_weight_leaf=min_weight)
+            min_weight = max(objective.min_weight_leaf, objective.min_samples_leaf)
+            merged = replace(merged, min_samples_leaf=1, min_weight_leaf=min_weight)
         options = search_options(self.estimator, self.limits.seconds_left(), progress=line)
         kept, n_columns = packed.kept.astype(np.int32), len(packed.packing.columns)
         solution = engine.solve(distinct.rows, n_columns, distinct.classes, merged, options, kept)
         solution = distinct.count_rows(solution, kept)
-        return solution, {"where": "client", "distinct_rows": len(distinct.rows)}
+        assert packed.facts.distinct is not None
+        return solution, {"where": "client", "distinct_rows": len(packed.facts.distinct.rows)}
 
     def _search_there(self, packed: Packed, objective: Objective, line: ProgressLine | None) -> Searched:
         """Search by counts from the workers."""
@@ -201,7 +205,17 @@ class DaskFit:
             batch_bytes=int(self.estimator.batch_bytes),
             held_bytes=search_options(self.estimator).cache_bytes,
         )
+        self._check_counts(search.graph.node_bytes, len(weighing.classes), len(packed.kept))
         return search.run(), {"where": "workers", "rounds": search.rounds}
+
+    def _check_counts(self, n_bytes: int, n_classes: int, n_columns: int) -> None:
+        """Refuse a search whose counts of one node would make workers run out of memory."""
+        memory = self.cluster.worker_memory()
+        if n_bytes > MOST_OF_MEMORY * memory:
+            raise ValueError(
+                f"workers must have at least {n_bytes / MOST_OF_MEMORY / 1e9:.2g} GB of memory for {n_classes} classes "
+                f"and {n_columns} columns, got {memory / 1e9:.2g} GB: a node has a count for every class and column"
+            )
 
     def _errors_left_out(self, solution: engine.Solution, packed: Packed) -> int:
         """Return how many rows without weight the tree gets wrong."""

@@ -12,8 +12,11 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+from dask._task_spec import Alias
+from dask.delayed import Delayed
 
 from .._data.table import unique_names
+from .._runtime.checks import short
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +59,7 @@ def feature_names(X: Any) -> tuple[tuple[str, ...] | None, int]:
         columns = list(unique_names(tuple(map(str, columns))))  # as `read_table` does with every partition
     strings = [isinstance(name, str) for name in columns]
     if any(strings) and not all(strings):
-        raise TypeError(f"X must have columns that are all named by strings, or none of them, got {columns}")
+        raise TypeError(f"X must have columns that are all named by strings, or none of them, got {short(columns)}")
     return (tuple(columns) if columns and all(strings) else None), len(columns)
 
 
@@ -69,7 +72,10 @@ def table_parts(X: Any) -> list[Any]:
 
 def _frame_parts(frame: Any) -> list[Any]:
     """Return the partitions as they are: the full optimizer merges those of Parquet files, of y more than of X."""
-    return list(frame.simplify().to_delayed(optimize_graph=False))
+    parts = frame.simplify().to_delayed(optimize_graph=False)
+    # Aliases of `from_delayed(..., verify_meta=False)` have other keys than in the graph: Dask's optimizer would fail.
+    graph = {key: task if task.key == key else Alias(key, task.key) for key, task in dict(parts[0].dask).items()}
+    return [Delayed(part.key, graph) for part in parts]
 
 
 def _column_parts(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:

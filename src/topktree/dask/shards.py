@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._data.arrays import BoolArray, FloatArray, IntArray, PackedRows
-from .._data.columns import Columns, by_feature, hash_columns, hash_rows, pack
+from .._data.columns import Columns, by_feature, hash_columns, hash_rows, merge_hashes, pack
 from .._data.features import Feature, encode
 from .._search.engine import Solution
 from .cluster import sized
@@ -27,8 +27,6 @@ from .target import RowTarget
 
 # Bits that stay in the second-level cache while many subsets are counted on them.
 BLOCK_BYTES = 2**20
-# The rows of part i are numbered from i times this number.
-ROWS_PER_PART = 2**40
 
 
 @sized
@@ -66,6 +64,25 @@ class DistinctRows:
     classes: NDArray[np.int32]
     weight: IntArray
     n_rows: IntArray
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes that a row takes."""
+        return 8 * int(self.rows.shape[1]) + 20
+
+    def repeat(self, n: int, max_bytes: int) -> DistinctRows | None:
+        """Return `n` rows, or as many as there are, for each distinct row; None if they take more than `max_bytes`.
+
+        A subset has at least `n` rows if and only if it has at least `n` of these, and it has the same weight.
+        """
+        copies = np.minimum(self.n_rows, n)
+        if copies.sum() * self.row_bytes > max_bytes:
+            return None
+        first = np.cumsum(copies) - copies
+        weight, n_rows = np.ones((2, copies.sum()), dtype=np.int64)
+        weight[first] = self.weight - copies + 1
+        n_rows[first] = self.n_rows - copies + 1
+        return DistinctRows(np.repeat(self.rows, copies, axis=0), np.repeat(self.classes, copies), weight, n_rows)
 
     def count_rows(self, solution: Solution, columns: NDArray[np.int32]) -> Solution:
         """Return a solution for these rows and columns with the numbers of the rows that they stand for."""
@@ -129,7 +146,7 @@ def pack_part(packing: Packing, X: Any, y: Any, sample_weight: Any, part: int) -
     facts = ShardFacts(
         np.bincount(target.classes, weight, n_classes).astype(np.int64),
         np.bincount(target.classes, minlength=n_classes),
-        hash_columns(encoded, packing.columns, part * ROWS_PER_PART) if packing.find_redundant else None,
+        hash_columns(encoded, packing.columns) if packing.find_redundant else None,
         merge_rows(DistinctRows(rows, target.classes, weight, ones), packing.gather_bytes),
     )
     return Shard(bits, n_columns, n_classes), facts, _pack_left_out(X, target, packing)
@@ -146,10 +163,9 @@ def _pack_left_out(X: Any, target: RowTarget, packing: Packing) -> LeftOut:
 
 def merge_rows(rows: DistinctRows, max_bytes: int) -> DistinctRows | None:
     """Merge equal rows of one class. Return None if the rows that are left take more than `max_bytes`."""
-    row_bytes = 8 * rows.rows.shape[1] + 20
     keys = hash_rows(rows.rows, rows.classes)
     n_different = np.count_nonzero(np.diff(np.sort(keys))) + min(len(keys), 1)
-    if n_different * row_bytes > max_bytes:
+    if n_different * rows.row_bytes > max_bytes:
         return None
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     whole = np.column_stack([rows.rows, rows.classes.astype(np.uint64)])
@@ -175,7 +191,7 @@ def merge_facts(parts: Sequence[ShardFacts], max_bytes: int) -> ShardFacts:
     return ShardFacts(
         np.sum([part.weight for part in parts], axis=0),
         np.sum([part.rows for part in parts], axis=0),
-        np.bitwise_xor.reduce(hashes) if hashes else None,
+        merge_hashes(hashes) if hashes else None,
         together,
     )
 

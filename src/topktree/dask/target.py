@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._data.arrays import BoolArray, FloatArray, IntArray
-from .._data.labels import number_labels, read_labels, read_weights
+from .._data.labels import check_mask, number_labels, read_labels, read_weights, warn_about_regression
+from .._data.thresholds import MAX_CLASSES, Target, merge_rare
 from .._data.training import check_classes, class_weights
 from .._data.weights import WEIGHT_BITS, WeightRange, WeightScale, exact_weight_bits, inverse_totals
 from .cluster import sized
@@ -65,6 +66,7 @@ def _combine(labels: NDArray[Any], indices: NDArray[np.int32], *fields: NDArray[
 def _read(y: Any, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int32], FloatArray]:
     """Return the distinct labels of a part, the index of each row's label among them, and the weights."""
     labels = read_labels(y)
+    check_mask("sample_weight", sample_weight)
     weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
     # scikit-learn refuses weights that are all zero, but other parts may have weight.
     if weights.shape != (len(labels),) or weights.dtype.kind not in "biuf" or weights.any():
@@ -98,6 +100,7 @@ class Weighing:
     n_left_out: int  # without weight
     threshold_class_weight: FloatArray | None
     ranges: tuple[WeightRange, WeightRange]  # of both kinds
+    boundary_class: NDArray[np.int32] | None  # index of each class for placing thresholds; None: its own
     row_scale: WeightScale | None = None  # None: every row weighs 1
     threshold_scale: WeightScale | None = None  # None: every row weighs the same
     weight_unit: float = 1.0  # the weight that an integer row weight of 1 stands for
@@ -125,6 +128,12 @@ class Weighing:
             None if keeps.all() else keeps,
             left_out,
         )
+
+    def boundary_target(self, classes: NDArray[np.int32]) -> Target:
+        """Return the classes of rows for placing thresholds, as `Target.of_rows` does where all rows are."""
+        if self.boundary_class is None:
+            return Target(classes, len(self.classes))
+        return Target(self.boundary_class[classes], MAX_CLASSES)
 
     def part_divisors(self, y: Any, sample_weight: ArrayLike | None) -> IntArray | None:
         """Return the common divisors of a part's weights, see `divisors`; None if it has no weight."""
@@ -191,6 +200,7 @@ def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[We
         weighs &= weights > 0
         weights = np.where(weights > 0, weights, 1.0)
     check_classes(summary.labels[weighs])
+    warn_about_regression(summary.labels, int(summary.n_rows.sum()))
     n_rows = int(summary.n_weighing[weighs].sum())
     n_left_out = int(summary.n_rows.sum()) - n_rows
     for_thresholds = weights
@@ -199,7 +209,8 @@ def start_weighing(summary: TargetSummary | None, class_weight: Any) -> tuple[We
     smallest, largest = summary.smallest[weighs], summary.largest[weighs]
     factor = 1.0 if for_thresholds is None else for_thresholds[weighs]
     ranges = _range(smallest, largest), _range(factor * smallest, factor * largest)
-    weighing = Weighing(summary.labels, weights, weighs, n_rows, n_left_out, for_thresholds, ranges)
+    boundary_class = merge_rare(summary.n_weighing * weighs) if len(weighs) > MAX_CLASSES else None
+    weighing = Weighing(summary.labels, weights, weighs, n_rows, n_left_out, for_thresholds, ranges, boundary_class)
     is_constant = smallest.min() == largest.max()
     return weighing, weighing.divisors(smallest, factor * smallest) if is_constant else None
 

@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core import class_cells
 from .._data.arrays import FloatArray, IntArray
-from .._data.thresholds import Boundaries, choose_thresholds, find_boundaries
+from .._data.thresholds import MAX_CLASSES, Boundaries, Target, choose_thresholds, find_boundaries
 from .cluster import sized
 
 # Thinning out misplaces at most one part in this many, which is as fine as the search for class boundaries.
 MAX_VALUES = 4096
+# The summaries of a part's features have fewer values if they would take more bytes than this: several are merged at a
+# time by a worker that may have no more than a gigabyte.
+MAX_BYTES = 2**25
 # Infinities count as the largest float64, so that thresholds stay finite.
 _LARGEST = np.finfo(np.float64).max
 
@@ -49,12 +51,16 @@ class ValueSummary:
         return bool(np.all((self.values == 0) | (self.values == 1)))
 
 
+def summary_size(max_thresholds: int | None, n_features: int, n_classes: int) -> int | None:
+    """Return how many values a summary may have; None: all."""
+    if max_thresholds is None:
+        return None
+    by_bytes = MAX_BYTES // (8 * max(n_features, 1) * min(n_classes, MAX_CLASSES))
+    return max(min(MAX_VALUES, by_bytes), 4 * max_thresholds)
+
+
 def summarize(
-    values: FloatArray,
-    classes: NDArray[np.int32],
-    n_classes: int,
-    row_weight: FloatArray | None,
-    max_values: int | None,
+    values: FloatArray, target: Target, row_weight: FloatArray | None, max_values: int | None
 ) -> ValueSummary:
     """Return the summary of rows; NaN is missing. With `max_values` None every value is kept."""
     with np.errstate(invalid="ignore"):
@@ -66,23 +72,31 @@ def summarize(
         cumulated = last + 1.0 if boundaries.cumulated is None else boundaries.cumulated[last]
         last, error = _spread(last, cumulated, max_values), 1 / max_values
     edges = boundaries.ordered[last]
-    cells = class_cells(values=values, edges=edges[:-1], classes=classes, n_classes=n_classes, row_weight=row_weight)
+    cells = class_cells(
+        values=values, edges=edges[:-1], classes=target.classes, n_classes=target.n_classes, row_weight=row_weight
+    )
     return ValueSummary(edges, cells[: len(edges)], error)
 
 
 def merge(parts: Sequence[ValueSummary], max_values: int | None) -> ValueSummary:
     """Return the summary of the rows of all parts."""
     values = np.concatenate([part.values for part in parts])
-    weight = np.concatenate([part.weight for part in parts])
     order = np.argsort(values, kind="stable")
-    values, weight = values[order], weight[order]
+    values = values[order]
     error = max(part.error for part in parts)
     last = np.flatnonzero(np.append(values[:-1] < values[1:], True))[: len(values)]
     if max_values is not None and len(last) > max_values:
-        last = _spread(last, np.cumsum(weight.sum(axis=1))[last], max_values)
+        total = np.concatenate([part.weight.sum(axis=1) for part in parts])[order]
+        last = _spread(last, np.cumsum(total)[last], max_values)
         error += 1 / max_values
-    first = np.concatenate([[0], last[:-1] + 1]).astype(np.intp)[: len(last)]
-    return ValueSummary(values[last], np.add.reduceat(weight, first, axis=0) if len(last) else weight, error)
+    values = values[last]
+    weight = np.zeros((len(values), parts[0].weight.shape[1]))
+    for part in parts:  # one by one: all of them together would take much memory
+        kept = np.searchsorted(values, part.values)
+        first = np.flatnonzero(np.diff(kept, prepend=-1))
+        if len(first):
+            weight[kept[first]] += np.add.reduceat(part.weight, first, axis=0)
+    return ValueSummary(values, weight, error)
 
 
 def _spread(last: IntArray, cumulated: FloatArray, n: int) -> IntArray:

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import FittedClassifier, copy_names, fitted_copy, found_tree_of, restored_on_error
+from .._base import FittedClassifier, copy_names, fitted_copy, found_tree_of
 from .._classifier import TopKTreeClassifier, tree_like
 from .._data.arrays import FloatArray, IntArray
 from .._data.training import TrainingData, prepare
 from .._runtime import checks
 from .._runtime.files import PathLike
-from .._runtime.limits import COMPLETE, TIME_LIMIT, Limits
+from .._runtime.limits import COMPLETE, TIME_LIMIT, Limits, restored_on_error
 from .._search.fitter import FoundTree
 from .._search.objective import ScoreFunction
 from .._tree.model_file import ENSEMBLE_FORMAT, write_model

@@ -266,7 +266,7 @@ def check_forest(forest: TopKForestClassifier, criterion_is_lost: bool = False) 
         raise ValueError("oob_score needs bootstrap=True: without it there are no rows that a tree has not seen")
     check_part("max_samples", forest.max_samples)
     if forest.max_samples is not None and not forest.bootstrap:
-        raise ValueError(f"max_samples needs bootstrap=True, got {forest.max_samples!r}")
+        raise ValueError(f"max_samples needs bootstrap=True, got {checks.short(forest.max_samples)}")
     check_part("max_features", forest.max_features, "sqrt", "log2")
 
 

@@ -106,13 +106,15 @@ def check_part(name: str, value: Any, *words: str) -> None:
         good = value is None or (checks.is_number(value) and 0 < value <= 1)
     if not good:
         allowed = "".join(f'"{word}", ' for word in words)
-        raise ValueError(f"{name} must be {allowed}an int >= 1, a fraction in (0, 1] or None, got {value!r}")
+        raise ValueError(
+            f"{name} must be {allowed}an int >= 1, a fraction in (0, 1] or None, got {checks.short(value)}"
+        )
 
 
 def check_at_most(name: str, value: Any, most: int, what: str = "") -> None:
     """Require that a value is at most `most` if it is an int; `what` explains the number."""
     if checks.is_int(value) and value > most:
-        raise ValueError(f"{name} must be an int of at most {what}{most}, or a fraction, got {value!r}")
+        raise ValueError(f"{name} must be an int of at most {what}{most}, or a fraction, got {checks.short(value)}")
 
 
 def _sample_objective(data: TrainingData, spec: TreeSpec, counts: IntArray) -> Objective:

@@ -78,7 +78,7 @@ def _check_arguments(X: Any, y: Any, sample_weight: Any, title: Any, max_rows: A
     if y is None and sample_weight is not None:
         raise ValueError("y_test must be given with sample_weight, got None")
     if title is not None and not isinstance(title, str):
-        raise ValueError(f"title must be a string or None, got {title!r}")
+        raise ValueError(f"title must be a string or None, got {checks.short(title)}")
     checks.check_int("max_rows", max_rows, 0)
 
 

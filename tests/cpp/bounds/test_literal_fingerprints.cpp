@@ -76,7 +76,8 @@ void test_problem(Problem& problem, Arrange arrange) {
     BitMatrix matrix;
     Subset all;
     build_matrix(problem.data(), {.arrange = arrange}, find_kernels(""), ticker, matrix, all);
-    const LiteralFingerprints fingerprints(matrix, all, problem.n_columns, ticker);
+    const Fingerprint salt = hash_matrix(matrix, all, find_kernels(""), ticker);
+    const LiteralFingerprints fingerprints(matrix, all, problem.n_columns, salt, ticker);
     CHECK(fingerprints.empty() == (problem.n_columns == 0));
     check_paths(distinct_literals(problem, fingerprints));
 }
@@ -95,7 +96,8 @@ void test_copies_and_complements() {
     BitMatrix matrix;
     Subset all;
     build_matrix(problem.data(), {}, find_kernels(""), ticker, matrix, all);
-    const LiteralFingerprints fingerprints(matrix, all, 4, ticker);
+    const Fingerprint salt = hash_matrix(matrix, all, find_kernels(""), ticker);
+    const LiteralFingerprints fingerprints(matrix, all, 4, salt, ticker);
     for (const bool side : {false, true}) {
         CHECK(fingerprints.of(0, side) == fingerprints.of(1, side));
         CHECK(fingerprints.of(0, side) == fingerprints.of(2, !side));
@@ -105,10 +107,29 @@ void test_copies_and_complements() {
     CHECK(LiteralFingerprints().empty());
 }
 
+// A column's fingerprints depend on the rest of the data.
+void test_salt() {
+    Problem problem = noise(1000, 4);
+    const auto first_literal = [&] {
+        Monitor monitor({});
+        Ticker ticker(monitor);
+        BitMatrix matrix;
+        Subset all;
+        build_matrix(problem.data(), {}, find_kernels(""), ticker, matrix, all);
+        const Fingerprint salt = hash_matrix(matrix, all, find_kernels(""), ticker);
+        return LiteralFingerprints(matrix, all, 4, salt, ticker).of(0, true);
+    };
+    const Fingerprint before = first_literal();
+    CHECK(first_literal() == before);
+    problem.rows[700][3] ^= 1;
+    CHECK(first_literal() != before);
+}
+
 }  // namespace
 
 int main() {
     test_copies_and_complements();
+    test_salt();
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         Random random(seed);
         Problem problem = random_problem(random, random.between(1, random.pick<std::size_t>({5, 100, 700})),

@@ -77,6 +77,20 @@ void test_budget(std::size_t budget, bool shared) {
     }
 }
 
+// A cache that is too small uses nearly all of its budget, whatever that is.
+void test_budget_is_used() {
+    Random random(3);
+    const std::vector<Fingerprint> fingerprints = random_fingerprints(random, 100'000);
+    for (const std::size_t budget : {std::size_t{1} << 20, std::size_t{1'200'000}, std::size_t{900'000}}) {
+        SubsetCache cache(budget, false);
+        for (const Fingerprint& fingerprint : fingerprints) {
+            cache.store(fingerprint, 3, truth(fingerprint, 3));
+            CHECK(cache.bytes() <= budget);
+        }
+        CHECK(cache.bytes() > budget * 9 / 10, cache.bytes() << " bytes of " << budget);
+    }
+}
+
 void test_keeps_what_it_has_room_for() {
     Random random(1);
     SubsetCache cache(std::size_t{1} << 30, false);
@@ -97,7 +111,16 @@ void test_keeps_what_it_has_room_for() {
         CHECK(!cache.find(fingerprint, 4, entry), "levels are part of the fingerprint");
     }
     CHECK(n_found > fingerprints.size() * 9 / 10, n_found << " of " << fingerprints.size());
-    cache.clear();
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    cache.clear(ticker);
+    monitor.set_time_limit(0);
+    const auto clear_often = [&] {
+        for (int i = 0; i < 1000; ++i) {
+            cache.clear(ticker);
+        }
+    };
+    CHECK_THROWS(Stopped, clear_often());
     for (const Fingerprint& fingerprint : fingerprints) {
         CHECK(!cache.find(fingerprint, 3, entry));
     }
@@ -173,6 +196,7 @@ int main() {
         test_budget(budget, false);
         test_budget(budget, true);
     }
+    test_budget_is_used();
     test_keeps_what_it_has_room_for();
     test_similar_keys();
     test_knowledge_only_grows();

@@ -138,7 +138,9 @@ struct Level {
 };
 
 void check_compact(const Level& level, const Kernels& kernels, std::size_t n_columns, Level& dense) {
-    compact(level.matrix, level.subset, kernels, dense.matrix, dense.subset);
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    compact(level.matrix, level.subset, kernels, ticker, dense.matrix, dense.subset);
     const Contents before = read(level.matrix, level.subset, n_columns);
     const Contents after = read(dense.matrix, dense.subset, n_columns);
     check_dense(dense.matrix, dense.subset, n_columns);
@@ -199,6 +201,43 @@ void test_keys_differ(Random& random) {
     CHECK(halves.size() == 6000 && std::adjacent_find(halves.begin(), halves.end()) == halves.end());
 }
 
+// Moving many rows together can be stopped.
+void test_stopped_compact() {
+    Problem problem = noise(50'000, 60);
+    Monitor monitor({});
+    Ticker ticker(monitor);
+    Level level;
+    Level dense;
+    build_matrix(problem.data(), {}, find_kernels(""), ticker, level.matrix, level.subset);
+    monitor.set_time_limit(0);
+    CHECK_THROWS(Stopped, compact(level.matrix, level.subset, find_kernels(""), ticker, dense.matrix, dense.subset));
+}
+
+// The salt depends on every row, class and weight, and on nothing else.
+void test_salt(Random& random) {
+    Problem problem = random_problem(random, 300, 20, 3);
+    random_weights(random, random.pick<std::int64_t>({1, 3, std::int64_t{1} << 40}), 1, problem);
+    const auto salt = [&](const Kernels& kernels) {
+        Monitor monitor({});
+        Ticker ticker(monitor);
+        Level level;
+        build_matrix(problem.data(), {}, kernels, ticker, level.matrix, level.subset);
+        return hash_matrix(level.matrix, level.subset, kernels, ticker);
+    };
+    const Fingerprint before = salt(find_kernels("scalar"));
+    for (const Kernels* kernels : available_kernels()) {
+        CHECK(salt(*kernels) == before, kernels->name);
+    }
+    const std::size_t row = random.below(300);
+    problem.rows[row][random.below(20)] ^= 1;
+    const Fingerprint after_bit = salt(find_kernels(""));
+    problem.classes[row] = (problem.classes[row] + 1) % 3;
+    const Fingerprint after_class = salt(find_kernels(""));
+    problem.row_weight[row] += 1;
+    const Fingerprint after_weight = salt(find_kernels(""));
+    CHECK(before != after_bit && after_bit != after_class && after_class != after_weight);
+}
+
 }  // namespace
 
 int main() {
@@ -216,5 +255,9 @@ int main() {
     }
     Random random(7);
     test_keys_differ(random);
+    test_stopped_compact();
+    for (int i = 0; i < 20; ++i) {
+        test_salt(random);
+    }
     return check::report();
 }

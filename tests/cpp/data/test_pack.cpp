@@ -1,10 +1,12 @@
 // Packed rows, fingerprints of columns, and boundaries between classes, against plain loops.
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/crafted.hpp"
 #include "support/problems.hpp"
 #include "topk/data/boundaries.hpp"
 #include "topk/data/pack.hpp"
@@ -113,7 +115,7 @@ void test_pack_features(const Table& table, std::size_t n_rows) {
 void test_hash_columns(const Table& table, std::size_t n_rows) {
     const std::size_t n_columns = table.columns.size();
     std::vector<std::uint64_t> hashes(2 * (n_columns + 1));
-    hash_columns(table.values.data(), n_rows, 0, table.view(), hashes.data());
+    hash_columns(table.values, n_rows, table.view(), find_kernels(""), hashes.data());
     std::vector<std::vector<std::uint8_t>> columns = table.columns;
     columns.emplace_back(n_rows, std::uint8_t{1});
     for (std::size_t a = 0; a < columns.size(); ++a) {
@@ -123,6 +125,27 @@ void test_hash_columns(const Table& table, std::size_t n_rows) {
             }
         }
     }
+}
+
+// Two features whose columns differ in rows with unsalted fingerprints that cancel.
+void test_crafted_columns() {
+    constexpr std::size_t kRows = 200;
+    std::vector<std::size_t> places(140);
+    std::iota(places.begin(), places.end(), 0);
+    std::vector<double> values(2 * kRows, 0.0);
+    for (const std::size_t row : cancelling(places)) {
+        values[row] = 1.0;
+    }
+    for (std::size_t row = 150; row < kRows; ++row) {
+        values[row] = values[kRows + row] = 1.0;
+    }
+    const std::vector<double> entries = {0.5, 0.5};
+    const std::vector<std::int64_t> offsets = {0, 1, 2};
+    const std::vector<std::int64_t> features = {0, 1};
+    const std::vector<std::uint8_t> no = {0, 0};
+    std::vector<std::uint64_t> hashes(6);
+    hash_columns(values, kRows, {entries, offsets, features, no, no}, find_kernels(""), hashes.data());
+    CHECK(hashes[0] != hashes[2] && hashes[1] != hashes[3]);
 }
 
 // The Gini gain of a split of the cells [begin, end) after `edge`.
@@ -205,6 +228,7 @@ void test_split_order(Random& random, std::size_t n_rows) {
 }  // namespace
 
 int main() {
+    test_crafted_columns();
     Random random(7);
     for (std::size_t n_columns = 0; n_columns <= 200; ++n_columns) {
         test_pack_booleans(random, random.below(12), n_columns);

@@ -1,5 +1,6 @@
 // The kernels that count and move bits: all kernels of this machine, and the scalar one as other compilers get it,
 // against naive loops.
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <vector>
@@ -167,15 +168,33 @@ void test_transpose(const Kernels& kernels, Random& random) {
 void test_fill_fingerprints(const Kernels& kernels, std::size_t n) {
     Aligned<std::uint64_t> low(n + 64);
     Aligned<std::uint64_t> high(n + 64);
-    kernels.fill_fingerprints(n, low.data(), high.data());
+    const Fingerprint salt = {n, ~n};
+    kernels.fill_fingerprints(salt, n, low.data(), high.data());
     std::vector<std::uint64_t> expected_low(n + 64, 0);
     std::vector<std::uint64_t> expected_high(n + 64, 0);
     for (std::size_t i = 0; i < n; ++i) {
-        expected_low[i] = splitmix64(2 * i);
-        expected_high[i] = splitmix64(2 * i + 1);
+        expected_low[i] = salted_fingerprint(salt, i).low;
+        expected_high[i] = salted_fingerprint(salt, i).high;
     }
     CHECK(low.copy() == expected_low, kernels.name << ": " << n << " rows");
     CHECK(high.copy() == expected_high, kernels.name << ": " << n << " rows");
+}
+
+// Every kernel gives the same hash, from any address. Every word, its place, the number of words and the start matter.
+void test_hash_words(const Kernels& kernels, Random& random, std::size_t n) {
+    std::vector<std::uint64_t> words(n + 1);
+    std::generate(words.begin(), words.end(), [&] { return random.bits(); });
+    const Fingerprint start = {random.bits(), random.bits()};
+    const Fingerprint hash = kernels.hash_words(start, words.data() + 1, n);
+    CHECK(hash == available_kernels().front()->hash_words(start, words.data() + 1, n), kernels.name << ' ' << n);
+    CHECK(hash != kernels.hash_words({start.low, start.high ^ 1}, words.data() + 1, n), kernels.name << ' ' << n);
+    CHECK(hash != kernels.hash_words({start.low ^ 1, start.high}, words.data() + 1, n), kernels.name << ' ' << n);
+    CHECK(hash != kernels.hash_words(start, words.data(), n + 1), kernels.name << ' ' << n);
+    if (n > 0) {
+        words[1 + random.below(n)] ^= std::uint64_t{1} << random.below(64);
+        const Fingerprint other = kernels.hash_words(start, words.data() + 1, n);
+        CHECK(other.low != hash.low && other.high != hash.high, kernels.name << ' ' << n);
+    }
 }
 
 void test_find_kernels() {
@@ -207,6 +226,13 @@ void test_kernels(const Kernels& kernels) {
     for (const std::size_t n : Sizes{0, 64, 128, 192, 64'000}) {
         test_fill_fingerprints(kernels, n);
     }
+    for (const std::size_t n : Sizes{0, 1, 2, 7, 8, 9, 63, 64, 65, 71, 72, 73, 100, 1000, 4096}) {
+        test_hash_words(kernels, random, n);
+    }
+    // The first test vector of SipHash's authors: no bytes, the key 0, 1, ..., 15.
+    CHECK((kernels.hash_words({0x0706050403020100U, 0x0f0e0d0c0b0a0908U}, nullptr, 0) ==
+           Fingerprint{0xe6a825ba047f81a3U, 0x930255c71472f66dU}),
+          kernels.name);
 }
 
 }  // namespace

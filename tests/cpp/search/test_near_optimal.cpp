@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/crafted.hpp"
 #include "support/problems.hpp"
 #include "support/random_options.hpp"
 #include "support/reference.hpp"
@@ -165,6 +166,17 @@ void test_random_problem(std::uint64_t seed) {
     }
 }
 
+// The trees that split on column 0 and on column 1 predict different classes, for rows whose unsalted fingerprints
+// cancel.
+void test_crafted_problem() {
+    Problem problem = crafted_problem();
+    Options options;
+    options.objective.k = {INT32_MAX};
+    const NearOptimalRequest request = {.n = 100, .epsilon = 10, .errors_only = false, .distinct_predictions = true};
+    const std::vector<Solution> expected = AllTrees(problem, options).first(request);
+    check_same(near_optimal(problem.data(), options, request), expected, "crafted");
+}
+
 // Too many trees to list: the n best trees are the same with and without shortcuts, and a smaller n gives the first of
 // them.
 void test_larger_problem(std::uint64_t seed) {
@@ -258,6 +270,7 @@ void test_interrupt() {
 int main() {
     test_cost_limit();
     test_invalid_wishes();
+    test_crafted_problem();
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         test_random_problem(seed);
     }

@@ -1,12 +1,16 @@
 // The search against the definition, tree for tree, on random problems of every kind and under every switch.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/crafted.hpp"
 #include "support/problems.hpp"
 #include "support/random_options.hpp"
 #include "support/reference.hpp"
@@ -124,6 +128,98 @@ void test_shallow_first() {
     CHECK(nodes[0] != nodes[1], "the option has no effect: " << nodes[0] << " nodes either way");
 }
 
+// The cost of the best tree of some rows, given as bits, over all columns. Nothing is scored or bounded.
+class BestCost {
+  public:
+    explicit BestCost(const Problem& problem) : problem_(problem) {
+        for (std::size_t j = 0; j < problem.n_columns; ++j) {
+            columns_.push_back(0);
+            for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+                columns_.back() |= std::uint32_t{problem.rows[i][j]} << i;
+            }
+        }
+        std::sort(columns_.begin(), columns_.end());
+        columns_.erase(std::unique(columns_.begin(), columns_.end()), columns_.end());
+    }
+
+    std::int64_t operator()(std::uint32_t rows, std::size_t height) {
+        const auto [at, is_new] = known_.try_emplace({rows, height}, errors(rows));
+        std::int64_t best = at->second;
+        if (is_new && best > 0 && height > 0) {
+            for (const std::uint32_t column : columns_) {
+                const std::uint32_t on_true = rows & column;
+                if (on_true != 0 && on_true != rows) {
+                    best = std::min(best, (*this)(on_true, height - 1) + (*this)(rows ^ on_true, height - 1));
+                }
+            }
+            known_[{rows, height}] = best;
+        }
+        return best;
+    }
+
+  private:
+    std::int64_t errors(std::uint32_t rows) const {
+        std::vector<std::int64_t> weights(static_cast<std::size_t>(problem_.n_classes), 0);
+        std::int64_t total = 0;
+        for (std::size_t i = 0; i < problem_.rows.size(); ++i) {
+            if ((rows >> i & 1) != 0) {
+                weights[static_cast<std::size_t>(problem_.classes[i])] += problem_.weight(i);
+                total += problem_.weight(i);
+            }
+        }
+        return total - *std::max_element(weights.begin(), weights.end());
+    }
+
+    const Problem& problem_;
+    std::vector<std::uint32_t> columns_;
+    std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> known_;
+};
+
+// So many columns that shallower trees are searched for first by default, at depths where that nests, on so few rows
+// that a search without bounds, and one without a cache too where there are not too many nodes, ends.
+void test_many_columns(std::uint64_t seed) {
+    Random random(seed);
+    const std::size_t depth = seed % 2 == 0 ? 4 : 5;
+    Problem problem = random_problem(random, random.between(8, depth == 4 ? 13 : 14), random.between(50, 60), 2);
+    for (std::int32_t& c : problem.classes) {
+        c = random.chance(0.5) ? 1 : 0;  // hard to tell apart
+    }
+    random_weights(random, random.pick<std::int64_t>({0, 3}), 1, problem);
+    Options options;
+    options.objective.k.assign(depth, INT32_MAX);
+    options.tuning.threads_after = 0;
+    const Solution solution = solve(problem.data(), options);
+    options.tuning.threads = 8;
+    const Solution in_parallel = solve(problem.data(), options);
+    options.tuning.threads = 1;
+    options.tuning.shallow_first_columns = SIZE_MAX;
+    const Solution deep_first = solve(problem.data(), options);
+    options.tuning.use_bounds = false;
+    options.tuning.use_cache = depth == 5 || problem.rows.size() > 10;
+    const Solution plain = solve(problem.data(), options);
+    CHECK(same_tree(solution, plain), "seed " << seed);
+    CHECK(same_tree(in_parallel, plain), "seed " << seed);
+    CHECK(same_tree(deep_first, plain), "seed " << seed);
+    CHECK(solution.cost == BestCost(problem)((std::uint32_t{1} << problem.rows.size()) - 1, depth), "seed " << seed);
+}
+
+// All columns, and more threads than candidates of most nodes.
+void test_many_threads(std::uint64_t seed) {
+    Random random(seed);
+    Problem problem = random_problem(random, random.between(50, 200), random.between(6, 12), random.pick({2, 3}));
+    Options options;
+    options.objective.k.assign(random.between(3, 4), INT32_MAX);
+    random_weighting(random, problem);
+    random_objective(random, problem, options);
+    random_switches(random, options);
+    options.tuning.threads = 1;
+    const Solution expected = solve(problem.data(), options);
+    options.tuning.threads = 8;
+    for (int i = 0; i < 3; ++i) {
+        CHECK(same_tree(solve(problem.data(), options), expected), describe(seed, problem, options));
+    }
+}
+
 // Short searches end before threads are started.
 void test_threads_after() {
     Problem problem = noise(300, 30);
@@ -191,6 +287,18 @@ void test_statistics() {
     CHECK(statistics.kernel == available_kernels().back()->name);
 }
 
+// Two subsets that would share a fingerprint without a salt.
+void test_crafted_problem() {
+    Problem problem = crafted_problem();
+    Options options;
+    options.objective.k.assign(3, INT32_MAX);
+    for (const bool use_cache : {false, true}) {
+        options.tuning.use_cache = use_cache;
+        const Solution solution = solve(problem.data(), options);
+        CHECK(solution.cost == 0 && solution.column[0] == 0, "cache " << use_cache << ", cost " << solution.cost);
+    }
+}
+
 // Each change makes a valid problem invalid.
 void test_invalid_arguments() {
     const std::vector<std::uint64_t> rows = {0, 1, 2};
@@ -239,6 +347,7 @@ int main() {
     test_statistics();
     test_threads_after();
     test_invalid_arguments();
+    test_crafted_problem();
     for (std::uint64_t seed = 0; seed < 600; ++seed) {
         test_random_problem(seed);
     }
@@ -246,6 +355,10 @@ int main() {
         test_all_columns(seed);
     }
     test_shallow_first();
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+        test_many_columns(seed);
+        test_many_threads(seed);
+    }
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         test_ties_out_of_order(seed);
     }
