@@ -34,7 +34,7 @@ for k in (1, 4, 8):
 
 cv = TopKTreeClassifierCV(ks=(1, 2, 4, 8), max_depths=DEPTHS).fit(X_train, y_train)
 print(cv.best_params_)
-cv.plot()
+cv.plot_scores()
 plt.show()
 
 # %%

@@ -344,6 +344,7 @@ MODELS = {
 CALLS = {
     "predict": lambda model, X, y: model.predict(X),
     "predict_proba": lambda model, X, y: model.predict_proba(X),
+    "predict_log_proba": lambda model, X, y: model.predict_log_proba(X),
     "apply": lambda model, X, y: model.apply(X),
     "decision_path": lambda model, X, y: model.decision_path(X),
     "score": lambda model, X, y: model.score(X, y),
@@ -377,8 +378,9 @@ def test_one_warning_per_call_with_counts(fitted, model, call):
 
 
 def test_every_model_and_call_is_there():
-    assert {"predict", "predict_proba", "apply", "decision_path", "score"} == {c for m, c in OFFERED if m == "tree"}
-    assert {"predict", "predict_proba", "apply", "score"} == {c for m, c in OFFERED if m == "forest"}
+    common = {"predict", "predict_proba", "predict_log_proba", "apply", "score"}
+    assert common | {"decision_path"} == {c for m, c in OFFERED if m == "tree"}
+    assert common == {c for m, c in OFFERED if m == "forest"}
     assert {"staged_predict", "staged_score"} <= {c for m, c in OFFERED if m == "boosting"}
 
 

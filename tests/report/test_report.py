@@ -186,14 +186,14 @@ def test_without_rows_only_training_data_are_shown(fitted, tmp_path):
 
 
 def test_rows_without_labels_can_be_followed(fitted, people, tmp_path):
-    content = report(fitted, tmp_path, people[2])
+    content = report(fitted, tmp_path, people[2], max_rows=100)
     assert content["data"] is None
     assert content["rows"]["labels"] is None
     assert len(content["rows"]["values"]) == 100
 
 
-def test_no_row_is_in_the_file_if_max_rows_is_0(fitted, people, tmp_path):
-    content = report(fitted, tmp_path, people[2], people[3], max_rows=0)
+def test_no_row_is_in_the_file_unless_asked_for(fitted, people, tmp_path):
+    content = report(fitted, tmp_path, people[2], people[3])
     assert content["rows"] is None
     assert content["data"]["total"] == 200
 
@@ -222,7 +222,7 @@ def test_classes_that_training_had_not_count_as_wrong(fitted, people, tmp_path):
     _, _, X, y = people
     y = y.astype(object)
     y[:7] = "middling"
-    content = report(fitted, tmp_path, X, y)
+    content = report(fitted, tmp_path, X, y, max_rows=100)
     data = content["data"]
     assert data["unknown"] == 7
     assert content["nodes"][0]["seen_total"] == len(y)
@@ -336,7 +336,8 @@ def test_small_trees(people, max_depth, tmp_path):
 def test_other_names(fitted, people, tmp_path):
     names, classes = ["a", "b", "c", "d"], ["A", "B"]
     _, _, X, y = people
-    content = report(fitted, tmp_path, X, y, feature_names=names, class_names=classes, title="Who?")
+    options = {"feature_names": names, "class_names": classes, "title": "Who?", "max_rows": 100}
+    content = report(fitted, tmp_path, X, y, **options)
     assert content["rows"]["labels"] == ["A" if label == "high" else "B" for label in y[:100]]
     assert content["title"] == "Who?"
     assert content["classes"] == classes

@@ -72,7 +72,7 @@ def cancer():
 def cancer_file(cancer, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "cancer.html"
     clf, X, y = cancer
-    clf.report(path, X, y, title="Breast cancer")
+    clf.report(path, X, y, title="Breast cancer", max_rows=100)
     return path
 
 
@@ -298,7 +298,7 @@ def test_missing_values_booleans_and_other_categories(open_page, tmp_path):
     )
     y = X["size"].isna() ^ (X["colour"] == "red") ^ X["new"]
     clf = TopKTreeClassifier(k="all", max_depth=3).fit(X, y)
-    clf.report(tmp_path / "r.html", X)
+    clf.report(tmp_path / "r.html", X, max_rows=100)
     page = open_page(tmp_path / "r.html")
     page.get_by_role("button", name="Show", exact=True).click()
     for row in range(12):
@@ -333,7 +333,7 @@ def test_values_that_training_did_not_have(open_page, tmp_path, weighted):
     odd = X.head(40).astype({"grade": object, "new": object})
     odd.iloc[::2, 0], odd.iloc[1::3, 1], odd.iloc[2::3, 1] = np.nan, "violet", None
     odd.iloc[::3, 2], odd.iloc[1::4, 2], odd.iloc[::5, 3], odd.iloc[-1] = "E", None, None, None
-    clf.report(tmp_path / "r.html", odd)
+    clf.report(tmp_path / "r.html", odd, max_rows=100)
     page = open_page(tmp_path / "r.html")
     page.get_by_role("button", name="Show", exact=True).click()
     for leaf in clf.apply(odd):  # the rows that came along
@@ -360,7 +360,7 @@ def test_a_deep_tree_and_thirty_classes(open_page, tmp_path, width):
     X = random.random((6000, 8))
     codes = (X[:, :8] > 0.5) @ (1 << np.arange(8))
     deep = TopKTreeClassifier(k=1, max_depth=8).fit(X, codes % 30, exact_root=True)
-    deep.report(tmp_path / "deep.html", X, codes % 30)
+    deep.report(tmp_path / "deep.html", X, codes % 30, max_rows=100)
     assert deep.get_n_leaves() == 256
     assert (tmp_path / "deep.html").stat().st_size < 1_000_000
     page = open_page(tmp_path / "deep.html", width)
