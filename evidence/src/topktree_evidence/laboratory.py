@@ -21,11 +21,11 @@ from . import pictures
 from .runner import Progress, Tally, is_settled, make_runs
 from .splits import VARIANTS, file_name
 from .store import Damaged, Store, locked, read_table, start_from, write_table
-from .studies import choosing, dask, ensembles, paper, speed, thresholds
+from .studies import choosing, dask, ensembles, missing, paper, speed, thresholds
 from .study import FINISHED, Row, Settings, Study, Task
 from .text import Tables
 
-GROUPS = (paper, choosing, ensembles, thresholds, speed, dask)
+GROUPS = (paper, choosing, ensembles, thresholds, missing, speed, dask)
 STUDIES: dict[str, Study] = {study.name: study for group in GROUPS for study in group.STUDIES}
 # Studies that are asked for by one name, and those that `all` leaves out, since they take the whole machine.
 PARTS = {"theorem3": ("theorem3", "theorem3-frontier"), "ensembles": ("ensembles", "ensembles-tuned")}
@@ -78,7 +78,7 @@ def reproduce(
 
 def known_datasets() -> list[str]:
     """Return the names that can be asked for."""
-    return [*datasets.PAPER, *VARIANTS]
+    return [*datasets.PAPER, *VARIANTS, *missing.TABLES]
 
 
 def _one(

@@ -91,6 +91,7 @@ def reproduce_command(
     choosing                               k and depth by cross-validation, against fixed k and other trees
     ensembles                              forests and boosting of Top-k trees, against k = 1 and others
     thresholds                             how many thresholds a numeric feature needs
+    missing-values                         which way missing values go, on tables of numbers and categories
     speed speed-full                       the benchmarks, in minutes and in hours
     dask                                   fits on a Dask cluster on this machine
     page                                   only the pages, from the tables that are there
