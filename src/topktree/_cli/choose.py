@@ -55,7 +55,7 @@ def choose_and_show(
     summary = summarise(cv, table, time.perf_counter() - start)
     try:
         if to_json:
-            click.echo(json.dumps(summary, indent=1, allow_nan=False))
+            echo(json.dumps(summary, indent=1, allow_nan=False))
         else:
             print_choice(cv, summary)
     finally:  # even if the reader of the output is gone, as in `| head -5`
@@ -138,7 +138,7 @@ def print_choice(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> None:
     size = f"{counted(summary['features'], 'feature')}, {summary['seconds']:.1f} seconds"
     echo(f"{_legend(cv, summary)}\n\n{_reason(cv, summary)}")
     echo(f"Training accuracy {summary['train_accuracy']:.1%}: {wrong}. {size}.")
-    click.echo(f"\n{cv.export_text().rstrip()}")
+    echo(f"\n{cv.export_text().rstrip()}")
 
 
 def _tables(cv: TopKTreeClassifierCV, summary: dict[str, Any], penalty: float | str) -> list[list[str]]:

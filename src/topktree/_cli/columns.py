@@ -269,7 +269,7 @@ def _as_kind(column: pd.Series, kind: str, title: str, why: str) -> pd.Series:
     if kind == CATEGORY:
         if column.dtype.kind == "b":
             column = column.map(str, na_action="ignore")
-        return column.astype("category") if column.dtype.kind in "biuf" else column
+        return column.astype("category") if column.dtype.kind in "biufO" else column
     if column.dtype.kind in ("biuf" if kind == NUMBER else "b"):
         return column
     values = column.astype(object)

@@ -163,7 +163,7 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
     if path is not None:
         write_file("-o", path, lambda path: _replace(frame, path))
     elif sys.stdout is None:
-        raise Mistake("standard output is closed: -o writes to a file")
+        raise Mistake("standard output is closed: -o FILE writes to a file")
     else:
         frame.to_csv(sys.stdout.buffer, index=False, lineterminator="\n")
         sys.stdout.buffer.flush()
