@@ -194,8 +194,8 @@ def check_no_dates(categories: Sequence[Category], name: str) -> None:
     """Refuse text that holds dates: every day would be a category."""
     if len(categories) >= FEW_DATES and all(isinstance(c, str) and _DATE.fullmatch(c) for c in categories):
         raise TypeError(
-            f"X must have numbers, booleans or categories in {short(name)}, got dates as text such as {categories[0]!r}: "
-            "turn them into numbers, or list the column in categorical_features"
+            f"X must have numbers, booleans or categories in {short(name)}, got dates as text such as "
+            f"{categories[0]!r}: turn them into numbers, or list the column in categorical_features"
         )
 
 
