@@ -85,9 +85,14 @@ def estimator_messages(about: str = "") -> Iterator[None]:
         except (TypeError, ValueError) as error:
             raise Mistake(f"{about}{error}") from error
         finally:
-            texts = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, FitFailedWarning))]
-            for text in dict.fromkeys(texts):
-                say(f"Warning: {about}{_one_line(text)}")
+            lines: list[str] = []
+            for warning in caught:
+                if issubclass(warning.category, UserWarning):
+                    lines += str(warning.message).splitlines()  # of new values: a line per feature
+                elif issubclass(warning.category, FitFailedWarning):
+                    lines.append(str(warning.message))
+            for line in dict.fromkeys(lines):
+                say(f"Warning: {about}{_one_line(line)}")
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
