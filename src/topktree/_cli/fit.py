@@ -173,7 +173,7 @@ def _tree(summary: dict[str, Any]) -> str:
     status = STATUS[summary["status"]].format(**summary)
     leaves = counted(summary["leaves"], "leaf", "leaves")
     k = checks.k_text(summary["params"]["k"])
-    return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:.2f} seconds: {status}"
+    return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:,.2f} seconds: {status}"
 
 
 def _accuracy(summary: dict[str, Any], part: str) -> str:
