@@ -331,9 +331,9 @@ def with_new_values(X):
 
 
 WARNING = (
-    "age is missing in 3 rows; training had no missing values. "
+    "age is missing in 3 rows; training had no missing values\n"
     "colour is missing in 1 row; training had no missing values. "
-    "colour has a value in 2 rows that training did not have"
+    "It has a value in 2 rows that training did not have"
 )
 
 MODELS = {
@@ -392,6 +392,6 @@ def test_arrays_and_many_features():
     asked = np.full((1500, 14), np.nan)
     (message,) = warnings_of(model.predict, asked)
     said = [f"x{i} is missing in 1,500 rows; training had no missing values" for i in range(10)]
-    assert message == f"{'. '.join(said)}. 4 more of this kind"
+    assert message == "\n".join([*said, "4 more of this kind"])
     asked[:, 10:] = 0.5
-    assert warnings_of(model.predict, asked) == [". ".join(said)]
+    assert warnings_of(model.predict, asked) == ["\n".join(said)]

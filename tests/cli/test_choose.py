@@ -257,7 +257,7 @@ def test_a_pipe_gets_no_colours_and_only_letters_that_it_has(data):
         (b"age:income\n1:a\n2:b\n", ["--target income", "Its columns: age:income (--sep "]),
         (b"age,Income \n1,a\n2,b\n", ["--target income", "Did you mean 'Income '?", "Its columns: age, Income"]),
         (b"age,wage\n1,a\n2,b\n", ["--target income", "Its columns: age, wage"]),
-        (b"age,income\n1,a\n2,a\n3,a\n", ["at least two classes", "'a' in all 3 rows"]),
+        (b"age,income\n1,a\n2,a\n3,a\n", ["at least two classes", "'a' in every row"]),
         (b"age,income\n1,a\n2,\n3,b\n4,NA\n", ["2 of 4 rows", "row 2"]),
         (b"age,income\n1,1.5\n2,1.5\n3,2\n4,1\n", ["must be classes", "1.5"]),
         (b"age,income\n1,10\n2,20\n3,30\n4,40\n", ["must be classes", "different value in each of the 4 rows"]),

@@ -41,6 +41,10 @@ def separator(text):
         ('"never closed;a\n1;2\n', ","),
         ("a;b\n" + "1;2\n" * 100_000, ";"),
         ("a;b\n" + ('"' + "x, y\n" * 10_000 + '";1\n') * 20, ";"),  # the sample ends within quotes
+        (
+            "a;b\n" + f"{'x' * 300_000};1\n" * 5,
+            ";",
+        ),  # the sample ends within a value longer than the csv module's limit
         (";".join(f"c{i}" for i in range(100_000)) + "\n" + ";".join("1" * 100_000), ";"),  # a long first line
     ],
 )

@@ -1,10 +1,12 @@
 """The group of commands: plug-ins of other packages, and constants that --help has without importing the library."""
 
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from support.people import assert_mistake, run
+from support.people import assert_mistake, make_people, run
 
 from topktree._cli import commands
 from topktree._data.features import KINDS
@@ -112,6 +114,28 @@ main()
 def test_ctrl_c_at_any_moment_ends_quietly(moment, code, said):
     result = subprocess.run([sys.executable, "-c", INTERRUPTED, moment], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (code, said)
+
+
+def test_one_style_of_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people = make_people(9000).assign(weight=1.5)
+    people.to_csv("people.csv", index=False)
+    new = people.assign(age=np.nan)
+    new.to_csv("new.csv", index=False)
+    weighted = ["people.csv", "--target", "income", "--weight", "weight"]
+    outputs = [
+        run("fit", *weighted, "--depth", 2, "--save", "m.json"),
+        run("show", "m.json"),
+        run("show", "m.json", "--format", "rules"),
+        run("predict", "m.json", "new.csv", "-o", "out.csv"),
+        run("choose", *weighted, "--ks", 1, "--depths", "1,2", "--cv", 2),
+    ]
+    text = "".join(result.output for result in outputs)
+    assert [result.exit_code for result in outputs] == [0] * 5, text
+    assert re.findall(r"\d{4,}", text) == []
+    assert len(re.findall(r"\d,\d{3}\b", text)) > 20
+    assert all(re.fullmatch(r"\d+\.\d%", share) for share in re.findall(r"[\d.,]+ ?%", text))
+    assert all(re.fullmatch(r"\d+\.\d\d seconds", time) for time in re.findall(r"[\d.,]+ seconds", text))
 
 
 def test_messages_are_not_endless(tmp_path):

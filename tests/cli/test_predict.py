@@ -162,12 +162,20 @@ def test_values_that_training_did_not_have(trained, new, options):
     rows = pd.read_csv(new, dtype={"zone": str})
     rows.loc[:4, "job"] = "pilot"
     rows.loc[3:5, "age"] = np.nan
+    rows.loc[6, "job"] = np.nan
     rows.loc[7, "height"] = np.nan  # as in training
     rows.to_csv(new, index=False)
     result = run("predict", trained, new, *options)
-    age = "age is missing in 3 rows; training had no missing values"
-    assert result.stderr == f"Warning: {new}: {age}. job has a value in 5 rows that training did not have\n"
-    assert list(read(result.stdout)["prediction"]) == list(wanted(trained, rows))
+    with pytest.warns(UserWarning, match="^age is") as caught:
+        labels = wanted(trained, rows)
+    (warning,) = caught
+    assert str(warning.message).splitlines() == [
+        "age is missing in 3 rows; training had no missing values",
+        "job is missing in 1 row; training had no missing values. It has a value in 5 rows that training did not have",
+    ]
+    said = [f"Warning: {new}: {line}" for line in str(warning.message).splitlines()]
+    assert result.stderr.splitlines() == said  # the same lines, and each once
+    assert list(read(result.stdout)["prediction"]) == list(labels)
 
 
 def test_rules_say_what_new_values_are_treated_as(small, new):

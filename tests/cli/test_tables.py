@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow.feather
 import pytest
 from support.people import make_people
 
@@ -57,6 +58,20 @@ def test_a_pipe_with_a_name(tmp_path):
         ("a.csv", b"a, b, b\n1,2,3\n", "more than one column named ' b'"),
         ("a.csv", b"\x00\x01\x02\x03" * 100, "it must be CSV (in UTF-8), Parquet or Feather"),
         ("a.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-8"),
+        ("a.csv", b"a,b\n" + b"1,2\n" * 300_000 + b"1\0,2\n", "bytes that are 0"),  # far below
+        ("a.csv", gzip.compress(b"a,b\n1\0,2\n", mtime=0), "bytes that are 0"),
+        ("a.csv", "a,b\nü,2\n".encode("latin-1"), "not a CSV file in UTF-8, it has the byte 0xfc: convert it"),
+        ("a.csv", b"a,b\n" + b"1,2\n" * 300_000 + b"\xfc,2\n", "it has the byte 0xfc"),
+        ("a.csv", b"# made today\na,b,c\n1,2,3\n", "more values than its first line has names"),
+        ("a.csv", b"a,b\n0,1,2\n1,3,4\n", "more values than its first line has names"),  # 0, 1: like numbers of rows
+        ("a.csv", b"a,b\n7,1,2\n9,3,4\n", "more values than its first line has names"),
+        ("a.csv", b"a,b\n1,2\n3,4,5\n", "is not a CSV file: Expected 2 fields in line 3, saw 3"),
+        ("a.csv", b'a,b\n1,"2\n3,4\n', "is not a CSV file: EOF inside string"),
+        ("a.csv", b"a" * 200_000 + b",b\n1,2\n", "field larger than field limit (131072)"),
+        ("a.csv", b" \n\n", "is empty"),
+        ("a.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-9], "is not a CSV file: Compressed file ended"),
+        ("a.csv.gz", b"\x1f\x8bno gzip at all", "cannot be read: Unknown compression method"),
+        ("a.zip", b"PK\3\4\24\0\0\0", "it must be CSV (in UTF-8), Parquet or Feather"),
         ("a.csv", gzip.compress(b"", mtime=0), "is empty"),
         ("a.parquet", b"a,b\n1,2\n", "is not a Parquet file"),
         ("a.feather", b"a,b\n1,2\n", "is not a Feather file"),
@@ -71,6 +86,57 @@ def test_files_that_will_not_do(tmp_path, name, content, word):
         TableFile(str(path)).read()
     assert word in caught.value.message
     assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (b"\xef\xbb\xbfa,b\n1,x\n2,y\n", [[1, "x"], [2, "y"]]),
+        (b"a,b\r\n1,x\r\n2,y\r\n", [[1, "x"], [2, "y"]]),
+        (b"a,b\r1,x\r2,y\r", [[1, "x"], [2, "y"]]),
+        (b"a,b\n\n1,x\n\n2,y", [[1, "x"], [2, "y"]]),
+        (b'a,b\n1,"x\r\nz"\n2,"says ""y, z"""\n', [[1, "x\r\nz"], [2, 'says "y, z"']]),
+        (b"a;b\n1,5;x\n2,5;y\n", [[1.5, "x"], [2.5, "y"]]),
+        (b"a,b\n1,x\n2\n", [[1, "x"], [2, None]]),
+        (b"a,b\n1," + b"x" * 200_000 + b"\n", [[1, "x" * 200_000]]),
+    ],
+)
+def test_odd_files_that_are_read(tmp_path, content, rows):
+    for name, raw in (("t.csv", content), ("t.csv.gz", gzip.compress(content)), ("fake.gz", content)):
+        path = tmp_path / name
+        path.write_bytes(raw)
+        frame = TableFile(str(path)).read()
+        assert list(frame.columns) == ["a", "b"]
+        assert frame.astype(object).where(frame.notna(), None).to_numpy().tolist() == rows
+
+
+def test_damaged_feather_files(tmp_path):
+    path = tmp_path / "t.feather"
+    pyarrow.feather.write_feather(pyarrow.table({"v": ["aaa", "bb", "cccc"] * 9}), path, compression="uncompressed")
+    raw, ends = path.read_bytes(), np.array([3, 5, 9, 12, 14, 18], dtype=np.int32).tobytes()
+    assert raw.count(ends) == 1
+    path.write_bytes(raw.replace(ends, b"\xff\xff\xff\x7f" + ends[4:]))  # a text that ends far beyond the file
+    with pytest.raises(Mistake, match="not a Feather file that can be read"):
+        TableFile(str(path)).read()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n")
+    path.chmod(0)
+    with pytest.raises(Mistake, match=r"t.csv cannot be read: Permission denied$"):
+        TableFile(str(path)).read()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("", "Is a directory"), (".", "Is a directory"), ("none.csv", "No such file")]
+)
+def test_paths_that_are_no_file(tmp_path, monkeypatch, name, why):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Mistake) as caught:
+        TableFile(name)
+    assert caught.value.message.startswith(f"{name or repr('')} cannot be read: {why}")
 
 
 def test_without_pyarrow(tmp_path, monkeypatch):

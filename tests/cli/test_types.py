@@ -211,7 +211,7 @@ def test_ordered_categories(sized, tmp_path):
     result = run("predict", model, new)
     assert result.stdout.splitlines()[1:3] == ["big", "small"]
     assert result.stderr.count("\n") == 1
-    assert "size has a value in 1 row that training did not have" in result.stderr
+    assert "size is missing in 1 row; training had no missing values. It has a value in 1 row that" in result.stderr
     tested = run("fit", sized, "--target", "y", "--type", "size=S < M<L", "--test", sized)
     assert (tested.exit_code, tested.stderr) == (0, "")
     assert "Test      accuracy 100.0%" in tested.stdout

@@ -55,7 +55,7 @@ def choose_and_show(
     summary = summarise(cv, table, time.perf_counter() - start)
     try:
         if to_json:
-            click.echo(json.dumps(summary, indent=1, allow_nan=False))
+            echo(json.dumps(summary, indent=1, allow_nan=False))
         else:
             print_choice(cv, summary)
     finally:  # even if the reader of the output is gone, as in `| head -5`
@@ -135,10 +135,10 @@ def print_choice(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> None:
         for lines in _tables(cv, summary, penalty):
             echo("\n".join([*lines, ""]))
     wrong = f"{cv.train_errors_:,} of {summary['rows']:,} rows are wrong"
-    size = f"{counted(summary['features'], 'feature')}, {summary['seconds']:.1f} seconds"
+    size = f"{counted(summary['features'], 'feature')}, {summary['seconds']:,.2f} seconds"
     echo(f"{_legend(cv, summary)}\n\n{_reason(cv, summary)}")
     echo(f"Training accuracy {summary['train_accuracy']:.1%}: {wrong}. {size}.")
-    click.echo(f"\n{cv.export_text().rstrip()}")
+    echo(f"\n{cv.export_text().rstrip()}")
 
 
 def _tables(cv: TopKTreeClassifierCV, summary: dict[str, Any], penalty: float | str) -> list[list[str]]:
@@ -176,7 +176,7 @@ def _cell(cv: TopKTreeClassifierCV, summary: dict[str, Any], row: dict[str, Any]
         return "-" if row["status"] == TIME_LIMIT else "failed"
     is_chosen = row is summary["results"][cv.best_index_]
     mark = CHOSEN_MARK if is_chosen else BEST_MARK if row is summary["best"] else " "
-    text = f"{mark}{_number(cv, row['score'])} ±{_number(cv, row['se'])} {row['leaves']:>2.0f}"
+    text = f"{mark}{_number(cv, row['score'])} ±{_number(cv, row['se'])} {row['leaves']:>2,.0f}"
     return click.style(text, bold=True) if is_chosen else text
 
 
@@ -204,7 +204,8 @@ def _reason(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
     text = f"Chosen: {name(chosen)}, a tree of {leaves} with {result}."
     if best is not chosen:
         rule = "rule 1se takes the simplest within one standard error of it"
-        return f"{text} The best was {name(best)} with {score(best)} and about {best['leaves']:.0f} leaves; {rule}."
+        about = counted(round(best["leaves"]), "leaf", "leaves")
+        return f"{text} The best was {name(best)} with {score(best)} and about {about}; {rule}."
     if cv.rule == ONE_SE:
         return f"{text} That is the best, and rule 1se found no smaller tree within one standard error of it."
     return f"{text} That is the best."

@@ -147,7 +147,7 @@ def _check_classes(column: pd.Series, title: str) -> None:
     what = f"the target {column.name!r} of {title} must"
     n_distinct = column.nunique()
     if n_distinct < 2:
-        raise Mistake(f"{what} have at least two classes, it is {_text(column.iloc[0])} in all {len(column):,} rows")
+        raise Mistake(f"{what} have at least two classes, it is {_text(column.iloc[0])} in every row")
     fractions = column[column % 1 != 0] if column.dtype.kind == "f" else column[:0]
     if len(fractions):
         numbers = f"numbers such as {_text(fractions.iloc[0])}, {n_distinct:,} of them"
@@ -176,7 +176,7 @@ def _read_weights(frame: pd.DataFrame, title: str, name: str | None) -> NDArray[
 def _check_complete(column: pd.Series, what: str) -> None:
     missing = np.flatnonzero(column.isna())
     if len(missing):
-        count = f"{len(missing):,} of {len(column):,} {'row has' if len(missing) == 1 else 'rows have'} none"
+        count = f"{len(missing):,} of {counted(len(column), 'row')} {'has' if len(missing) == 1 else 'have'} none"
         where = f"the first is row {missing[0] + 1:,}"
         raise Mistake(f"{what} must have a value in every row: {count} (empty, NA, null or the like), {where}")
 
@@ -269,7 +269,7 @@ def _as_kind(column: pd.Series, kind: str, title: str, why: str) -> pd.Series:
     if kind == CATEGORY:
         if column.dtype.kind == "b":
             column = column.map(str, na_action="ignore")
-        return column.astype("category") if column.dtype.kind in "biuf" else column
+        return column.astype("category") if column.dtype.kind in "biufO" else column
     if column.dtype.kind in ("biuf" if kind == NUMBER else "b"):
         return column
     values = column.astype(object)

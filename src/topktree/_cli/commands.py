@@ -231,13 +231,13 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @jobs_option(help="Number of threads; -1: one per core.")
 @output_option("--save", help="Write the tree to a model file (JSON).")
-@output_option("--report", help="Write a report (HTML), which contains some of the test rows: see --report-rows.")
+@output_option("--report", help="Write a report (HTML).")
 @click.option(
     "--report-rows",
     metavar="N",
     type=click.IntRange(min=0),
-    default=100,
-    help="Number of test rows in the report, to follow through the tree; 0: none.",
+    default=0,
+    help="Test rows that the report contains, for its readers to follow through the tree.",
 )
 @json_option
 def fit_command(test_size: float | None, test_file: str | None, **arguments: Any) -> None:

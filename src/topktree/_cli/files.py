@@ -23,12 +23,12 @@ Model: TypeAlias = "TopKTreeClassifier | TopKForestClassifier | TopKBoostingClas
 STDIN = STDOUT = "-"
 GZIP_MAGIC = b"\x1f\x8b"
 SEPARATORS = ",;\t|"  # of CSV, the likeliest first
-SAMPLE = 2**18  # characters that show the separator
+SAMPLE = 2**17  # characters that show the separator; the csv module refuses longer values
 
 
 def file_title(path: str) -> str:
     """Return the name that messages use for an input file."""
-    return "standard input" if path == STDIN else path
+    return "standard input" if path == STDIN else path or "''"
 
 
 def read_stdin() -> bytes:
@@ -82,7 +82,7 @@ def read_model(path: str) -> Model:
             copy.write_bytes(read_stdin())
             return load(copy)
     except OSError as error:
-        raise Mistake(f"{path} cannot be read: {error.strerror or error}") from None
+        raise Mistake(f"{file_title(path)} cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise Mistake(str(error).replace(str(copy), copy.name) if path == STDIN else str(error)) from None
 

@@ -81,7 +81,7 @@ def fit_and_show(
         summary = summarise(classifier, target, train, test, seconds)
     try:
         if to_json:
-            click.echo(json.dumps(summary, indent=1, allow_nan=False))
+            echo(json.dumps(summary, indent=1, allow_nan=False))
         else:
             print_fit(classifier, summary, train, title, origin, weight)
     finally:  # even if the reader of the output is gone, as in `| head -5`
@@ -161,19 +161,19 @@ def print_fit(
         if text:
             line = f"{name:<8}  {one_line(text)}"
             echo(click.style(line, bold=True) if name == "Test" else line)
-    click.echo()
+    echo("")
     if summary["leaves"] > MOST_LEAVES:
         leaves = f"A tree of {summary['leaves']:,} leaves"
-        click.echo(f"{leaves} is too large to be read here: --save it, and topktree show prints it.")
+        echo(f"{leaves} is too large to be read here: --save it, and topktree show prints it.")
     else:
-        click.echo(classifier.export_text().rstrip())
+        echo(classifier.export_text().rstrip())
 
 
 def _tree(summary: dict[str, Any]) -> str:
     status = STATUS[summary["status"]].format(**summary)
     leaves = counted(summary["leaves"], "leaf", "leaves")
     k = checks.k_text(summary["params"]["k"])
-    return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:.2f} seconds: {status}"
+    return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:,.2f} seconds: {status}"
 
 
 def _accuracy(summary: dict[str, Any], part: str) -> str:

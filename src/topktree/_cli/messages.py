@@ -27,6 +27,10 @@ class Mistake(click.ClickException):
     def __init__(self, message: str) -> None:
         super().__init__(_one_line(message))
 
+    def show(self, file: Any = None) -> None:
+        """Print the line."""
+        say(f"Error: {self.message}")
+
 
 def _one_line(text: str) -> str:
     """Return the text without line breaks, and without its middle if it would fill a page."""
@@ -36,7 +40,7 @@ def _one_line(text: str) -> str:
 
 def say(text: str) -> None:
     """Print a line on stderr."""
-    click.echo(text, err=True)
+    click.echo(text, file=sys.stderr, err=True)  # by itself, click would write UTF-8 to an ASCII terminal
 
 
 def wants_style() -> bool | None:
@@ -47,8 +51,23 @@ def wants_style() -> bool | None:
 
 
 def echo(text: str) -> None:
-    """Print a line on stdout, with its styles where `wants_style` allows them."""
-    click.echo(text, file=sys.stdout, color=wants_style())  # by itself, click would write UTF-8 to an ASCII terminal
+    """Print a line for people on stdout, with its styles where `wants_style` allows them, and ? for unknown letters."""
+    click.echo(text, file=sys.stdout, color=wants_style())
+
+
+def echo_exactly(text: str) -> None:
+    """Print a line for programs on stdout; refuse letters that its encoding does not have."""
+    if sys.stdout is None:
+        raise Mistake("standard output is closed: -o FILE writes to a file")
+    encoding = sys.stdout.encoding
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError as error:
+        ways = "-o FILE writes a file in UTF-8, and PYTHONIOENCODING=utf-8 makes standard output UTF-8"
+        raise Mistake(
+            f"standard output cannot hold {text[error.start]!r}, its encoding is {encoding}: {ways}"
+        ) from None
+    click.echo(text, file=sys.stdout, color=True)  # otherwise click removes what looks like styles
 
 
 @contextmanager
@@ -66,9 +85,14 @@ def estimator_messages(about: str = "") -> Iterator[None]:
         except (TypeError, ValueError) as error:
             raise Mistake(f"{about}{error}") from error
         finally:
-            texts = [str(w.message) for w in caught if issubclass(w.category, (UserWarning, FitFailedWarning))]
-            for text in dict.fromkeys(texts):
-                say(f"Warning: {about}{_one_line(text)}")
+            lines: list[str] = []
+            for warning in caught:
+                if issubclass(warning.category, UserWarning):
+                    lines += str(warning.message).splitlines()  # of new values: a line per feature
+                elif issubclass(warning.category, FitFailedWarning):
+                    lines.append(str(warning.message))
+            for line in dict.fromkeys(lines):
+                say(f"Warning: {about}{_one_line(line)}")
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
 import pandas as pd
 
 from .._classifier import TopKTreeClassifier
@@ -19,7 +18,7 @@ from .._tree.naming import make_model
 from .._tree.text import row_rules
 from .columns import known_as_text, known_features
 from .files import STDIN, Model, check_apart, read_model
-from .messages import Mistake, counted, estimator_messages, listed
+from .messages import Mistake, counted, echo, estimator_messages, listed
 from .table_files import CSV, TableFile, format_of, write_table
 
 MOST_CLASSES = 10  # in the summary
@@ -53,7 +52,7 @@ def predict_table(
     write_table(predicted, output)
     if output is not None:
         counts = [f"{label} {count:,}" for label, count in predicted[column].value_counts().items()]
-        click.echo(one_line(f"{output}: {counted(len(predicted), 'row')}; {listed(counts, MOST_CLASSES)}"))
+        echo(one_line(f"{output}: {counted(len(predicted), 'row')}; {listed(counts, MOST_CLASSES)}"))
 
 
 def used_features(classifier: Model) -> set[str]:

@@ -8,14 +8,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
-
 from .._classifier import TopKTreeClassifier
 from .._data.features import one_line
 from .._runtime import checks
 from .._runtime.files import write_whole
 from .files import Model, check_apart, read_model, write_file
-from .messages import Mistake, counted, estimator_messages, listed
+from .messages import Mistake, counted, echo, echo_exactly, estimator_messages, listed
 
 MOST_CLASSES = 10  # in the heading
 
@@ -25,7 +23,7 @@ def show_model(model: str, form: str, table: str | None, output: Path | None) ->
     check_apart({"-o": output}, {"MODEL": model})
     text = _text(read_model(model), form, table)
     if output is None:
-        click.echo(text)
+        (echo if form == "text" else echo_exactly)(text)
     write_file("-o", output, lambda path: write_whole(path, f"{text}\n"))
 
 

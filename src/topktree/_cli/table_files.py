@@ -12,9 +12,11 @@ import gzip
 import io
 import os
 import sys
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Collection
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,7 +30,8 @@ from .messages import Mistake, say
 CSV, PARQUET, FEATHER = "CSV", "Parquet", "Feather"
 MAGIC = {b"PAR1": PARQUET, b"ARROW1": FEATHER}
 SUFFIXES = {".parquet": PARQUET, ".pq": PARQUET, ".feather": FEATHER}  # others are CSV
-HEAD = 4096  # bytes that show the format
+HEAD = 8  # bytes that show the format
+PART = 2**20  # bytes that are searched at a time
 
 
 class TableFile:
@@ -44,11 +47,8 @@ class TableFile:
             head = stream.read(HEAD)
         self._is_gzip = head.startswith(GZIP_MAGIC)
         self.format = next((name for magic, name in MAGIC.items() if head.startswith(magic)), CSV)
-        if self.format == CSV and not self._is_gzip:
-            if format_of(Path(path)) != CSV:
-                raise Mistake(f"{self.title} is not a {format_of(Path(path))} file")
-            if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16 has a message of its own
-                raise Mistake(f"{self.title} is not a table: it must be CSV (in UTF-8), Parquet or Feather")
+        if self.format == CSV and not self._is_gzip and format_of(Path(path)) != CSV:
+            raise Mistake(f"{self.title} is not a {format_of(Path(path))} file")
 
     def read(self, as_text: Collection[str] = ()) -> pd.DataFrame:
         """Return the table, with the types that pandas finds and without the columns that have no name.
@@ -101,23 +101,32 @@ class TableFile:
         try:
             with self._open() as raw:
                 stream: Any = gzip.GzipFile(fileobj=raw) if self._is_gzip else raw
+                if any(b"\0" in part for part in iter(partial(stream.read, PART), b"")):  # pandas would keep it
+                    what = "is not a table, it has bytes that are 0"
+                    raise Mistake(f"{self.title} {what}: it must be CSV (in UTF-8), Parquet or Feather")
+                stream.seek(0)
                 text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
                 self._sep, names = read_header(text, self._sep)
                 text.detach().seek(0)
-                frame = pd.read_csv(stream, sep=self._sep, **options)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", pd.errors.ParserWarning)
+                    # Otherwise, pandas would take the first values of longer rows for names of the rows.
+                    frame = pd.read_csv(stream, sep=self._sep, index_col=False, **options)
         except pd.errors.EmptyDataError:
             raise Mistake(f"{self.title} is empty") from None
+        except pd.errors.ParserWarning:
+            why = "its rows have more values than its first line has names"
+            raise Mistake(f"{self.title} is not a CSV file: {why}") from None
         except UnicodeDecodeError as error:
-            raise Mistake(f"{self.title} is not a CSV file in UTF-8: {error}") from None
+            byte = f"the byte 0x{error.object[error.start]:02x}"
+            raise Mistake(f"{self.title} is not a CSV file in UTF-8, it has {byte}: convert it to UTF-8") from None
         except (pd.errors.ParserError, csv.Error, EOFError, zlib.error) as error:
-            why = str(error).removeprefix("Error tokenizing data. ")
+            why = str(error).removeprefix("Error tokenizing data. ").removeprefix("C error: ")
             raise Mistake(f"{self.title} is not a CSV file: {why}") from None
         except OSError as error:
             raise Mistake(f"{self.title} cannot be read: {error.strerror or error}") from None
         self._check_names([name for name in names if name])
         self.unnamed = [given for given, name in zip(frame.columns, names, strict=False) if not name]
-        if not frame.index.equals(type(frame.index)(range(len(frame)))):  # pandas takes the first values for row names
-            raise Mistake(f"{self.title} is not a CSV file: its rows have more values than its first line has names")
         return frame
 
     def _read_typed(self) -> pd.DataFrame:
@@ -125,8 +134,13 @@ class TableFile:
             raise Mistake(f"{self.title} is a {self.format} file, which needs pyarrow: pip install 'topktree[cli]'")
         try:
             with self._open() as stream:
+                if self.format == FEATHER:
+                    from pyarrow.feather import read_table
+
+                    read_table(stream).validate(full=True)  # pyarrow crashes on the values of some damaged files
+                    stream.seek(0)
                 frame = pd.read_parquet(stream) if self.format == PARQUET else pd.read_feather(stream)
-        except (OSError, ValueError, NotImplementedError) as error:
+        except (OSError, ValueError, NotImplementedError, KeyError, TypeError) as error:
             raise Mistake(f"{self.title} is not a {self.format} file that can be read: {error}") from None
         frame = frame.reset_index(drop=frame.index.names == [None])  # row names are a column of the file
         frame.columns = [str(name) for name in frame.columns]
@@ -163,14 +177,14 @@ def write_table(frame: pd.DataFrame, path: Path | None) -> None:
     if path is not None:
         write_file("-o", path, lambda path: _replace(frame, path))
     elif sys.stdout is None:
-        raise Mistake("standard output is closed: -o writes to a file")
+        raise Mistake("standard output is closed: -o FILE writes to a file")
     else:
         frame.to_csv(sys.stdout.buffer, index=False, lineterminator="\n")
         sys.stdout.buffer.flush()
 
 
 def _replace(frame: pd.DataFrame, path: Path) -> None:
-    with whole_file(path) as partial, open(partial, "wb") as stream:
+    with whole_file(path) as written, open(written, "wb") as stream:
         if format_of(path) == PARQUET:
             frame.to_parquet(stream, index=False)
         elif format_of(path) == FEATHER:

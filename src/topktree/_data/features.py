@@ -107,10 +107,13 @@ def one_line(text: str) -> str:
 
 
 def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], used: Sequence[int]) -> None:
-    """Warn once about values that the training data did not have, in the features that matter for a prediction."""
-    found = []
+    """Warn once, with a line per feature, about values that the training data did not have.
+
+    `used` are the features that matter for a prediction.
+    """
+    lines = []
     for f in used:
-        feature, values = features[f], encoded[:, f]
+        feature, values, found = features[f], encoded[:, f], []
         n_missing = 0 if feature.has_missing or values.dtype.kind != "f" else int(np.isnan(values).sum())
         if n_missing:
             rows = f"{n_missing:,} row{'s' if n_missing > 1 else ''}"
@@ -118,11 +121,13 @@ def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], us
         n_new = int(np.count_nonzero(values == UNSEEN)) if feature.kind == CATEGORY else 0
         if n_new:
             rows = f"{n_new:,} row{'s' if n_new > 1 else ''}"
-            found.append(f"{feature.name} has a value in {rows} that training did not have")
-    if found:
-        more = len(found) - MANY_WARNINGS
-        tail = f". {more:,} more of this kind" if more > 0 else ""
-        warnings.warn(one_line(f"{'. '.join(found[:MANY_WARNINGS])}{tail}"), UserWarning, stacklevel=4)
+            found.append(f"{'It' if found else feature.name} has a value in {rows} that training did not have")
+        if found:
+            lines.append(one_line(". ".join(found)))
+    if lines:
+        more = len(lines) - MANY_WARNINGS
+        tail = [f"{more:,} more of this kind"] if more > 0 else []
+        warnings.warn("\n".join(lines[:MANY_WARNINGS] + tail), UserWarning, stacklevel=4)
 
 
 def warn_about_categories(features: Sequence[Feature], n_rows: int) -> None:

@@ -108,7 +108,7 @@ class Model:
     def confidence(self, node: int) -> str:
         """Return the predicted class's share, `86.7% of 60 rows`; with weights `65.2% of weight 9.5 in 60 rows`."""
         rows = int(self.tree.n_node_samples[node])
-        size = f"{rows} row{'' if rows == 1 else 's'}"
+        size = f"{rows:,} row{'' if rows == 1 else 's'}"
         if not self.counts_are_rows():
             size = f"weight {_short(self.tree.weighted_n_node_samples[node])} in {size}"
         return f"{100 * self.shares(node).max():.1f}% of {size}"
@@ -161,4 +161,4 @@ def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]
 
 
 def _short(count: float) -> str:
-    return str(int(count)) if float(count).is_integer() else f"{count:.6g}"
+    return f"{int(count):,}" if float(count).is_integer() else f"{count:,.6g}"
