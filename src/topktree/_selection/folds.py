@@ -61,7 +61,7 @@ def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, rand
     try:
         parts = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{message}: {error}") from error
+        raise ValueError(f"{message}: {checks.shorten(str(error))}") from error
     if not parts:
         raise ValueError(f"cv must give at least one split, got {checks.short(cv)}")
     return [_as_rows(part, len(y)) for part in parts]
