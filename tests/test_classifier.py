@@ -5,6 +5,8 @@ import pickle
 import re
 import subprocess
 import sys
+import tracemalloc
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -23,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from support.problems import CRITERIA, STATISTICS, label, make_problem, user_criterion
 from support.profiles import seed_range
 
-from topktree import TopKTreeClassifier
+from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV
 
 TREE_ARRAYS = (
     "children_left",
@@ -915,3 +917,74 @@ def test_logarithms_of_probabilities_and_the_number_of_classes():
     assert np.isneginf(classifier.predict_log_proba(X)).any()
     with pytest.raises(AttributeError):
         _ = TopKTreeClassifier().n_classes_
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        TopKTreeClassifier(k=1, max_depth=1),
+        TopKTreeClassifierCV(ks=[1], max_depths=[1], cv=2),
+        TopKForestClassifier(n_estimators=2, max_depth=1),
+        TopKBoostingClassifier(n_estimators=2, max_depth=1),
+    ],
+    ids=label,
+)
+@pytest.mark.parametrize("dtype", [int, float])
+def test_labels_that_look_like_a_regression_are_warned_of_once(estimator, dtype):
+    X, y = np.arange(100.0)[:, None], (np.arange(100) % 60).astype(dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X, y)
+    texts = [str(w.message) for w in caught if "regression" in str(w.message)]
+    assert len(texts) == 1
+    assert texts[0].startswith("y has 60 classes in 100 rows, and all of them are numbers")
+
+
+@pytest.mark.parametrize(
+    "y", [np.arange(100) % 50, np.arange(20), (np.arange(100) % 60).astype(str)], ids=["half", "few rows", "strings"]
+)
+def test_other_labels_are_not(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TopKTreeClassifier(k=1, max_depth=1).fit(np.arange(len(y))[:, None], y)
+
+
+def test_the_decision_path_takes_memory_for_the_paths_only():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((4_000, 1)), rng.integers(2, size=4_000)
+    classifier = TopKTreeClassifier(k=1, max_depth=40, max_thresholds=None).fit(X, y)
+    assert classifier.tree_.node_count > 1_000
+    tracemalloc.start()
+    path = classifier.decision_path(X[:1])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000  # a matrix of all nodes and nodes would take more
+    assert path.shape == (1, classifier.tree_.node_count)
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+MANY = list(range(1_000_000))
+LONG = "n" * 1_000_000
+
+
+@pytest.mark.parametrize("value", [MANY, np.array(MANY), LONG, {LONG: LONG}, 10**5000, Unprintable()], ids=type)
+@pytest.mark.parametrize("name", ["k", "max_depth", "criterion", "class_weight", "time_limit", "categorical_features"])
+def test_messages_quote_the_beginning_and_the_end_of_long_values(name, value):
+    if name == "k" and isinstance(value, int):
+        return  # it is allowed
+    with pytest.raises(ValueError, match=f"{name} must") as error:
+        TopKTreeClassifier(**{name: value}).fit(NUMBERS, CLASSES)
+    assert len(str(error.value)) < 1000
+
+
+def test_messages_quote_the_beginning_and_the_end_of_long_names():
+    import pandas as pd
+
+    X = pd.DataFrame({LONG: ["a", "b"] * 10})
+    with pytest.raises(ValueError, match=r"X must have numbers in 'nnn.*\.\.\..*nnn'") as error:
+        TopKTreeClassifier(categorical_features=None).fit(X, [0, 1] * 10)
+    assert len(str(error.value)) < 1000

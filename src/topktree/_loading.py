@@ -119,7 +119,7 @@ def _upgraded_tree(entry: Any) -> Any:
 
 def _finite_float(text: str) -> float:
     number = float(text)
-    require(math.isfinite(number), f"{text} is not a JSON number")
+    require(math.isfinite(number), f"{checks.shorten(text)} is not a JSON number")
     return number
 
 
@@ -208,7 +208,7 @@ def _read_classes(labels: list[Any], type_name: str) -> NDArray[Any]:
     try:
         classes = np.array(labels, dtype=np.dtype(type_name))
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f'"classes" and "class_type" do not match ({error})') from None
+        raise ValueError(f'"classes" and "class_type" do not match ({checks.shorten(str(error))})') from None
     require(classes.tolist() == labels, '"classes" and "class_type" do not match')
     require(len(set(labels)) == len(labels), '"classes" has a duplicate label')
     return classes

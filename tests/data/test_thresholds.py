@@ -15,10 +15,12 @@ from topktree._data import thresholds
 from topktree._data.binarizer import paper_thresholds
 from topktree._data.thresholds import (
     FINE_BOUNDARIES,
+    MAX_CLASSES,
     Target,
     find_boundaries,
     format_number,
     is_short,
+    merge_rare,
     quantile_thresholds,
     separators,
 )
@@ -520,7 +522,7 @@ def test_paper_thresholds_count_a_value_once_however_frequent():
 
 
 def test_class_counts_of_many_classes_are_bounded(monkeypatch):
-    """With many classes fewer boundaries are tried, but never fewer than there are thresholds."""
+    """Beyond MAX_CLASSES, the rarest classes count as one."""
     sizes = []
 
     def counted(**arguments):
@@ -529,8 +531,29 @@ def test_class_counts_of_many_classes_are_bounded(monkeypatch):
         return cells
 
     monkeypatch.setattr(thresholds, "class_cells", counted)
-    for n_classes in (2, 20_000, 1_000_000):
+    for n_classes in (2, 1024, 20_000, 1_000_000):
         values, classes = np.arange(2000.0), np.arange(2000) * 7 % n_classes
-        chosen = quantile_thresholds(values, 16, None, Target(classes.astype(np.int32), n_classes))
+        chosen = quantile_thresholds(values, 16, None, Target.of_rows(classes.astype(np.int32), n_classes))
         assert len(chosen) == 16
-    assert sizes == [(1024, 2), (839, 20_000), (17, 1_000_000)]
+    assert sizes == [(1024, 2)] + 3 * [(1024, MAX_CLASSES)]
+
+
+def test_the_rarest_of_very_many_classes_count_as_one():
+    n_rows = np.full(MAX_CLASSES + 10, 2)
+    n_rows[[3, 7]] = 1
+    index = merge_rare(n_rows)
+    assert index[[3, 7]].tolist() == [MAX_CLASSES - 1] * 2
+    assert np.count_nonzero(index == MAX_CLASSES - 1) == 11
+    np.testing.assert_array_equal(index[index < MAX_CLASSES - 1], np.arange(MAX_CLASSES - 1))
+    classes = np.repeat(np.arange(len(n_rows)), n_rows).astype(np.int32)
+    np.testing.assert_array_equal(Target.of_rows(classes, len(n_rows)).classes, index[classes])
+
+
+@pytest.mark.parametrize("number", [0.0, 1e308, np.nextafter(MAX, 0)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_finite_threshold_tells_infinity_apart_from_every_number_but_the_largest(number, sign):
+    X = sign * np.array([[number], [np.inf]])
+    columns = Binarizer(strategy="exact").fit(X).columns_
+    assert len(columns) == 1
+    assert np.isfinite(columns.value).all()
+    assert len(Binarizer(strategy="exact", drop_redundant=False).fit(sign * np.array([[MAX], [np.inf]])).columns_) == 0

@@ -1,6 +1,7 @@
 """What is saved is what is loaded; whatever else is in a file is refused by a ValueError that names it."""
 
 import copy
+import dataclasses
 import datetime
 import inspect
 import json
@@ -22,6 +23,8 @@ from support.messy import cases, queries
 from support.profiles import examples
 
 from topktree import TopKTreeClassifier, load
+from topktree._data.features import Feature
+from topktree._tree import model_file
 from topktree._tree.model_file import FORMAT, VERSION
 
 TREE_ARRAYS = (
@@ -212,15 +215,14 @@ def test_odd_categories_are_saved(tmp_path, categories):
     assert_same_model(load(tmp_path / "m.json"), clf, X)
 
 
-def test_infinite_categories_are_saved_or_named(tmp_path):
-    clf = TopKTreeClassifier(categorical_features=[0]).fit([[0.0], [1.0], [np.inf]], [0, 0, 1])
-    message = "categories: inf"
-    try:
-        clf.save(tmp_path / "m.json")
-        assert_same_model(load(tmp_path / "m.json"), clf)
-    except ValueError as error:
-        message = str(error)
-    assert re.search(r"categor.*\binf", message)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_infinite_categories_are_not_the_text_of_them(tmp_path, sign):
+    X = pd.DataFrame({"c": pd.Series([0.5, sign * np.inf, str(sign * np.inf)] * 2, dtype=object)})
+    with pytest.warns(UserWarning, match="texts and other values"):
+        clf = TopKTreeClassifier(max_depth=2).fit(X, [0, 1, 2] * 2)
+    clf.save(tmp_path / "m.json")
+    assert_same_model(load(tmp_path / "m.json"), clf, X)
+    assert clf.predict(X).tolist() == [0, 1, 2] * 2
 
 
 @pytest.mark.parametrize(
@@ -862,3 +864,42 @@ def test_the_kept_file_can_be_made_again():
     X, y = people()
     assert_same_tree(clone(kept).fit(X, y), kept)
     assert np.count_nonzero(kept.predict(X) != y) == kept.train_errors_
+
+
+class Unsearched(tuple):
+    """Categories that are not searched one by one."""
+
+    def __contains__(self, value):
+        raise AssertionError("searched")
+
+    def index(self, *arguments):
+        raise AssertionError("searched")
+
+
+def test_reading_a_tree_goes_through_the_categories_once_and_not_for_every_node(monkeypatch):
+    clf = TopKTreeClassifier(k="all", max_depth=3).fit(*people())
+    features = tuple(dataclasses.replace(f, categories=Unsearched(f.categories)) for f in clf.features_)
+    indexed = []
+
+    def counted(feature):
+        indexed.append(feature.name)
+        return category_index(feature)
+
+    category_index = model_file._category_index
+    monkeypatch.setattr(model_file, "_category_index", counted)
+    content = clf.export_dict()
+    tree = model_file.read_tree(content["nodes"], features, content["classes"])
+    np.testing.assert_array_equal(tree.category, clf.tree_.category)
+    assert (tree.category >= 0).any()
+    assert indexed == [feature.name for feature in features]
+
+
+@pytest.mark.parametrize(("value", "code"), [(1, 0), (1.0, 0), ("1", 1), (2, None), ([1], None), (None, None)])
+def test_a_category_is_found_by_value_and_type(value, code):
+    features = (Feature("c", "category", (1, "1")),)
+    test = {"test": "=", "value": value, "missing": "no", "unseen": "no"}
+    if code is None:
+        with pytest.raises(ValueError, match="has an unknown category"):
+            model_file.read_test(0, test, features)
+    else:
+        assert model_file.read_test(0, test, features).value == code

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._runtime.checks import short
+from .._runtime.checks import short, shorten
 from .arrays import FloatArray
 from .encoding import (
     Category,
@@ -117,11 +117,11 @@ def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], us
         n_missing = 0 if feature.has_missing or values.dtype.kind != "f" else int(np.isnan(values).sum())
         if n_missing:
             rows = f"{n_missing:,} row{'s' if n_missing > 1 else ''}"
-            found.append(f"{feature.name} is missing in {rows}; training had no missing values")
+            found.append(f"{shorten(feature.name)} is missing in {rows}; training had no missing values")
         n_new = int(np.count_nonzero(values == UNSEEN)) if feature.kind == CATEGORY else 0
         if n_new:
             rows = f"{n_new:,} row{'s' if n_new > 1 else ''}"
-            found.append(f"{'It' if found else feature.name} has a value in {rows} that training did not have")
+            found.append(f"{'It' if found else shorten(feature.name)} has a value in {rows} that training did not have")
         if found:
             lines.append(one_line(". ".join(found)))
     if lines:
@@ -136,7 +136,7 @@ def warn_about_categories(features: Sequence[Feature], n_rows: int) -> None:
         n_categories = len(feature.categories)
         if n_rows >= MANY_ROWS and n_categories > n_rows / 2 and not feature.ordered:
             warnings.warn(
-                f"X has {n_categories:,} categories in {feature.name!r}, in {n_rows:,} rows. If these are numbers, "
+                f"X has {n_categories:,} categories in {short(feature.name)}, in {n_rows:,} rows. If these are numbers, "
                 "convert the column to numbers; if they identify the rows, leave it out: every category is a column to "
                 "search.",
                 UserWarning,
@@ -146,8 +146,8 @@ def warn_about_categories(features: Sequence[Feature], n_rows: int) -> None:
         if 0 < len(texts) < n_categories:
             number = next(category for category in feature.categories if not isinstance(category, str))
             warnings.warn(
-                f"X has texts and other values among the categories of {feature.name!r}, such as {texts[0]!r} and "
-                f"{number!r}: {number!r} and {str(number)!r} are different categories.",
+                f"X has texts and other values among the categories of {short(feature.name)}, such as {short(texts[0])} "
+                f"and {short(number)}: {short(number)} and {short(str(number))} are different categories.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -200,7 +200,7 @@ def check_no_dates(categories: Sequence[Category], name: str) -> None:
     if len(categories) >= FEW_DATES and all(isinstance(c, str) and _DATE.fullmatch(c) for c in categories):
         raise TypeError(
             f"X must have numbers, booleans or categories in {short(name)}, got dates as text such as "
-            f"{categories[0]!r}: turn them into numbers, or list the column in categorical_features"
+            f"{short(categories[0])}: turn them into numbers, or list the column in categorical_features"
         )
 
 

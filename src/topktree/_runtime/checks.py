@@ -29,6 +29,11 @@ def short(value: Any) -> str:
         text = _repr.repr(value)
     except Exception:  # in a repr of the user's, or for an integer of more digits than Python prints
         return f"an object of type {type(value).__name__}"
+    return shorten(text)
+
+
+def shorten(text: str) -> str:
+    """Return a text for a message, with ... in place of the middle if it would be too long."""
     return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 43]}...{text[-40:]}"
 
 
@@ -148,7 +153,7 @@ def check_min_samples_leaf(value: Any) -> None:
     """Require an int >= 1, or a fraction between 0 and 1."""
     is_fraction = not is_int(value) and is_number(value) and 0 < value < 1
     if not is_fraction and (not is_int(value) or value < 1):
-        raise ValueError(f"min_samples_leaf must be an int >= 1 or a fraction between 0 and 1, got {value!r}")
+        raise ValueError(f"min_samples_leaf must be an int >= 1 or a fraction between 0 and 1, got {short(value)}")
 
 
 def count_of(value: int | float, n_rows: int) -> int:

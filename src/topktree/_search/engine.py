@@ -17,6 +17,7 @@ from .._core import near_optimal as core_near_optimal
 from .._core import solve as core_solve
 from .._core import walk
 from .._data.arrays import FloatArray, IntArray, Rows
+from .._runtime.checks import short
 from .._runtime.limits import Progress
 from .objective import Objective, ScoreFunction
 
@@ -175,7 +176,8 @@ def checked_criterion(criterion: ScoreFunction) -> Callable[[FloatArray, FloatAr
         if missing.any():
             column = int(np.argmax(missing))
             raise ValueError(
-                f"criterion must return numbers, got NaN for the class counts {left[column]} and {right[column]}"
+                "criterion must return numbers, got NaN for the class counts "
+                f"{short(left[column].tolist())} and {short(right[column].tolist())}"
             )
         return scores
 

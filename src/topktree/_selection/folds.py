@@ -61,7 +61,7 @@ def read_splits(cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, rand
     try:
         parts = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{message}: {error}") from error
+        raise ValueError(f"{message}: {checks.shorten(str(error))}") from error
     if not parts:
         raise ValueError(f"cv must give at least one split, got {checks.short(cv)}")
     return [_as_rows(part, len(y)) for part in parts]
@@ -73,7 +73,7 @@ def _stratified(n_folds: int, y: NDArray[Any], random_state: Any) -> list[Rows]:
     classes = number_labels(y, len(y))[1]  # scikit-learn does not take every label that we do
     most = int(np.bincount(classes).max())
     if n_folds > most:
-        raise ValueError(f"cv must be at most {most}, the number of rows of the largest class, got {n_folds}")
+        raise ValueError(f"cv must be at most {most}, the number of rows of the largest class, got {checks.short(n_folds)}")
     return list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(classes, classes))
 
 

@@ -192,18 +192,18 @@ def read_test(
 
     `indices` has the index of each category by feature; who reads many tests makes them once.
     """
-    require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {f!r}")
+    require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {checks.short(f)}")
     feature, value = features[f], _from_plain(described.get("value"))
     symbol: Any = described.get("test")
     kinds = {text: kind for kind, text in SYMBOLS.items()}
-    require(isinstance(symbol, str) and symbol in kinds, f"has an unknown test: {symbol!r}")
+    require(isinstance(symbol, str) and symbol in kinds, f"has an unknown test: {checks.short(symbol)}")
     missing = _read_answer(described, "missing")
     if kinds[symbol] == IS_MISSING:
         require(missing, 'must have the answer "yes" for "missing"')
         return NodeTest(f, IS_MISSING, 0.0, True, False)
     require(feature.has_thresholds == (kinds[symbol] == AT_MOST), f"tests a {feature.kind} by {symbol!r}")
     if feature.kind == BOOLEAN:
-        require(value is False, f"compares a boolean with {value!r}")
+        require(value is False, f"compares a boolean with {checks.short(value)}")
         return NodeTest(f, AT_MOST, 0.0, missing, False)
     if feature.kind == CATEGORY:
         index = _category_index(feature) if indices is None else indices[f]
@@ -211,7 +211,7 @@ def read_test(
         if code is None:
             raise ValueError(f"has an unknown category: {checks.short(value)}")
         return NodeTest(f, kinds[symbol], float(code), missing, _read_answer(described, "unseen"))
-    require(is_number(value), f"compares a number with {value!r}")
+    require(is_number(value), f"compares a number with {checks.short(value)}")
     return NodeTest(f, AT_MOST, float(value), missing, False)
 
 
@@ -223,7 +223,7 @@ def _read_answer(described: dict[str, Any], key: str) -> bool:
 def _from_plain(value: Any) -> Any:
     """Return what `_plain` was given."""
     if isinstance(value, dict):
-        require(value in ({"number": "inf"}, {"number": "-inf"}), f"has an unknown value: {value!r}")
+        require(value in ({"number": "inf"}, {"number": "-inf"}), f"has an unknown value: {checks.short(value)}")
         return float(value["number"])
     return value
 

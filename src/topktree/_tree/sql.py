@@ -113,5 +113,5 @@ def _name(name: str) -> str:
 
 def _quoted(text: str, quote: str) -> str:
     if "\0" in text:
-        raise ValueError(f"SQL must have names and values without the character NUL, got {text!r}")
+        raise ValueError(f"SQL must have names and values without the character NUL, got {short(text)}")
     return quote + text.replace(quote, 2 * quote) + quote

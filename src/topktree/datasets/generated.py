@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from .._runtime.checks import short
+
 Dataset = Any  # a Bunch, which has no type in scikit-learn, or the pair (data, target)
 Board = tuple[str, ...]
 Row = tuple[int, ...]
@@ -89,7 +91,7 @@ def load_monks(problem: int, *, return_X_y: bool = False) -> Dataset:
     ((432, 6), 142)
     """
     if problem not in _MONKS_RULES:
-        raise ValueError(f"problem is {problem!r}; allowed are 1, 2 and 3")
+        raise ValueError(f"problem is {short(problem)}; allowed are 1, 2 and 3")
     text, rule = _MONKS_RULES[problem]
     robots = _grid(_MONKS_VALUES)
     bunch = Bunch(

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from .._runtime.checks import short
 from .generated import Dataset
 
 Text = NDArray[np.object_]  # of str
@@ -191,7 +192,7 @@ def _find_record(name: str) -> PaperDataset:
         return records[name]
     close = difflib.get_close_matches(name.lower(), records, n=1) if isinstance(name, str) else []
     hint = f"did you mean {close[0]!r}? " if close else ""
-    raise ValueError(f"name is {name!r}; {hint}allowed are {', '.join(map(repr, records))}")
+    raise ValueError(f"name is {short(name)}; {hint}allowed are {', '.join(map(repr, records))}")
 
 
 def _find_folder(data_home: str | os.PathLike[str] | None) -> tuple[Path, str] | None:
@@ -202,11 +203,11 @@ def _find_folder(data_home: str | os.PathLike[str] | None) -> tuple[Path, str] |
     if data_home is None:
         return None
     if not isinstance(data_home, (str, os.PathLike)):
-        raise TypeError(f"{setting} is {data_home!r}; allowed are None and the path of a folder")
+        raise TypeError(f"{setting} is {short(data_home)}; allowed are None and the path of a folder")
     path = os.path.expanduser(data_home)
     if not os.path.isdir(path):
         given = os.fspath(data_home)
-        raise ValueError(f"{setting} is {given!r}, which is not a folder; allowed is a folder of csv.gz files")
+        raise ValueError(f"{setting} is {short(given)}, which is not a folder; allowed is a folder of csv.gz files")
     return Path(path), setting
 
 
