@@ -83,11 +83,14 @@ def test_nodes_are_those_of_the_tree(fitted, people, tmp_path):
     content = report(fitted, tmp_path, X, y)
     nodes, tree = content["nodes"], fitted.tree_
     assert [node["rows"] for node in nodes] == tree.n_node_samples.tolist()
-    assert [node["counts"] for node in nodes] == tree.value.tolist()
     path = fitted.decision_path(X).toarray()
     for i, node in enumerate(nodes):
-        here = path[:, i] == 1
-        assert node["seen"] == [np.count_nonzero(y[here] == label) for label in fitted.classes_]
+        seen = [np.count_nonzero(y[path[:, i] == 1] == label) for label in fitted.classes_]
+        expected = {c: [tree.value[i, c], seen[c]] for c in range(2) if tree.value[i, c] or seen[c]}
+        assert {c: weights for c, *weights in node["counts"]} == expected
+        assert node["counts"][0][0] == node["predicted"]
+        assert node["total"] == tree.value[i].sum()
+        assert node["others"] is None
     rules = [line.split(" -> ")[0] for line in fitted.export_rules().splitlines()]
     assert [node["rule"] for node in nodes if "rule" in node] == rules
 
@@ -198,6 +201,77 @@ def test_no_row_is_in_the_file_unless_asked_for(fitted, people, tmp_path):
     assert content["data"]["total"] == 200
 
 
+def said_of_contents(path):
+    (said,) = re.findall('<p id="data-in-file">(.*?)</p>', path.read_text("utf-8"))
+    return said
+
+
+@pytest.mark.parametrize("max_rows", [0, 50, 200, 500])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_the_page_says_what_data_it_contains(fitted, people, tmp_path, max_rows, labelled):
+    _, _, X, y = people
+    content = report(fitted, tmp_path, X, y if labelled else None, max_rows=max_rows)
+    said = said_of_contents(tmp_path / "report.html")
+    counted = "training and test rows" if labelled else "training rows"
+    assert f"and counts of the {counted}." in said
+    if max_rows == 0:
+        assert said.endswith("It contains no rows of data.")
+        return
+    used = len(fitted.tree_.used_features())
+    assert {len(values) for values in content["rows"]["values"]} == {used}
+    which = "all" if max_rows >= 200 else "the first 50"
+    classes = ", and their classes" if labelled else ""
+    values = f"their values of the {used} features that the tree uses{classes}"
+    assert said.endswith(f"It also contains {which} of the 200 test rows: {values}.")
+
+
+def test_a_single_leaf_needs_no_rows(people, tmp_path):
+    content = report(TopKTreeClassifier(max_depth=0).fit(*people[:2]), tmp_path, *people[2:], max_rows=50)
+    assert content["rows"] is None
+    assert said_of_contents(tmp_path / "report.html").endswith("It contains no rows of data.")
+
+
+@pytest.fixture(scope="module")
+def many_classes():
+    """2,500 classes, of which a tree of 64 leaves confuses most."""
+    random = np.random.default_rng(3)
+    y = np.concatenate([np.arange(2500), random.integers(0, 2500, 7500)])
+    X = np.column_stack([y + random.normal(0, 30, len(y)), random.random(len(y))])
+    return TopKTreeClassifier(k=1, max_depth=6).fit(X, y), X, y
+
+
+def test_many_classes_give_a_small_file(many_classes, tmp_path):
+    clf, X, y = many_classes
+    content = report(clf, tmp_path, X, y)
+    assert clf.get_n_leaves() > 50
+    assert (tmp_path / "report.html").stat().st_size < 1_000_000
+    for part in (content["training"], content["data"]):
+        assert part["confusion"] is None
+        assert part["accuracy"] == clf.score(X, y)
+        assert part["misclassified"] == np.count_nonzero(clf.predict(X) != y)
+        confused = pd.Series(list(zip(y.tolist(), clf.predict(X).tolist(), strict=True)))
+        confused = confused[clf.predict(X) != y].value_counts()
+        assert part["n_pairs"] == len(confused)
+        assert [n for _, _, n in part["pairs"]] == confused.iloc[:50].tolist()
+        assert all(confused[(actual, predicted)] == n for actual, predicted, n in part["pairs"])
+
+
+def test_of_many_classes_a_node_lists_the_heaviest(many_classes, tmp_path):
+    clf, X, y = many_classes
+    path = clf.decision_path(X).toarray()
+    for i, node in enumerate(report(clf, tmp_path, X, y)["nodes"]):
+        listed = [c for c, *_ in node["counts"]]
+        value = clf.tree_.value[i]
+        assert listed[0] == node["predicted"]
+        assert [n for _, n, _ in node["counts"]] == np.sort(value)[::-1][: len(listed)].tolist()
+        assert [n for _, _, n in node["counts"]] == value[listed].tolist()  # the test rows are the training rows
+        n_others, n, seen = node["others"] or (0, 0, 0)
+        assert len(listed) == min(30, np.count_nonzero(value))
+        assert n_others == np.count_nonzero(value) - len(listed)
+        assert n == seen == node["total"] - value[listed].sum()
+        assert node["seen_total"] == path[:, i].sum()
+
+
 def test_of_many_categories_only_those_of_rows_in_the_file_are_told(tmp_path):
     names = [f"client {i}" for i in range(200)]
     X = pd.DataFrame({"client": names * 3, "size": np.arange(600)})
@@ -206,7 +280,10 @@ def test_of_many_categories_only_those_of_rows_in_the_file_are_told(tmp_path):
     for max_rows, expected in ((0, {7}), (3, {0, 1, 2, 7})):
         content = report(clf, tmp_path, X, y, max_rows=max_rows)
         (feature,) = [feature for feature in content["features"] if feature["name"] == "client"]
-        assert {option["text"] for option in feature["options"]} == {f'"client {i}"' for i in expected}
+        assert {option["text"] for option in feature["options"]} == {
+            *(f'"client {i}"' for i in expected),
+            "(another training value)",
+        }
         assert content["data"]["total"] == 600
 
 

@@ -1,6 +1,7 @@
 """The report in a real browser: Chromium, headless. Skipped where there is none, unless TOPKTREE_BROWSER=required."""
 
 import os
+import re
 import shutil
 
 import numpy as np
@@ -305,13 +306,16 @@ def test_missing_values_booleans_and_other_categories(open_page, tmp_path):
         assert leaf_of(page) == clf.apply(X)[row]
         page.get_by_role("button", name="The next row").click()
     field(page, "size").fill("")
-    field(page, "colour").select_option(label="(another value)")
+    field(page, "colour").select_option(label="(a new value)")
     field(page, "new").select_option(label="True")
     page.get_by_role("button", name="Follow this row").click()
     odd = pd.DataFrame({"size": [np.nan], "colour": ["violet"], "new": [True]})
     assert leaf_of(page) == clf.apply(odd)[0]
     assert "it is missing" in page.locator("#answer").inner_text()
-    assert page.locator("#basis").inner_text().startswith("Training had no such value of colour: ")
+    assert page.locator("#basis").inner_text() == (
+        "Missing: size. The question about it says where missing values go. Treated as unknown: colour. Training had "
+        "no such value, so the row follows the branch with more training rows there."
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -339,8 +343,12 @@ def test_values_that_training_did_not_have(open_page, tmp_path, weighted):
     for leaf in clf.apply(odd):  # the rows that came along
         assert leaf_of(page) == leaf
         page.get_by_role("button", name="The next row").click()
-    assert page.locator("#basis").inner_text().startswith("No value is given: ")
-    labels = {True: "True", False: "False", "violet": "(another value)", "E": "(another value)"}
+    leaf = clf.apply(odd)[-1]
+    assert page.locator("#basis").inner_text() == (
+        f"Nothing is known: the row follows the branch with more training {'weight' if weighted else 'rows'} at every "
+        f"question. {clf.tree_.n_node_samples[leaf]} of 400 training rows end at this leaf."
+    )
+    labels = {True: "True", False: "False", "violet": "(a new value)", "E": "(a new value)"}
     labels |= {colour: colour for colour in ("red", "green", "blue")} | {grade: f'"{grade}"' for grade in "ABCD"}
     for row in range(12):  # typed into the form
         field(page, "size").fill("" if odd["size"].isna().iloc[row] else str(odd["size"].iloc[row]))
@@ -350,8 +358,126 @@ def test_values_that_training_did_not_have(open_page, tmp_path, weighted):
         assert leaf_of(page) == clf.apply(odd)[row]
         answer = page.locator("#answer").inner_text()
         treated = "is missing (treated as " in answer or "is not among the training values (treated as " in answer
-        assert treated == (f"follows the branch with more training {'weight' if weighted else 'rows'}." in answer)
+        assert treated == (f"follows the branch with more training {'weight' if weighted else 'rows'} there." in answer)
         assert treated == ("went this way" in answer)
+
+
+def mixed_table(seed, n=500):
+    """Every kind of feature, with and without missing values, and rows with values that training did not have."""
+    random = np.random.default_rng(seed)
+    grades, letters = ["low", "middle", "high"], list("abcdefgh")
+    many = [f"client {i}" for i in range(60)]
+    X = pd.DataFrame(
+        {
+            "size": random.normal(0, 10, n).round(1),
+            "year": random.integers(1990, 2020, n).astype(float),
+            "letter": random.choice(letters, n),
+            "sex": random.choice(["male", "female"], n),
+            "grade": pd.Categorical(random.choice(grades, n), categories=grades, ordered=True),
+            "new": random.random(n) < 0.4,
+            "client": random.choice(many, n, p=np.r_[[0.4], np.full(59, 0.6 / 59)]),
+        }
+    )
+    y = (X["size"] > 2) ^ (X["letter"] == "c") ^ (X["sex"] == "male") ^ (X["grade"] > "low") ^ X["new"]
+    y = (y ^ (X["client"] == many[0])).to_numpy() ^ (random.random(n) < 0.1)
+    X = X.astype({"grade": object, "new": object})
+    for name in random.choice(X.columns, 3, replace=False):  # the others have no missing values in training
+        X.loc[random.random(n) < 0.2, name] = None
+    odd = X.sample(40, random_state=seed).reset_index(drop=True)
+    for name in X.columns:
+        odd.loc[random.random(len(odd)) < 0.25, name] = None
+    for name in ("letter", "sex", "client"):
+        odd.loc[random.random(len(odd)) < 0.2, name] = "another"
+    odd.iloc[-1] = None
+    types = {"grade": pd.CategoricalDtype(grades, ordered=True), "new": "boolean", "size": float, "year": float}
+    return X.astype(types), np.where(y, "yes", "no"), odd.astype(types)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_form_answers_as_predict_does(open_page, tmp_path, seed):
+    X, y, odd = mixed_table(seed)
+    clf = TopKTreeClassifier(k=2, max_depth=6).fit(X, y)
+    clf.report(tmp_path / "r.html", X, y)
+    page = open_page(tmp_path / "r.html")
+    used = [clf.feature_names_in_[f] for f in clf.tree_.used_features()]
+    assert len(used) > 3
+    features = {feature.name: feature for feature in clf.features_}
+    for (_, row), leaf, label in zip(odd.iterrows(), clf.apply(odd), clf.predict(odd), strict=True):
+        for name in used:
+            fill(page, features[name], row[name])
+        page.get_by_role("button", name="Follow this row").click()
+        assert leaf_of(page) == leaf
+        assert page.locator(".verdict").inner_text() == label
+        path = [used_name for used_name in used if clf.feature_names_in_.tolist().index(used_name) in asked(clf, leaf)]
+        basis = page.locator("#basis").inner_text() if page.locator("#basis").count() else ""
+        unknown = [name for name in path if row[name] == "another" or (pd.isna(row[name]) and not has_missing(X, name))]
+        missing = [name for name in path if pd.isna(row[name]) and has_missing(X, name)]
+        if row.isna().all():
+            assert basis.startswith("Nothing is known")
+            assert basis.endswith(f"{clf.tree_.n_node_samples[leaf]} of 500 training rows end at this leaf.")
+        else:
+            assert named(basis, "Treated as unknown") == set(unknown)
+            assert named(basis, "Missing") == set(missing)
+
+
+def has_missing(X, name):
+    return X[name].isna().any()
+
+
+def named(basis, word):
+    """The features that a sentence such as `Missing: size, year.` names."""
+    found = re.search(rf"{word}: (.*?)\. ", basis)
+    return set(found.group(1).split(", ")) if found else set()
+
+
+def asked(clf, leaf):
+    """The features on the path to a leaf."""
+    tree = clf.tree_
+    parents = {int(child): i for i in tree.inner_nodes() for child in (tree.children_left[i], tree.children_right[i])}
+    result, node = set(), int(leaf)
+    while node in parents:
+        node = parents[node]
+        result.add(int(tree.feature[node]))
+    return result
+
+
+def fill(page, feature, value):
+    box = field(page, feature.name)
+    if feature.kind == "number":
+        box.fill("" if pd.isna(value) else repr(float(value)))
+    elif pd.isna(value):
+        box.select_option(label="(missing)")
+    elif value == "another":
+        box.select_option(label="(a new value)")
+    else:
+        texts = box.locator("option").all_inner_texts()
+        names = [str(value), f'"{value}"', "(another training value)"]
+        box.select_option(label=next(name for name in names if name in texts))
+
+
+def test_thousands_of_classes(open_page, tmp_path):
+    random = np.random.default_rng(3)
+    y = np.concatenate([np.arange(2000), random.integers(0, 2000, 4000)])
+    X = np.column_stack([y + random.normal(0, 30, len(y)), random.random(len(y))])
+    clf = TopKTreeClassifier(k=1, max_depth=4).fit(X, y)
+    clf.report(tmp_path / "r.html", X, y)
+    page = open_page(tmp_path / "r.html", WIDTHS["phone"])
+    text = page.locator("#accuracy").inner_text()
+    assert "There are 2,000 classes, too many for a matrix; the 50 most frequent of " in text
+    assert page.locator("#accuracy table").first.locator("tbody tr").count() == 50
+    rows = page.locator("#details tbody tr")
+    assert rows.count() == 31
+    assert rows.last.inner_text().startswith("1,970 other classes")
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS["phone"]
+
+
+def test_what_data_are_in_the_file_is_said(open_page, cancer, cancer_file, tmp_path):
+    said = open_page(cancer_file).locator("#data-in-file")
+    assert said.is_visible()
+    assert "It also contains the first 100 of the 169 test rows" in said.inner_text()
+    clf, X, y = cancer
+    clf.report(tmp_path / "r.html", X, y)
+    assert "It contains no rows of data." in open_page(tmp_path / "r.html").locator("#data-in-file").inner_text()
 
 
 @pytest.mark.parametrize("width", [WIDTHS["phone"], WIDTHS["desktop"]])

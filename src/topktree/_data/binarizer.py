@@ -169,7 +169,9 @@ class Binarizer(TransformerMixin, BaseEstimator):
         checks.check_choice("strategy", self.strategy, STRATEGIES)
         checks.check_int("max_columns", self.max_columns, 1, or_none=True)
         if self.max_columns is not None and self.strategy not in ("guess", "paper"):
-            raise ValueError(f'max_columns must be None with strategy="{self.strategy}", got {checks.short(self.max_columns)}')
+            raise ValueError(
+                f'max_columns must be None with strategy="{self.strategy}", got {checks.short(self.max_columns)}'
+            )
         checks.check_bool("drop_redundant", self.drop_redundant)
 
     def _ignores(self, y: Any) -> bool:

@@ -136,9 +136,9 @@ def warn_about_categories(features: Sequence[Feature], n_rows: int) -> None:
         n_categories = len(feature.categories)
         if n_rows >= MANY_ROWS and n_categories > n_rows / 2 and not feature.ordered:
             warnings.warn(
-                f"X has {n_categories:,} categories in {short(feature.name)}, in {n_rows:,} rows. If these are numbers, "
-                "convert the column to numbers; if they identify the rows, leave it out: every category is a column to "
-                "search.",
+                f"X has {n_categories:,} categories in {short(feature.name)}, in {n_rows:,} rows. If these are "
+                "numbers, convert the column to numbers; if they identify the rows, leave it out: every category is a "
+                "column to search.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -146,8 +146,9 @@ def warn_about_categories(features: Sequence[Feature], n_rows: int) -> None:
         if 0 < len(texts) < n_categories:
             number = next(category for category in feature.categories if not isinstance(category, str))
             warnings.warn(
-                f"X has texts and other values among the categories of {short(feature.name)}, such as {short(texts[0])} "
-                f"and {short(number)}: {short(number)} and {short(str(number))} are different categories.",
+                f"X has texts and other values among the categories of {short(feature.name)}, such as "
+                f"{short(texts[0])} and {short(number)}: {short(number)} and {short(str(number))} are different "
+                "categories.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -73,7 +73,9 @@ def _stratified(n_folds: int, y: NDArray[Any], random_state: Any) -> list[Rows]:
     classes = number_labels(y, len(y))[1]  # scikit-learn does not take every label that we do
     most = int(np.bincount(classes).max())
     if n_folds > most:
-        raise ValueError(f"cv must be at most {most}, the number of rows of the largest class, got {checks.short(n_folds)}")
+        raise ValueError(
+            f"cv must be at most {most}, the number of rows of the largest class, got {checks.short(n_folds)}"
+        )
     return list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(classes, classes))
 
 

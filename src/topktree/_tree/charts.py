@@ -23,6 +23,7 @@ MARKERS = "osD^vP*X"
 TITLES = {"optimal": "proved optimal", "time_limit": "stopped by the time limit", "partial": "so far"}  # by status
 LABEL_SIZE = 5.5, 12.0  # points: width of a letter and height of a line, with some space around them
 MOST_FEATURES = 20
+NOT_MATH: dict[str, Any] = {"parse_math": False, "usetex": False}  # names are shown as they are
 
 
 def plot_trace(trace: Sequence[Mapping[str, Any]], status: str, ax: Axes | None = None) -> Axes:
@@ -65,7 +66,8 @@ def plot_choice(
     if threshold is not None:
         ax.axhline(threshold, color="black", linewidth=0.8, linestyle=":", label="best less one standard error")
     ax.set_xticks(range(len(depths)), [str(depth) for depth in depths])
-    ax.set(xlabel="max_depth", ylabel=ylabel)
+    ax.set_xlabel("max_depth")
+    ax.set_ylabel(ylabel, **NOT_MATH)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda i: labels[i] not in lines)  # the lines first
     ax.legend([handles[i] for i in order], [labels[i] for i in order], fontsize="small", loc="best")
@@ -108,11 +110,11 @@ def plot_importances(names: Sequence[str], importances: FloatArray, ax: Axes | N
             ax.legend(fontsize="small", loc="best")
     largest = importances.max(initial=0.0) or 1.0
     ax.set_xlim(-0.04 * largest, 1.04 * largest)
-    ax.set_yticks(range(len(shown)), [names[f] for f in shown])
+    ax.set_yticks(range(len(shown)), [names[f] for f in shown], **NOT_MATH)
     ax.set_ylim(max(len(shown), 1) - 0.5, -0.5)  # the most important one on top
     n_hidden, n_trees = len(order) - len(shown), len(importances)
-    ax.set_xlabel("feature importance" + (f" ({n_hidden} less important features are not shown)" if n_hidden else ""))
-    ax.set_title(f"{n_trees} tree{'' if n_trees == 1 else 's'}", fontsize="medium")
+    ax.set_xlabel("feature importance" + (f" ({n_hidden:,} less important features are not shown)" if n_hidden else ""))
+    ax.set_title(f"{n_trees:,} tree{'' if n_trees == 1 else 's'}", fontsize="medium")
     return ax
 
 

@@ -25,6 +25,8 @@ SYMBOLS = {AT_MOST: "<=", EQUALS: "=", IS_MISSING: "is missing"}
 # Okabe and Ito's colours, which colour-blind readers can tell apart; the last is a grey.
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
 
+MANY_CLASSES = 30  # texts and the report list at most this many classes of a node
+
 
 @dataclass(frozen=True)
 class Literal:
@@ -114,9 +116,15 @@ class Model:
         return f"{100 * self.shares(node).max():.1f}% of {size}"
 
     def counts(self, node: int) -> str:
-        """Return the weight of each class that is present: `no 8, yes 52`."""
+        """Return the weight of each class that is present: `no 8, yes 52`; of many classes, only of the heaviest."""
         value = self.tree.value[node]
-        return ", ".join(f"{self.class_names[c]} {_short(value[c])}" for c in np.flatnonzero(value))
+        named = heaviest_classes(value)
+        texts = [f"{self.class_names[c]} {_short(value[c])}" for c in sorted(named)]
+        n_others = np.count_nonzero(value) - len(named)
+        if n_others:
+            rest = float(value.sum() - value[named].sum())
+            texts.append(f"{n_others:,} other class{'' if n_others == 1 else 'es'} {_short(rest)}")
+        return ", ".join(texts)
 
     def summary(self, node: int) -> str:
         """Return confidence and counts: `86.7% of 60 rows; no 8, yes 52`."""
@@ -145,6 +153,12 @@ def make_model(
     )
 
 
+def heaviest_classes(weights: NDArray[Any]) -> list[int]:
+    """Return the classes with some weight, heaviest first, at most `MANY_CLASSES`; `weights`: (n_classes,)."""
+    order = np.argsort(-weights, kind="stable")[:MANY_CLASSES]
+    return [c for c in order.tolist() if weights[c] > 0]
+
+
 def colours_of_heaviest(weights: NDArray[Any], colours: Sequence[str]) -> dict[int, str]:
     """Return a colour for each of the heaviest classes, as many as there are colours; `weights`: (n_classes,)."""
     heaviest = np.sort(np.argsort(-weights, kind="stable")[: len(colours)]).tolist()
@@ -161,4 +175,4 @@ def _names(parameter: str, given: ArrayLike | None, own: list[str]) -> list[str]
 
 
 def _short(count: float) -> str:
-    return f"{int(count):,}" if float(count).is_integer() else f"{count:,.6g}"
+    return f"{count:,.0f}" if float(count).is_integer() or count >= 1e6 else f"{count:,.6g}"

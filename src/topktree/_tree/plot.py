@@ -68,8 +68,8 @@ WIDEST_EDGE = 0.5  # em, for an edge that all rows pass
 HINTING = 1.05
 
 # The two layouts: em for the text of a leaf or of a node with few leaves below, and the wording of the number of rows.
-ROOMY = (18.0, "{} row{}")
-NARROW = (6.0, "n={}")
+ROOMY = (18.0, "{:,} row{}")
+NARROW = (6.0, "n={:,}")
 
 # Every class has its colour if there are enough, else those that the leaves predict most often.
 FEW_COLOURS = (*COLOURS, "#7b4a1e", "#333333")
@@ -263,7 +263,7 @@ def _make_legend(
         return []
     named = [(colour, name) for colour, name in zip(colours, model.class_names, strict=True) if colour != OTHERS_COLOUR]
     if len(named) < len(colours):
-        named.append((OTHERS_COLOUR, f"{len(colours) - len(named)} others"))
+        named.append((OTHERS_COLOUR, f"{len(colours) - len(named):,} others"))
     rows: list[list[tuple[str, str, float]]] = [[]]
     for colour, name in named:
         text = shorten(one_line(name), lambda text: ruler(text, False) <= LEGEND_TEXT)

@@ -35,6 +35,7 @@ def write_report(path: PathLike, summary: dict[str, Any], text: str) -> None:
         "version": html.escape(version("topktree")),
         "title": html.escape(summary["title"]),
         "text": html.escape(text),
+        "contents": html.escape(summary["contents"]),
         "content": _json(summary),
         "style": style,
         "script": script,

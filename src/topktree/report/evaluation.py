@@ -14,10 +14,11 @@ import numpy as np
 
 from .._data.arrays import FloatArray, IntArray
 from .._data.features import one_line
-from .._tree.naming import Model
+from .._tree.naming import MANY_CLASSES, Model
 from .._tree.pruning import count_rows
 
 N_BINS = 10
+MANY_PAIRS = 50  # with more than MANY_CLASSES, the pairs of actual and predicted class that are listed
 Z = 1.959963984540054  # of a 95% interval
 
 
@@ -49,12 +50,11 @@ def evaluate(model: Model, counts: Counts) -> dict[str, Any]:
     """Return everything that the page says about these rows except calibration."""
     n_classes, at_leaf = len(model.labels), counts.at_leaf
     predicted = np.argmax(model.tree.value, axis=1)
-    confusion = np.stack([at_leaf[predicted == c].sum(axis=0) for c in range(n_classes)], axis=1)
-    total, correct = float(at_leaf.sum()), np.zeros(len(confusion))
-    correct[:n_classes] = np.diag(confusion)
-    n_actual, n_predicted = confusion.sum(axis=1), confusion.sum(axis=0)
-    off_diagonal = confusion.copy()  # a difference from the total would be off by rounding
-    np.fill_diagonal(off_diagonal, 0.0)
+    leaves, actual = np.nonzero(at_leaf)
+    pairs, pair_of = np.unique(np.stack([actual, predicted[leaves]]), axis=1, return_inverse=True)
+    weights = np.bincount(pair_of.ravel(), at_leaf[leaves, actual], minlength=pairs.shape[1])
+    is_right = pairs[0] == pairs[1]
+    total, n_actual = float(at_leaf.sum()), at_leaf.sum(axis=0)
     majority = model.predicted(0)
     names = [one_line(name) for name in model.class_names]
     return {
@@ -62,17 +62,36 @@ def evaluate(model: Model, counts: Counts) -> dict[str, Any]:
         "short": counts.short,
         "weighted": counts.weighted,
         "total": total,
-        "misclassified": float(off_diagonal.sum()),
-        "accuracy": float(np.trace(confusion)) / total,
+        "misclassified": float(weights[~is_right].sum()),
+        "accuracy": float(weights[is_right].sum()) / total,
         "majority": {"name": names[majority], "share": float(n_actual[majority]) / total},
         "brier": brier(model, counts),
         "unknown": float(n_actual[n_classes:].sum()),
         "actual": names + ["(other)"] * (len(n_actual) - n_classes),
         "actual_totals": n_actual.tolist(),
+        **(_confusions(pairs, weights) if n_classes > MANY_CLASSES else _matrix(pairs, weights, n_actual, n_classes)),
+    }
+
+
+def _matrix(pairs: IntArray, weights: FloatArray, n_actual: FloatArray, n_classes: int) -> dict[str, Any]:
+    """Return the confusion matrix. `pairs` (2, n): actual and predicted class; `weights` (n,) of those pairs."""
+    confusion = np.zeros((len(n_actual), n_classes))
+    confusion[pairs[0], pairs[1]] = weights
+    correct = np.zeros(len(n_actual))
+    correct[:n_classes] = np.diag(confusion)
+    return {
         "confusion": confusion.tolist(),
         "recall": _shares(correct, n_actual),
-        "precision": _shares(correct[:n_classes], n_predicted),
+        "precision": _shares(correct[:n_classes], confusion.sum(axis=0)),
     }
+
+
+def _confusions(pairs: IntArray, weights: FloatArray) -> dict[str, Any]:
+    """Return the most frequent confusions of two classes: a whole matrix of many classes could not be read."""
+    wrong = np.flatnonzero(pairs[0] != pairs[1])
+    shown = wrong[np.argsort(-weights[wrong], kind="stable")[:MANY_PAIRS]]
+    triples = zip(pairs[0, shown].tolist(), pairs[1, shown].tolist(), weights[shown].tolist(), strict=True)
+    return {"confusion": None, "pairs": list(triples), "n_pairs": len(wrong)}
 
 
 def brier(model: Model, counts: Counts) -> float:

@@ -14,10 +14,11 @@ from .._data.features import one_line
 from .._data.table import CATEGORY
 from .._data.thresholds import format_number
 from .._tree.conditions import Condition, walk_conditions
-from .._tree.naming import COLOURS, SYMBOLS, Model, colours_of_heaviest
+from .._tree.naming import COLOURS, MANY_CLASSES, SYMBOLS, Model, colours_of_heaviest
 from .._tree.text import rule_text
 
 MANY_CATEGORIES = 50  # a form offers all categories of a feature that has at most this many
+UNLISTED = -1  # the form's code for the others
 MANY_FEATURES = 200  # unused features that are listed by name
 
 
@@ -30,19 +31,36 @@ def describe_nodes(model: Model, seen: FloatArray | None) -> list[dict[str, Any]
         entry: dict[str, Any] = {
             "depth": depths[node],
             "rows": int(model.tree.n_node_samples[node]),
-            "counts": model.tree.value[node].tolist(),
             "predicted": model.predicted(node),
             "share": float(model.shares(node).max()),
             "confidence": model.confidence(node),
             "leaves": n_leaves[node],
         }
-        if seen is not None:
-            entry |= {"seen": seen[node, : len(model.labels)].tolist(), "seen_total": float(seen[node].sum())}
+        entry |= _class_counts(model, node, None if seen is None else seen[node])
         if node > 0:
             entry["holds"] = one_line(added)
         entry |= _leaf(conditions) if model.is_leaf(node) else _question(model, node)
         result.append(entry)
     return result
+
+
+def _class_counts(model: Model, node: int, seen: FloatArray | None) -> dict[str, Any]:
+    """Return the weight of the node's heaviest classes, and of the others together.
+
+    `counts` has a list per class, heaviest first: its index, its weight and, if there are test rows, theirs. The first
+    one is the predicted class. `others` is such a list, with the number of the other classes in place of the index.
+    """
+    known = len(model.labels)
+    weights = np.stack([model.tree.value[node], *([] if seen is None else [seen[:known]])], axis=1)
+    present = np.flatnonzero(weights.any(axis=1))
+    order = present[np.argsort(-weights[present, 0], kind="stable")]
+    shown, others = order[:MANY_CLASSES], order[MANY_CLASSES:]
+    result: dict[str, Any] = {
+        "total": float(weights[:, 0].sum()),
+        "counts": [[c, *weights[c].tolist()] for c in shown.tolist()],
+        "others": [len(others), *weights[others].sum(axis=0).tolist()] if len(others) else None,
+    }
+    return result if seen is None else result | {"seen_total": float(seen.sum())}
 
 
 def _leaf(conditions: dict[int, Condition]) -> dict[str, Any]:
@@ -102,11 +120,14 @@ def _form_field(model: Model, f: int, values: NDArray[Any] | None) -> dict[str, 
     tests = [model.tree.test(node) for node in model.tree.inner_nodes() if model.tree.feature[node] == f]
     if feature.kind == CATEGORY:
         codes = list(range(len(feature.categories)))
-        if len(codes) > MANY_CATEGORIES:  # only those that are tested or occur in the rows
+        if len(codes) > MANY_CATEGORIES and not feature.ordered:  # only those that are tested or occur in the rows
             tested = {int(test.value) for test in tests if test.kind != IS_MISSING}
             present = [] if values is None else values[np.isfinite(values)].astype(np.int64).tolist()
             codes = sorted(tested.union(present))
-        return {"options": [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]}
+        options = [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]
+        if len(codes) < len(feature.categories):  # those without an option of their own differ from all that are tested
+            options.append({"code": UNLISTED, "text": "(another training value)"})
+        return {"options": options}
     thresholds = sorted(test.value for test in tests if test.kind == AT_MOST)
     texts = list(dict.fromkeys(format_number(threshold) for threshold in (*thresholds[:1], *thresholds[-1:])))
     return {"range": " to ".join(texts)} if texts else {}

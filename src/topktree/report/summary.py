@@ -48,9 +48,13 @@ def summarise(
     data = None if counts is None else evaluate(model, counts)
     seen = None if counts is None else model.tree.sums_below(counts.at_leaf)
     sample = None if encoded is None else encoded[:max_rows]
+    rows = None
+    if encoded is not None and max_rows and model.tree.used_features():  # a single leaf asks for no values
+        rows = nodes.describe_rows(model, encoded, labels, max_rows)
     return {
         "title": one_line(title) if title is not None else "Decision tree",
         "subtitle": _subtitle(model),
+        "contents": _contents(rows, data),
         "figures": _figures(classifier, model, training, data),
         "classes": [one_line(name) for name in model.class_names],
         "colours": nodes.class_colours(model),
@@ -59,7 +63,7 @@ def summarise(
         "nodes": nodes.describe_nodes(model, seen),
         "features": nodes.describe_features(model, classifier.feature_importances_, sample),
         "n_features": len(model.features),
-        "rows": None if not max_rows or encoded is None else nodes.describe_rows(model, encoded, labels, max_rows),
+        "rows": rows,
         "training": training,
         "data": data,
         "calibration": None if counts is None else calibration(model, counts),
@@ -85,9 +89,25 @@ def _check_arguments(X: Any, y: Any, sample_weight: Any, title: Any, max_rows: A
 def _subtitle(model: Model) -> str:
     names = ", ".join(one_line(name) for name in model.class_names[:NAMED_CLASSES])
     n_more = len(model.class_names) - NAMED_CLASSES
-    more = f" and {n_more} more" if n_more > 0 else ""
+    more = f" and {n_more:,} more" if n_more > 0 else ""
     n_rows = int(model.tree.n_node_samples[0])
     return f"Classes: {names}{more}. Trained on {n_rows:,} rows with {len(model.features):,} features."
+
+
+def _contents(rows: dict[str, Any] | None, data: dict[str, Any] | None) -> str:
+    """Return what a reader of the file can learn about the data; whoever passes it on should know."""
+    counted = "training rows" if data is None else "training and test rows"
+    held = (
+        "This file contains the tree, names of features and classes, thresholds and categories of features, the "
+        f"parameters and statistics of the search, and counts of the {counted}."
+    )
+    if rows is None:
+        return f"{held} It contains no rows of data."
+    n, n_used = len(rows["values"]), len(rows["features"])
+    which = "all" if n == rows["total"] else f"the first {n:,}"
+    values = f"their values of the {'feature' if n_used == 1 else f'{n_used:,} features'} that the tree uses"
+    classes = "" if rows["labels"] is None else ", and their classes"
+    return f"{held} It also contains {which} of the {rows['total']:,} test rows: {values}{classes}."
 
 
 def _figures(
@@ -95,12 +115,13 @@ def _figures(
 ) -> list[dict[str, str]]:
     """Return the figures at the top of the page."""
     shown = [training] if data is None else [data, training]
+    n_used = len(model.tree.used_features())
     status = "pruned" if is_pruned(classifier) else classifier.status_.replace("_", " ")
     figures = [(f"{100 * part['accuracy']:.1f}%", f"accuracy on {part['name']}") for part in shown]
     figures += [
-        (str(model.tree.n_leaves), "leaf" if model.tree.n_leaves == 1 else "leaves"),
+        (f"{model.tree.n_leaves:,}", "leaf" if model.tree.n_leaves == 1 else "leaves"),
         (str(model.tree.max_depth), "depth"),
-        (str(len(model.tree.used_features())), "features used"),
+        (f"{n_used:,}", "feature used" if n_used == 1 else "features used"),
         (f"k = {checks.k_text(classifier.k)}", status),
     ]
     return [{"value": value, "label": label} for value, label in figures]

@@ -8,7 +8,7 @@ function dataSection() {
     parts.map((part) => [
       parts.length > 1 ? make("h3", {}, `On the ${part.name}`) : null,
       make("p", {}, words(part)),
-      make("div", {class: "columns"}, confusion(part), part === page.data ? calibrationChart(part, page.calibration) : null),
+      make("div", {class: "columns"}, part.confusion ? confusion(part) : confusions(part), part === page.data ? calibrationChart(part, page.calibration) : null),
     ]));
 }
 
@@ -33,6 +33,16 @@ function confusion(part) {
       make("tbody", {}, part.confusion.map((row, actual) => make("tr", {}, make("th", {scope: "row"}, part.actual[actual]),
         row.map((n, c) => cell(n, actual, c)), make("td", {}, percent(part.recall[actual])))),
       make("tr", {}, make("th", {scope: "row"}, "precision"), part.precision.map((share) => make("td", {}, percent(share))), make("td", {}, percent(part.accuracy)))))));
+}
+
+// Of many classes, the pairs that are confused most often.
+function confusions({pairs, n_pairs: all, actual, actual_totals: totals, weighted}) {
+  const rows = pairs.map(([a, c, n]) => [actual[a], page.classes[c], count(n), percent(n / totals[a])]);
+  const which = pairs.length < all ? `the ${count(pairs.length)} most frequent of ${plural(all, "confusion")} are listed.`
+    : pairs.length ? "all confusions are listed." : "none was mistaken for another.";
+  return make("div", {}, make("h3", {}, "Confusions"),
+    make("p", {}, `There are ${count(page.classes.length)} classes, too many for a matrix; ${which}`),
+    pairs.length ? scrollBox("Confusions", table(["actual", "predicted", weighted ? "weight" : "rows", "share of the actual class"], rows)) : null);
 }
 
 // Confidence of the leaves against their accuracy, in bins of equal width.

@@ -39,14 +39,11 @@ function details(i, path) {
 }
 
 function classTable(node) {
-  const total = sum(node.counts);
-  const order = page.classes.map((_, c) => c).filter((c) => node.counts[c] > 0 || (node.seen && node.seen[c] > 0));
-  order.sort((a, b) => node.counts[b] - node.counts[a]);
-  const headings = ["class", page.weighted ? "weight" : "rows", "share", ...(node.seen ? [page.data.short, "share"] : [])];
-  const rows = order.map((c) => [
-    classTag(c), count(node.counts[c]), percent(node.counts[c] / total),
-    ...(node.seen ? [count(node.seen[c]), node.seen_total ? percent(node.seen[c] / node.seen_total) : "–"] : []),
-  ]);
+  const figures = (n, seen) => [count(n), percent(n / node.total),
+    ...(page.data ? [count(seen), node.seen_total ? percent(seen / node.seen_total) : "–"] : [])];
+  const headings = ["class", page.weighted ? "weight" : "rows", "share", ...(page.data ? [page.data.short, "share"] : [])];
+  const rows = node.counts.map(([c, ...weights]) => [classTag(c), ...figures(...weights)]);
+  if (node.others) rows.push([plural(node.others[0], "other class", "other classes"), ...figures(...node.others.slice(1))]);
   return table(headings, rows, {class: "fit"});
 }
 

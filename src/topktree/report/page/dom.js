@@ -59,16 +59,15 @@ function seconds(value) {
   return value < 1 ? `${(1000 * value).toFixed(0)} ms` : `${value.toPrecision(3)} s`;
 }
 
-// A bar of class shares. `counts` by class; the classes without a colour of their own are one grey part at the end.
-function shareBar(counts) {
-  const total = sum(counts);
+// A bar of a node's class shares; the classes without a colour of their own are one grey part at the end.
+function shareBar(node) {
   const bar = make("div", {class: "share", "aria-hidden": "true"});
-  const parts = page.classes.map((name, c) => ({colour: page.colours[c], n: counts[c], name}));
-  const others = parts.filter((part) => part.colour === null);
-  const rest = {colour: page.other_colour, n: sum(others.map((part) => part.n)), name: "other classes"};
+  const parts = [...node.counts].sort(([a], [b]) => a - b).map(([c, n]) => ({colour: page.colours[c], n, name: page.classes[c]}));
+  const grey = parts.filter((part) => part.colour === null);
+  const rest = {colour: page.other_colour, n: sum(grey.map((part) => part.n)) + (node.others?.[1] ?? 0), name: "other classes"};
   for (const {colour, n, name} of [...parts.filter((part) => part.colour !== null), rest]) {
     if (n > 0) {
-      const part = make("i", {title: `${name}: ${percent(n / total)}`});
+      const part = make("i", {title: `${name}: ${percent(n / node.total)}`});
       part.style.flex = `${n} 0 0`;
       part.style.background = colour;
       bar.append(part);

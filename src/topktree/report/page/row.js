@@ -30,8 +30,8 @@ function rowSection(tree) {
     });
     const reasons = steps.map(({node, yes}) =>
       `${headline(node)} ${yes ? "Yes" : "No"}: ${reason(featureAt.get(node.feature), values.get(node.feature))}.`);
-    const guessed = new Set(steps.map(({node}) => featureAt.get(node.feature)).filter((feature) => news(feature, values.get(feature.index)) !== null));
-    replace(answer, verdict(page.nodes[leaf], rule, reasons, basis([...values.values()], [...guessed])));
+    const asked = [...new Set(steps.map(({node}) => featureAt.get(node.feature)))];
+    replace(answer, verdict(page.nodes[leaf], rule, reasons, basis(page.nodes[leaf], values, asked)));
     tree.select(leaf);
   }
 
@@ -73,13 +73,21 @@ function walk(values) {
   return {leaf, steps};
 }
 
-// What an answer rests on, where that is not the values alone. guessed: the features whose value is new to the tree.
-function basis(values, guessed) {
-  if (values.every((value) => value === null)) {
-    return "No value is given: the answer rests only on where missing values, or else most rows, went in training.";
-  }
-  if (!guessed.length) return null;
-  return `Training had no such value of ${guessed.map(({name}) => name).join(", ")}: there the row follows the branch with more training ${measure()}.`;
+// What an answer rests on, where that is not the values alone. asked: the features on the path.
+function basis(leaf, values, asked) {
+  const isNew = (feature) => news(feature, values.get(feature.index)) !== null;
+  const missing = asked.filter((feature) => values.get(feature.index) === null && !isNew(feature));
+  const guessed = asked.filter(isNew);
+  const larger = `the branch with more training ${measure()}`;
+  const names = (features) => features.map(({name}) => name).join(", ");
+  const said = [
+    missing.length ? `Missing: ${names(missing)}. The ${missing.length === 1 ? "question about it says" : "questions about them say"} where missing values go.` : null,
+    guessed.length ? `Treated as unknown: ${names(guessed)}. Training had no such value, so the row follows ${larger} there.` : null,
+  ];
+  if ([...values.values()].some((value) => value !== null)) return said.filter((text) => text !== null).join(" ") || null;
+  const end = `${count(leaf.rows)} of ${plural(page.nodes[0].rows, "training row")} end at this leaf.`;
+  if (!missing.length) return `Nothing is known: the row follows ${larger} at every question. ${end}`;
+  return ["Nothing is known.", ...said, end].filter((text) => text !== null).join(" ");
 }
 
 // The prediction, and why.
@@ -142,7 +150,7 @@ function measure() {
 function shown(feature, value) {
   if (value === null) return "it is missing";
   if (feature.kind === "boolean") return value === 1 ? "True" : "False";
-  if (feature.kind === "category") return feature.options.find(({code}) => code === value)?.text ?? "another value";
+  if (feature.kind === "category") return feature.options.find(({code}) => code === value)?.text ?? "a new value";
   return String(value);
 }
 
@@ -165,7 +173,7 @@ function field(feature) {
 }
 
 function choice(feature) {
-  const options = feature.kind === "boolean" ? [{code: 1, text: "True"}, {code: 0, text: "False"}] : [...feature.options, {code: ANOTHER, text: "(another value)"}];
+  const options = feature.kind === "boolean" ? [{code: 1, text: "True"}, {code: 0, text: "False"}] : [...feature.options, {code: ANOTHER, text: "(a new value)"}];
   return make("select", {}, make("option", {value: ""}, "(missing)"), options.map(({code, text}) => make("option", {value: code}, text)));
 }
 

@@ -25,7 +25,7 @@ function rulesSection(tree) {
   }}, column.title)));
   const words = make("input", {type: "search", "aria-label": "Rules with these words", placeholder: "words of a rule", oninput: render});
   const ofClass = make("select", {"aria-label": "Class", onchange: render}, make("option", {value: ""}, "all classes"),
-    page.classes.map((name, c) => make("option", {value: c}, name)));
+    [...new Set(leaves.map((leaf) => leaf.predicted))].sort((a, b) => a - b).map((c) => make("option", {value: c}, page.classes[c])));
 
   function render() {
     const wanted = words.value.toLowerCase();
@@ -51,7 +51,7 @@ function rulesSection(tree) {
 }
 
 function accuracy(leaf) {
-  return leaf.seen_total ? leaf.seen[leaf.predicted] / leaf.seen_total : null;
+  return leaf.seen_total ? leaf.counts[0][2] / leaf.seen_total : null; // the first class is the predicted one
 }
 
 function compare(a, b) {

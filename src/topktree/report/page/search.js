@@ -63,7 +63,7 @@ function gridPart(grid) {
   const all = lines.flatMap((line) => line.points);
   const low = Math.min(...all.map((point) => point.score - point.se)), high = Math.max(...all.map((point) => point.score + point.se));
   const depths = [...new Set(all.map((point) => point.depth))].sort((a, b) => a - b);
-  const text = (value) => (grid.percent ? percent(value, high - low < 0.05 ? 1 : 0) : value.toFixed(3));
+  const text = (value) => (grid.percent ? percent(value) : value.toFixed(3));
   const view = {
     domain: {x: [depths[0], depths.at(-1)], y: [low, high]}, titles: {x: "depth", y: grid.scoring},
     ticks: {x: depths.map((depth) => ({at: depth, text: String(depth)})), y: roundTicks(low, high, text)},

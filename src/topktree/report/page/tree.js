@@ -119,7 +119,7 @@ function card(i, {x, y}, isFolded, {select, toggle}) {
   make("span", {class: "what"}, isLeaf ? page.classes[node.predicted]
     : [make("span", {class: "name"}, node.name), make("span", {class: "asked"}, `${node.asked}?`)]),
   make("span", {class: "size"}, sizeOf(node, isFolded)),
-  shareBar(node.counts),
+  shareBar(node),
   isLeaf ? null : make("button", {
     class: "fold", type: "button", tabindex: -1, "aria-label": isFolded ? "Unfold" : "Fold",
     onclick: (event) => { event.stopPropagation(); toggle(); },
