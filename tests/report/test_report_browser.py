@@ -408,10 +408,10 @@ def test_the_form_answers_as_predict_does(open_page, tmp_path, seed):
         page.get_by_role("button", name="Follow this row").click()
         assert leaf_of(page) == leaf
         assert page.locator(".verdict").inner_text() == label
-        path = [used_name for used_name in used if clf.feature_names_in_.tolist().index(used_name) in asked(clf, leaf)]
+        path = [clf.feature_names_in_[f] for f in sorted(asked(clf, leaf))]
         basis = page.locator("#basis").inner_text() if page.locator("#basis").count() else ""
-        unknown = [name for name in path if row[name] == "another" or (pd.isna(row[name]) and not has_missing(X, name))]
         missing = [name for name in path if pd.isna(row[name]) and has_missing(X, name)]
+        unknown = [name for name in path if name not in missing and (pd.isna(row[name]) or row[name] == "another")]
         if row.isna().all():
             assert basis.startswith("Nothing is known")
             assert basis.endswith(f"{clf.tree_.n_node_samples[leaf]} of 500 training rows end at this leaf.")

@@ -61,7 +61,8 @@ def split(name: str, share: float, seed: int, data_home: str | None) -> list[Any
     numbers = X.select_dtypes("number").columns
     X = X.astype(dict.fromkeys(numbers, float) | {c: object for c in X.columns.difference(numbers)})
     X = X.mask(np.random.default_rng(seed).random(X.shape) < share)
-    return train_test_split(X, y, train_size=0.8, random_state=seed, stratify=y)
+    parts: list[Any] = train_test_split(X, y, train_size=0.8, random_state=seed, stratify=y)
+    return parts
 
 
 def as_no_test_holds(X: pd.DataFrame) -> pd.DataFrame:
