@@ -52,7 +52,7 @@ def evaluate(model: Model, counts: Counts) -> dict[str, Any]:
     predicted = np.argmax(model.tree.value, axis=1)
     leaves, actual = np.nonzero(at_leaf)
     pairs, pair_of = np.unique(np.stack([actual, predicted[leaves]]), axis=1, return_inverse=True)
-    weights: FloatArray = np.bincount(pair_of.ravel(), at_leaf[leaves, actual], pairs.shape[1])
+    weights = np.bincount(pair_of.ravel(), at_leaf[leaves, actual], pairs.shape[1]).astype(np.float64)
     is_right = pairs[0] == pairs[1]
     total, n_actual = float(at_leaf.sum()), at_leaf.sum(axis=0)
     majority = model.predicted(0)
