@@ -143,7 +143,7 @@ def assert_says_all(picture, model):
     for node in range(model.tree.node_count):
         *said, rows = picture.said(node)
         count = model.tree.n_node_samples[node]
-        assert rows in (f"{count} rows", f"n={count}")
+        assert rows in (f"{count:,} rows", f"n={count:,}")
         if model.is_leaf(node):
             name = model.class_names[model.predicted(node)]
             assert said == [name, f"{100 * model.shares(node).max():.1f}%"]

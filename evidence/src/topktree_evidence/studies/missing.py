@@ -129,21 +129,32 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
         versions=sorted(set(runs["versions"])),
         accuracy={what: accuracy_table(runs, what) for what in ("test", "train")},
         gains={ours: gain_table(runs, ours) for ours in (LEARNT, LEARNT_GREEDY)},
+        behind={other: where_behind(runs, other) for other in (NEVER, SKLEARN, BOOSTING)},
         cells=len(runs.groupby(["dataset", "share", "depth"])),
         cut=int((runs["status"] == TIMEOUT).sum()),
     )
     return [path], []
 
 
+def means(runs: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Return means over splits and depths: a row per table and share of blanked cells, a column per method."""
+    keys = zip(runs["dataset"], runs["share"], strict=True)
+    rows = [f"{name}, {share:.0%} blanked" if share else name for name, share in keys]
+    table = runs.assign(row=rows).pivot_table(what, "row", "method", aggfunc=mean, sort=False)
+    return table[list(METHODS)]
+
+
 def accuracy_table(runs: pd.DataFrame, what: str) -> str:
-    """Return accuracies per table and share of blanked cells: means over splits and depths."""
-    means = runs.groupby(["dataset", "share", "method"], sort=False)[what].agg(mean)
-    lines = [
-        [f"{name}, {share:.0%} blanked" if share else name, *(points(means[name, share, m]) for m in METHODS)]
-        for name, share in dict.fromkeys(zip(runs["dataset"], runs["share"], strict=True))
-    ]
-    overall = [points(mean(where(means.reset_index(), method=m)[what])) for m in METHODS]
-    return aligned(["table", *METHODS], [*lines, ["mean", *overall]])
+    """Return mean accuracies in percent, and their mean over all tables and shares."""
+    table = means(runs, what)
+    table.loc["mean"] = table.agg(mean)
+    return aligned(["table", *METHODS], [[row, *map(points, values)] for row, *values in table.itertuples()])
+
+
+def where_behind(runs: pd.DataFrame, other: str) -> list[str]:
+    """Return the tables and shares with a lower mean test accuracy than another method's."""
+    table = means(runs, "test")
+    return [f"{row} ({signed(gain)})" for row, gain in (table[LEARNT] - table[other]).items() if gain < 0]
 
 
 def gain_table(runs: pd.DataFrame, ours: str) -> str:
