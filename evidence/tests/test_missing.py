@@ -60,3 +60,12 @@ def test_runs_and_page(folder, tmp_path):
     (line,) = [line for line in page.splitlines() if "churn, 20% blanked |" in line][:1]
     assert f"{100 * mean:.1f} |" in line
     assert "1 table with numbers and categories (churn)" in page
+
+
+def test_without_the_tables(tmp_path, monkeypatch):
+    monkeypatch.delenv("TOPKTREE_DATA", raising=False)
+    for arguments in ([], ["--data", str(tmp_path)]):
+        result = CliRunner().invoke(main, ["reproduce", "missing-values", "--out", str(tmp_path / "out"), *arguments])
+        assert result.exit_code == 2
+        assert "adult: left out." in result.output
+        assert "Not made for want of data: missing-values." in result.output

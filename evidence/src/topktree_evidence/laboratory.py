@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -148,18 +148,20 @@ def _with_data(
     needed = {study.needs(task) for task, done in zip(tasks, settled, strict=True) if not done}
     for name in sorted(name for name in needed if name is not None and name not in report.looked_for):
         report.looked_for.add(name)
-        if reason := why_missing(name, settings.data_home, screen.say):
+        if reason := why_missing(name, study.load or datasets.load, settings.data_home, screen.say):
             report.missing[name] = reason
             screen.say(f"{name}: left out. {reason}")
     return [task for task, done in zip(tasks, settled, strict=True) if done or study.needs(task) not in report.missing]
 
 
-def why_missing(name: str, data_home: str | None, say: Callable[[str], None]) -> str:
+def why_missing(
+    name: str, load: Callable[[str, str | None], Any], data_home: str | None, say: Callable[[str], None]
+) -> str:
     """Return why a dataset is not available; nothing if it is."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            datasets.load(file_name(name), data_home)
+            load(file_name(name), data_home)
     except (OSError, ValueError) as error:
         return " ".join(str(error).split())
     for warning in caught:

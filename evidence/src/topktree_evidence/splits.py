@@ -31,7 +31,7 @@ VARIANTS = {REPAIRED: "dry-bean", WITHOUT_ANSWER: "electrical-grid-stability"}
 FIRST_SEED = 42
 MAX_COLUMNS = 100  # for all datasets but FICO
 LOST_ROWS = {"letter-recognition": 1}  # the authors' reader loses the last line
-TEST_ROWS = {FICO: 100}  # the paper's table; 20 % elsewhere
+TEST_ROWS = {FICO: 100}  # the paper's table; 20% elsewhere
 
 Array = NDArray[Any]
 

@@ -71,6 +71,7 @@ class Study:
     is_current: Callable[[Row], bool] = lambda row: True  # is a kept run still valid for today's code?
     is_repeated: Callable[[Task, Callable[[Task], Row | None]], bool] = lambda task, find: False  # not worth a repeat?
     needs: Callable[[Task], str | None] = lambda task: task.get("dataset")  # the dataset of a run
+    load: Callable[[str, str | None], Any] | None = None  # of a dataset that `topktree.datasets` does not have
     summarise: Callable[[pd.DataFrame], pd.DataFrame] | None = None  # None: the runs themselves are the table
     summary: tuple[str, ...] = ()  # columns of the summary
     finished_only: bool = False  # leave runs without a result out of the table

@@ -1,4 +1,4 @@
-"""Which way missing values go: learnt by topktree, against a rule without choice and two peers that learn it.
+"""The study of which way missing values go: topktree's choice, a rule without choice, and two peers that choose.
 
 In: tables of mixed features, some of their cells blanked at random. Out: docs/missing-values.csv, a row per run, and
 missing-values.md, from templates/missing-values.md.
@@ -22,6 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from topktree import TopKTreeClassifier
+from topktree.datasets.paper import VARIABLE
 
 from .. import machine, pages
 from ..paired import compared, over_datasets
@@ -52,11 +53,18 @@ def plan(settings: Settings) -> list[Task]:
     ]
 
 
+def load(name: str, data_home: str | None) -> pd.DataFrame:
+    """Return a table of the folder, with the answer in its last column."""
+    folder = data_home or os.environ.get(VARIABLE)
+    if not folder:
+        raise ValueError(f"{name}.csv.gz is looked for in a folder, and none is named")
+    return pd.read_csv(Path(folder) / f"{name}.csv.gz")
+
+
 @lru_cache(maxsize=2)  # runs of the same split follow each other
 def split(name: str, share: float, seed: int, data_home: str | None) -> list[Any]:
     """Return X of training and test rows, then y of both: numbers as float64, everything else as text."""
-    folder = Path(data_home or os.environ.get("TOPKTREE_DATA", ""))
-    X = pd.read_csv(folder / f"{name}.csv.gz")
+    X = load(name, data_home)
     y = X.pop(X.columns[-1]).astype(str)
     numbers = X.select_dtypes("number").columns
     X = X.astype(dict.fromkeys(numbers, float) | {c: object for c in X.columns.difference(numbers)})
@@ -116,7 +124,9 @@ def run(task: Task, settings: Settings) -> Row:
 
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     """Write missing-values.md."""
-    runs = found["missing-values"]
+    runs = found["missing-values"].dropna(subset=["test"])
+    if runs.empty:  # every run has failed
+        return [], []
     path = out / "missing-values.md"
     pages.write(
         path,
@@ -180,7 +190,7 @@ STUDIES = (
         plan,
         run,
         origin=("versions",),
-        needs=lambda task: None,
+        load=load,
         folder=".",
         keeps_runs=True,
     ),

@@ -207,7 +207,7 @@ def accuracy_table(runs: pd.DataFrame, gaps: pd.DataFrame, k: int, what: str) ->
     rows = []
     for name in base.index:
         cells = [points(found[rule].get(name)) + " t" * ((name, rule) in cut) for rule in RULES]
-        rows.append([name, f"{base[name]:.2f} %", *cells])
+        rows.append([name, f"{base[name]:.2f}%", *cells])
     rows.append(["mean", "", *(_mean(found[rule]) for rule in RULES)])
     if common := with_exact(gaps):
         cells = [_mean(gap(gaps, rule, k, what, sets=common)) for rule in RULES]

@@ -129,7 +129,7 @@ def time_text(row: Any) -> str:
         return str(row.status)
     spread = (row.high - row.low) / 2 / row.seconds
     bounded = f"{'>' if row.capped else ''}{duration(row.seconds)}"
-    return f"{bounded} ±{100 * spread:.0f} %" if spread else bounded
+    return f"{bounded} ±{100 * spread:.0f}%" if spread else bounded
 
 
 def duration(seconds: float) -> str:
