@@ -9,7 +9,7 @@ namespace {
 
 // A byte counts at most 8 per word, so 31 words can be added before it could overflow.
 constexpr std::size_t kWordsPerByteSum = 31;
-constexpr std::size_t kVectors = 4;  // 16 columns per pass, so that four byte sums and four totals stay in registers
+constexpr std::size_t kMostVectors = 8;  // 32 columns per pass, so that all byte sums stay in registers
 
 inline __m256i popcount_bytes(__m256i x) {
     const __m256i lookup = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,  //
@@ -20,7 +20,8 @@ inline __m256i popcount_bytes(__m256i x) {
     return _mm256_add_epi8(low, high);
 }
 
-void count_16_columns(const std::uint64_t* bits, std::size_t stride, WordList list, std::int32_t* out) {
+template <std::size_t kVectors>
+void count_columns(const std::uint64_t* bits, std::size_t stride, WordList list, std::int32_t* out) {
     __m256i totals[kVectors] = {};
     for (std::size_t begin = 0; begin < list.size; begin += kWordsPerByteSum) {
         const std::size_t end = begin + kWordsPerByteSum < list.size ? begin + kWordsPerByteSum : list.size;
@@ -37,18 +38,22 @@ void count_16_columns(const std::uint64_t* bits, std::size_t stride, WordList li
             totals[v] = _mm256_add_epi64(totals[v], _mm256_sad_epu8(bytes[v], _mm256_setzero_si256()));
         }
     }
-    alignas(32) std::int64_t wide[4 * kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) {
-        _mm256_store_si256(reinterpret_cast<__m256i*>(wide + 4 * v), totals[v]);
-    }
-    for (std::size_t j = 0; j < 4 * kVectors; ++j) {
-        out[j] = static_cast<std::int32_t>(wide[j]);
+    // The lower halves of eight totals are eight counts; the shuffle works within halves of a register.
+    for (std::size_t v = 0; v < kVectors; v += 2) {
+        const __m256 low = _mm256_shuffle_ps(_mm256_castsi256_ps(totals[v]), _mm256_castsi256_ps(totals[v + 1]),
+                                             _MM_SHUFFLE(2, 0, 2, 0));
+        const __m256i counts = _mm256_permute4x64_epi64(_mm256_castps_si256(low), _MM_SHUFFLE(3, 1, 2, 0));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(out + 4 * v), counts);
     }
 }
 
 void count(const std::uint64_t* bits, std::size_t stride, WordList list, std::size_t n_columns, std::int32_t* out) {
-    for (std::size_t j = 0; j < n_columns; j += 4 * kVectors) {
-        count_16_columns(bits + j, stride, list, out + j);
+    std::size_t j = 0;
+    for (; j + 4 * kMostVectors <= n_columns; j += 4 * kMostVectors) {
+        count_columns<kMostVectors>(bits + j, stride, list, out + j);
+    }
+    if (j < n_columns) {
+        count_columns<kMostVectors / 2>(bits + j, stride, list, out + j);
     }
 }
 

@@ -13,23 +13,23 @@
 namespace topk {
 namespace {
 
-inline const Int32x16& load(const std::int32_t* p) { return *reinterpret_cast<const Int32x16*>(p); }
+inline const Int32s& load(const std::int32_t* p) { return *reinterpret_cast<const Int32s*>(p); }
 
-// Errors of one child split on each of 16 columns: its weight minus the heaviest class on each side.
+// Errors of one child split on each of kInt32s columns: its weight minus the heaviest class on each side.
 struct SideMaxima {
-    Int32x16 true_max = {}, false_max = {}, n_true = {};
+    Int32s true_max = {}, false_max = {}, n_true = {};
 
-    void add(const Int32x16& count, std::int32_t total) {
+    void add(const Int32s& count, std::int32_t total) {
         raise_to(true_max, count);
         raise_to(false_max, total - count);
         n_true += count;
     }
-    void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32x16& best) const {
-        const Int32x16 none = Int32x16{} + kNoSplit;
-        const Int32x16 too_small = (n_true < min_side) | (weight - n_true < min_side);
-        Int32x16 errors;
+    void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32s& best) const {
+        const Int32s none = Int32s{} + kNoSplit;
+        const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
+        Int32s errors;
         choose(too_small, none, weight - true_max - false_max, errors);
-        *reinterpret_cast<Int32x16*>(errors_out) = errors;
+        *reinterpret_cast<Int32s*>(errors_out) = errors;
         lower_to(best, errors);
     }
 };
@@ -40,18 +40,18 @@ void add_product(const std::int32_t* counts, std::int32_t factor, std::size_t n_
     }
 }
 
-inline std::int32_t smallest_lane(const Int32x16& x) {
+inline std::int32_t smallest_lane(const Int32s& x) {
     std::int32_t best = x[0];
-    for (int i = 1; i < 16; ++i) {
+    for (int i = 1; i < static_cast<int>(kInt32s); ++i) {
         best = x[i] < best ? x[i] : best;
     }
     return best;
 }
 
 // `where`: the result of a comparison.
-inline bool is_everywhere(const Int32x16& where) {
+inline bool is_everywhere(const Int32s& where) {
     std::int32_t all = where[0];
-    for (int i = 1; i < 16; ++i) {
+    for (int i = 1; i < static_cast<int>(kInt32s); ++i) {
         all &= where[i];
     }
     return all != 0;
@@ -64,18 +64,18 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
         small_weight += t.small_totals[c];
         large_weight += t.parent_totals[c] - t.small_totals[c];
     }
-    Int32x16 best_small = Int32x16{} + kNoSplit;
-    Int32x16 best_large = best_small;
-    for (std::size_t j = 0; j < n_columns; j += 16) {
+    Int32s best_small = Int32s{} + kNoSplit;
+    Int32s best_large = best_small;
+    for (std::size_t j = 0; j < n_columns; j += kInt32s) {
         SideMaxima small;
         SideMaxima large;
         for (std::size_t c = 0; c < t.n_classes; ++c) {
-            const Int32x16 parent = load(t.parent_rows[c] + j);
+            const Int32s parent = load(t.parent_rows[c] + j);
             if (t.small_rows[c] == nullptr) {
                 large.add(parent, t.parent_totals[c]);
                 continue;
             }
-            const Int32x16 count = load(t.small_rows[c] + j);
+            const Int32s count = load(t.small_rows[c] + j);
             small.add(count, t.small_totals[c]);
             large.add(parent - count, t.parent_totals[c] - t.small_totals[c]);
         }
@@ -127,10 +127,10 @@ void raise_bounds(const BoundTable& t, std::size_t n_columns) {
     }
 }
 
-// sums[i] += sign * (the terms of both sides of column i), for kColumnPadding columns.
+// sums[i] += sign * (the terms of both sides of column i), for kInt32s columns.
 template <int sign>
 inline void add_terms(const std::int32_t* n_true, std::int32_t total, double unit, std::int64_t* sums) {
-    for (std::size_t i = 0; i < kColumnPadding; i += kReals) {
+    for (std::size_t i = 0; i < kInt32s; i += kReals) {
         Reals n;
         convert(n_true + i, n);
         const Reals rest = static_cast<double>(total) - n;
@@ -149,20 +149,20 @@ void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double un
     for (std::size_t c = 0; c < t.n_classes; ++c) {
         weight += t.totals[c];
     }
-    for (std::size_t j = 0; j < n_columns; j += kColumnPadding) {
-        Int32x16 n_true = {};
+    for (std::size_t j = 0; j < n_columns; j += kInt32s) {
+        Int32s n_true = {};
         for (std::size_t c = 0; c < t.n_classes; ++c) {
             n_true += load(t.rows[c] + j);
         }
-        const Int32x16 too_small = (n_true < min_side) | (weight - n_true < min_side);
-        alignas(64) std::int64_t gain[kColumnPadding] = {};
+        const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
+        alignas(64) std::int64_t gain[kInt32s] = {};
         if (!is_everywhere(too_small)) {
             for (std::size_t c = 0; c < t.n_classes; ++c) {
                 add_terms<1>(t.rows[c] + j, t.totals[c], unit, gain);
             }
             add_terms<-1>(reinterpret_cast<const std::int32_t*>(&n_true), weight, unit, gain);
         }
-        for (std::size_t i = 0; i < kColumnPadding; ++i) {
+        for (std::size_t i = 0; i < kInt32s; ++i) {
             keys[j + i] =
                 too_small[static_cast<int>(i)] == 0 ? make_score_key(round_gain(gain[i] - whole), j + i) : kNoScoreKey;
         }

@@ -1,4 +1,4 @@
-// Bit operations on words, and vectors of 64 bytes, for the loops that all instruction sets share.
+// Bit operations on words, and vectors, for the loops that all instruction sets share.
 //
 // GCC and Clang have builtins and vector types for both. Other compilers get plain C++ with the same results; so do GCC
 // and Clang if TOPK_PLAIN is defined, for the tests. Like common.hpp, this is compiled once per instruction set:
@@ -33,26 +33,36 @@ inline int count_bits(std::uint64_t x) { return __builtin_popcountll(x); }
 // Precondition: x is not zero.
 inline int lowest_bit(std::uint64_t x) { return __builtin_ctzll(x); }
 
-// The compiler divides these into the registers that the instruction set has.
-typedef std::int32_t Int32x16 __attribute__((vector_size(64)));
+// The width of one register. GCC divides longer vectors into registers too, but turns their comparisons into scalar
+// code.
+#if defined(__AVX512F__)
+inline constexpr std::size_t kVectorBytes = 64;
+#elif defined(__AVX2__)
+inline constexpr std::size_t kVectorBytes = 32;
+#else
+inline constexpr std::size_t kVectorBytes = 16;
+#endif
+
+typedef std::int32_t Int32s __attribute__((vector_size(kVectorBytes)));
+typedef double Reals __attribute__((vector_size(kVectorBytes)));
+typedef std::int64_t Integers __attribute__((vector_size(kVectorBytes)));
+inline constexpr std::size_t kInt32s = kVectorBytes / sizeof(std::int32_t);
+inline constexpr std::size_t kReals = kVectorBytes / sizeof(double);
+
+// Always eight words, since the result of a hash depends on their number. They are never compared.
 typedef std::uint64_t UInt64x8 __attribute__((vector_size(64)));
 
-// As many doubles as one operation takes, and integers of the same size.
-typedef double Reals __attribute__((vector_size(64)));
-typedef std::int64_t Integers __attribute__((vector_size(64)));
-inline constexpr std::size_t kReals = 8;
-
 inline void convert(const std::int32_t* n, Reals& out) {
-    typedef std::int32_t Int32x8 __attribute__((vector_size(32)));
-    out = __builtin_convertvector(*reinterpret_cast<const Int32x8*>(n), Reals);
+    typedef std::int32_t Halves __attribute__((vector_size(kVectorBytes / 2)));
+    out = __builtin_convertvector(*reinterpret_cast<const Halves*>(n), Reals);
 }
 
-inline void raise_to(Int32x16& best, const Int32x16& x) { best = best > x ? best : x; }
+inline void raise_to(Int32s& best, const Int32s& x) { best = best > x ? best : x; }
 
-inline void lower_to(Int32x16& best, const Int32x16& x) { best = best < x ? best : x; }
+inline void lower_to(Int32s& best, const Int32s& x) { best = best < x ? best : x; }
 
 // `where`: the result of a comparison.
-inline void choose(const Int32x16& where, const Int32x16& a, const Int32x16& b, Int32x16& out) { out = where ? a : b; }
+inline void choose(const Int32s& where, const Int32s& a, const Int32s& b, Int32s& out) { out = where ? a : b; }
 
 // out[i] = x[i ^ kDistance].
 template <std::uint64_t kDistance>
@@ -95,7 +105,8 @@ inline constexpr std::size_t kReals = 1;
 
 inline void convert(const std::int32_t* n, Reals& out) { out = *n; }
 
-using Int32x16 = Lanes<std::int32_t, 16>;
+inline constexpr std::size_t kInt32s = 16;
+using Int32s = Lanes<std::int32_t, kInt32s>;
 using UInt64x8 = Lanes<std::uint64_t, 8>;
 
 template <class T, std::size_t kLanes, class Function>
@@ -112,32 +123,32 @@ inline Lanes<T, kLanes> map(const Lanes<T, kLanes>& a, Function function) {
     return map(a, a, [function](T x, T) { return function(x); });
 }
 
-inline Int32x16 operator+(const Int32x16& a, std::int32_t b) {
+inline Int32s operator+(const Int32s& a, std::int32_t b) {
     return map(a, [b](std::int32_t x) { return x + b; });
 }
-inline Int32x16 operator-(const Int32x16& a, const Int32x16& b) {
+inline Int32s operator-(const Int32s& a, const Int32s& b) {
     return map(a, b, [](std::int32_t x, std::int32_t y) { return x - y; });
 }
-inline Int32x16 operator-(std::int32_t a, const Int32x16& b) {
+inline Int32s operator-(std::int32_t a, const Int32s& b) {
     return map(b, [a](std::int32_t x) { return a - x; });
 }
-inline void operator+=(Int32x16& a, const Int32x16& b) {
+inline void operator+=(Int32s& a, const Int32s& b) {
     a = map(a, b, [](std::int32_t x, std::int32_t y) { return x + y; });
 }
-inline Int32x16 operator<(const Int32x16& a, std::int32_t b) {
+inline Int32s operator<(const Int32s& a, std::int32_t b) {
     return map(a, [b](std::int32_t x) { return x < b ? -1 : 0; });
 }
-inline Int32x16 operator|(const Int32x16& a, const Int32x16& b) {
+inline Int32s operator|(const Int32s& a, const Int32s& b) {
     return map(a, b, [](std::int32_t x, std::int32_t y) { return x | y; });
 }
-inline void raise_to(Int32x16& best, const Int32x16& x) {
+inline void raise_to(Int32s& best, const Int32s& x) {
     best = map(best, x, [](std::int32_t a, std::int32_t b) { return a > b ? a : b; });
 }
-inline void lower_to(Int32x16& best, const Int32x16& x) {
+inline void lower_to(Int32s& best, const Int32s& x) {
     best = map(best, x, [](std::int32_t a, std::int32_t b) { return a < b ? a : b; });
 }
-inline void choose(const Int32x16& where, const Int32x16& a, const Int32x16& b, Int32x16& out) {
-    for (std::size_t i = 0; i < 16; ++i) {
+inline void choose(const Int32s& where, const Int32s& a, const Int32s& b, Int32s& out) {
+    for (std::size_t i = 0; i < kInt32s; ++i) {
         out.lane[i] = where.lane[i] != 0 ? a.lane[i] : b.lane[i];
     }
 }
