@@ -15,6 +15,23 @@ namespace topk {
 
 enum class Criterion { entropy, gini, sqrt, gain_ratio, user };
 
+// The columns of a feature whose values are ranked: numbers, or categories in some order. With n ranks there are n - 1
+// thresholds; the i-th column is true for the rows of a rank above i, and for missing values. If there are any of these,
+// n - 1 more columns follow, the second readings of the thresholds, which are false for missing values, and one column
+// that is true for missing values alone.
+struct OrderedGroup {
+    static constexpr std::uint32_t kMissing = UINT32_MAX;
+
+    std::span<const std::uint32_t> ranks;  // n_rows, each below n_ranks or kMissing
+    std::size_t first = 0;                 // index of its first column among all columns
+    std::uint32_t n_ranks = 1;
+    bool has_missing = false;
+    std::int32_t feature = 0;  // as in FeatureDraw
+
+    std::size_t n_thresholds() const { return n_ranks - 1; }
+    std::size_t n_columns() const { return has_missing ? 2 * n_thresholds() + 1 : n_thresholds(); }
+};
+
 // The rows of a search, either packed (bit j % 64 of word j / 64 of a row is column j; bits beyond the last column are
 // ignored) or as flags, one byte per row and column. The caller keeps the arrays alive, and nothing here writes to
 // them: searches over different rows and columns may share them. Rows of weight 0 are ignored.
@@ -29,6 +46,9 @@ struct Data {
     std::span<const std::uint8_t> flags;         // n_rows * n_stored_columns(), row-major, 0 or 1
     std::size_t n_stored = 0;                    // columns in the arrays; 0: as many as take part
     std::span<const std::int32_t> columns = {};  // indices of the columns that take part, ascending; empty: all
+    // Groups of columns besides those of rows or flags, by ascending `first`. The other columns have the indices that
+    // the groups leave free.
+    std::span<const OrderedGroup> groups = {};
 
     std::size_t n_stored_columns() const { return n_stored == 0 ? n_columns : n_stored; }
 };

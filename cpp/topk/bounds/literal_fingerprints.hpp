@@ -21,7 +21,6 @@ class LiteralFingerprints {
     LiteralFingerprints(const BitMatrix& matrix, const Subset& all, std::size_t n_columns, const Fingerprint& salt,
                         Ticker& ticker);
 
-    bool empty() const { return fingerprints_.empty(); }
     // XOR this with the fingerprint of a subset to restrict the subset to one side of a column.
     const Fingerprint& of(std::size_t column, bool side) const { return fingerprints_[2 * column + (side ? 1 : 0)]; }
 

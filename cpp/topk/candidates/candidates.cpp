@@ -36,16 +36,16 @@ bool count_alike(const Counts<Count>& counts, std::size_t a, std::size_t b) {
 
 }  // namespace
 
-bool split_alike(const RowSet& rows, std::size_t a, std::size_t b) {
+bool split_alike(const RowSet& rows, ColumnBits a, ColumnBits b) {
     bool equal = true;
     bool mirrored = true;
     for (std::size_t i = 0; i < rows.subset.words.size() && (equal || mirrored); ++i) {
-        const std::uint64_t* word = rows.matrix.word(rows.subset.words[i]);
+        const std::uint32_t word = rows.subset.words[i];
         std::uint64_t mask = rows.subset.masks[i];
-        if (rows.is_side) {
-            mask &= rows.side ? word[rows.column] : ~word[rows.column];
+        if (rows.column.data != nullptr) {
+            mask &= rows.side ? rows.column.word(word) : ~rows.column.word(word);
         }
-        const std::uint64_t different = (word[a] ^ word[b]) & mask;
+        const std::uint64_t different = (a.word(word) ^ b.word(word)) & mask;
         equal &= different == 0;
         mirrored &= different == mask;
     }
@@ -103,7 +103,8 @@ void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, Places plac
                 return false;
             }
             const auto other = static_cast<std::size_t>(column_of(best[i]));
-            if (count_alike(counts, column, other) && split_alike(rows, column, other)) {
+            if (count_alike(counts, column, other) &&
+                split_alike(rows, rows.matrix.column(column), rows.matrix.column(other))) {
                 return true;
             }
         }

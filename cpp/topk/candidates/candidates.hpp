@@ -19,13 +19,12 @@ namespace topk {
 struct RowSet {
     const BitMatrix& matrix;
     const Subset& subset;
-    bool is_side = false;
-    std::size_t column = 0;
+    ColumnBits column = {nullptr, 0};  // null: the whole subset
     bool side = false;
 };
 
 // Do the two columns divide the rows into the same two parts, no matter which of them is the true one?
-bool split_alike(const RowSet& rows, std::size_t a, std::size_t b);
+bool split_alike(const RowSet& rows, ColumnBits a, ColumnBits b);
 
 // How many places there are for candidates. Two readings of a test, as in Objective::second_reading, share one.
 struct Places {

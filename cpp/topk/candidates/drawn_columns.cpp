@@ -85,10 +85,10 @@ void DrawnColumns<Count>::open(const Split<Count>& split_on, const Subset& small
     small_ = &small;
     small_totals_.resize(node_->counts.rows.size());
     for (std::size_t c = 0; c < small_totals_.size(); ++c) {
-        small_totals_[c] = side_total(node_->counts, c, split_on.column, split_on.small_side);
+        small_totals_[c] = split_on.total(c, split_on.small_side());
     }
-    weight_[0] = split_on.side[0].weight;
-    weight_[1] = split_on.side[1].weight;
+    weight_[0] = split_on.side(0).weight;
+    weight_[1] = split_on.side(1).weight;
 }
 
 template <class Count>

@@ -48,7 +48,7 @@ void LastLevel<Count>::begin(const Node<Count>& node) {
 
 template <class Count>
 Count LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
-    split(*node.matrix, node.subset, split_on.column, split_on.small_side, small_);
+    split(*node.matrix, node.subset, split_on.bits(), split_on.small_side(), small_);
     if (draws()) {
         drawn_->open(split_on, small_);
     }
@@ -90,8 +90,8 @@ void LastLevel<Count>::count_ahead(const Node<Count>& node, std::span<const std:
     Count* storage = ahead_storage_.ensure(columns.size() * n_classes * n_columns);
     std::vector<Side> sides;
     for (const std::int32_t column : columns) {
-        const Split<Count> split_on(node.counts, column);
-        sides.push_back({split_on.column, split_on.small_side});
+        const Split<Count> split_on(node, column);
+        sides.push_back({split_on.bits(), split_on.small_side()});
     }
     std::vector<Count*> out(columns.size());
     for (std::size_t c = 0, span = 0; c < n_classes; ++c) {
@@ -106,8 +106,7 @@ template <class Count>
 void LastLevel<Count>::count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
     const std::size_t n_columns = node.matrix->n_columns;
     const std::size_t n_classes = node.counts.rows.size();
-    const auto ahead =
-        std::find(ahead_columns_.begin(), ahead_columns_.end(), static_cast<std::int32_t>(split_on.column));
+    const auto ahead = std::find(ahead_columns_.begin(), ahead_columns_.end(), split_on.column());
     const bool is_counted = ahead != ahead_columns_.end();
     const auto nth = static_cast<std::size_t>(ahead - ahead_columns_.begin());
     Count* storage =
@@ -116,7 +115,7 @@ void LastLevel<Count>::count_small(const Node<Count>& node, const Split<Count>& 
     small_totals_.resize(n_classes);
     std::size_t span = 0;
     for (std::size_t c = 0; c < n_classes; ++c) {
-        small_totals_[c] = side_total(node.counts, c, split_on.column, split_on.small_side);
+        small_totals_[c] = split_on.total(c, split_on.small_side());
         if (small_totals_[c] == 0) {
             continue;
         }
@@ -226,7 +225,7 @@ Count LastLevel<Count>::best_of_k(const Node<Count>& node, const Split<Count>& s
     if (!distinct_) {
         return best_of_selected(errors, n_padded, places);
     }
-    const RowSet rows = {*node.matrix, node.subset, true, split_on.column, (i == 0) == split_on.small_side};
+    const RowSet rows = {*node.matrix, node.subset, split_on.bits(), (i == 0) == split_on.small_side()};
     best_distinct_keys(keys_.data(), n_columns_, places, counts, rows, scorer_.is_symmetric(), sorted_keys_);
     Count best = std::numeric_limits<Count>::max();
     for (const ScoreKey key : sorted_keys_) {

@@ -142,17 +142,14 @@ void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& o
             kernels.transpose(blocks.data() + g * kWordBits);  // blocks[column] is now a word of 64 rows
         }
         std::uint64_t* out = matrix.bits.data() + w * matrix.n_columns;
-        if (n_columns == source.n_stored()) {  // bits beyond the last column are zero
-            std::copy_n(blocks.data(), std::min(words_per_row * kWordBits, matrix.n_columns), out);
+        if (n_columns == source.n_stored()) {
+            std::copy_n(blocks.data(), n_columns, out);
         } else {
             for (std::size_t j = 0; j < n_columns; ++j) {
                 out[j] = blocks[source.position(j)];
             }
-            std::fill(out + n_columns, out + matrix.n_columns, 0);
         }
-        if (words_per_row == 0) {
-            std::fill_n(out, matrix.n_columns, 0);
-        }
+        std::fill(out + n_columns, out + matrix.n_columns, 0);
     }
 }
 
@@ -236,6 +233,10 @@ Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernel
     add(spans.data(), spans.size());
     add(matrix.bits.data(), matrix.n_words * matrix.n_columns);
     add(matrix.planes.data(), matrix.n_words * matrix.n_planes);
+    // The grid says little about the order of the rows.
+    const std::size_t n_entries = matrix.ordered.groups.size() * matrix.ordered.n_entries;
+    const auto* pairs = reinterpret_cast<const std::uint64_t*>(matrix.ordered.entries.data());
+    add(pairs, (n_entries + 1) / 2);
     return hash;
 }
 
@@ -243,11 +244,15 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
                   Subset& all) {
     const RowSource source(data, kernels);
     RowFacts facts{data, {}, {}, needs_planes(data)};
-    const Arrange merge = data.row_weight.empty() ? extras.arrange : Arrange::never;
-    facts.duplicates = find_duplicates(data, source, {.merge = merge, .conflicts = extras.conflicts}, ticker);
+    if (data.groups.empty()) {  // rows that are equal in their other columns may differ in those of groups
+        const Arrange merge = data.row_weight.empty() ? extras.arrange : Arrange::never;
+        facts.duplicates = find_duplicates(data, source, {.merge = merge, .conflicts = extras.conflicts}, ticker);
+    }
     facts.clusters = find_clusters(data, source, extras.arrange, kernels, ticker);
     RowOrder order = sort_rows(facts, ticker);
-    matrix.n_columns = padded(data.n_columns);
+    matrix.n_bits = data.n_columns;
+    matrix.ordered.build(data.groups, order.row_at, ticker);
+    matrix.n_columns = padded(matrix.ordered.lay_grid(matrix.n_bits));
     matrix.n_words = order.n_words;
     fill_bits(source, data.n_columns, order, kernels, ticker, matrix);
     matrix.n_planes = 0;
@@ -266,6 +271,7 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     for (const Block& block : order.blocks) {
         append_block(block, all);
     }
+    matrix.ordered.fill_grid(all.masks, matrix.n_columns, matrix.bits.data(), ticker);
     order = {};  // its memory can be reused for the fingerprints
     matrix.has_fingerprints = extras.fingerprints;
     if (extras.fingerprints) {
@@ -275,14 +281,46 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     }
 }
 
+ColumnBits bits_of(const BitMatrix& matrix, const ColumnPlace& place, AlignedBuffer<std::uint64_t>& buffer) {
+    if (place.group < 0) {
+        return matrix.column(place.index);
+    }
+    const auto g = static_cast<std::size_t>(place.group);
+    const OrderedRows& ordered = matrix.ordered;
+    const OrderedRows::Grid& grid = ordered.grids[g];
+    const std::uint32_t first_true =
+        place.reading == Reading::is_missing ? grid.n_present : ordered.n_up_to(g, place.index);
+    const auto n_cuts = static_cast<std::size_t>(
+        std::upper_bound(grid.cuts.begin(), grid.cuts.end(), first_true) - grid.cuts.begin());
+    const std::uint32_t cut = n_cuts == 0 ? 0 : grid.cuts[n_cuts - 1];
+    const ColumnBits of_cut = matrix.column(grid.first_column + n_cuts - 1);
+    if (cut == first_true && n_cuts > 0 && place.reading != Reading::second) {
+        return of_cut;
+    }
+    std::uint64_t* bits = buffer.ensure(matrix.n_words);
+    for (std::size_t w = 0; w < matrix.n_words; ++w) {
+        bits[w] = n_cuts == 0 ? ~std::uint64_t{0} : of_cut.word(w);
+    }
+    const auto clear = [&](std::size_t begin, std::size_t end) {
+        for (const std::uint32_t entry : ordered.of_group(g).subspan(begin, end - begin)) {
+            const std::uint32_t position = entry & OrderedRows::kPosition;
+            bits[position / 64] &= ~(std::uint64_t{1} << (position % 64));
+        }
+    };
+    clear(cut, first_true);
+    if (place.reading == Reading::second) {
+        clear(grid.n_present, ordered.n_entries);
+    }
+    return {bits, 1};
+}
+
 namespace {
 
 template <bool kFar>
-void split_rows(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
+void split_rows(const Subset& subset, ColumnBits column, bool side, Subset& out) {
     out.words.resize(subset.words.size());
     out.masks.resize(subset.masks.size());
     out.spans.clear();
-    const std::uint64_t* bits = matrix.bits.data() + column;
     const std::uint64_t flip = side ? 0 : ~std::uint64_t{0};
     std::uint32_t n = 0;
     for (const Span& span : subset.spans) {
@@ -290,9 +328,9 @@ void split_rows(const BitMatrix& matrix, const Subset& subset, std::size_t colum
         for (std::uint32_t i = span.begin; i < span.end; ++i) {
             if constexpr (kFar) {
                 const std::uint32_t ahead = std::min(i + kPrefetch, span.end - 1);
-                prefetch(bits + subset.words[ahead] * matrix.n_columns);
+                prefetch(column.data + subset.words[ahead] * column.stride);
             }
-            const std::uint64_t mask = subset.masks[i] & (bits[subset.words[i] * matrix.n_columns] ^ flip);
+            const std::uint64_t mask = subset.masks[i] & (column.word(subset.words[i]) ^ flip);
             out.words[n] = subset.words[i];
             out.masks[n] = mask;
             n += mask != 0 ? 1 : 0;
@@ -308,11 +346,11 @@ void split_rows(const BitMatrix& matrix, const Subset& subset, std::size_t colum
 }  // namespace
 
 // One cache line of every word is read. If the matrix is not in the cache, the line must be prefetched.
-void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
-    if (matrix.n_words * matrix.n_columns * sizeof(std::uint64_t) > kCacheBytes) {
-        split_rows<true>(matrix, subset, column, side, out);
+void split(const BitMatrix& matrix, const Subset& subset, ColumnBits column, bool side, Subset& out) {
+    if (matrix.n_words * column.stride * sizeof(std::uint64_t) > kCacheBytes) {
+        split_rows<true>(subset, column, side, out);
     } else {
-        split_rows<false>(matrix, subset, column, side, out);
+        split_rows<false>(subset, column, side, out);
     }
 }
 
@@ -334,12 +372,12 @@ class Target {
     unsigned bit_ = 0;
 };
 
-void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mask, const Target& to,
-                  const Kernels& kernels, BitMatrix& out) {
+void compact_word(const BitMatrix& matrix, std::size_t n_columns, std::uint32_t from, std::uint64_t mask,
+                  const Target& to, const Kernels& kernels, BitMatrix& out) {
     // Rows that overflow go to the next word. The last word cannot overflow, so its out_high is never written.
     const bool last = to.word() + 1 == out.n_words;
     std::uint64_t* low = out.bits.data() + to.word() * out.n_columns;
-    kernels.compress(matrix.word(from), mask, to.bit(), matrix.n_columns, low, last ? low : low + out.n_columns);
+    kernels.compress(matrix.word(from), mask, to.bit(), n_columns, low, last ? low : low + out.n_columns);
     const auto single = [&](const std::uint64_t* in, std::uint64_t* target) {
         kernels.compress(in + from, mask, to.bit(), 1, target + to.word(), target + to.word() + (last ? 0 : 1));
     };
@@ -365,14 +403,42 @@ void compact_word(const BitMatrix& matrix, std::uint32_t from, std::uint64_t mas
 
 }  // namespace
 
+namespace {
+
+// The ordered rows of a dense matrix, and its number of columns, which depends on their grid.
+void move_ordered(const BitMatrix& matrix, const Subset& subset, const Subset& all, Ticker& ticker, BitMatrix& out) {
+    std::vector<std::uint32_t> moved(matrix.n_words * kWordBits, OrderedRows::kGone);
+    std::uint32_t* row_of = out.ordered.row_of.ensure(out.n_words * kWordBits);
+    std::size_t n_rows = 0;
+    for (std::size_t s = 0; s < subset.spans.size(); ++s) {
+        std::size_t to = all.spans[s].begin * kWordBits;
+        for (std::uint32_t i = subset.spans[s].begin; i < subset.spans[s].end; ++i) {
+            for (std::uint64_t rest = subset.masks[i]; rest != 0; rest &= rest - 1, ++to, ++n_rows) {
+                const std::size_t from = subset.words[i] * kWordBits + static_cast<std::size_t>(std::countr_zero(rest));
+                moved[from] = static_cast<std::uint32_t>(to);
+                row_of[to] = matrix.ordered.row_of[from];
+            }
+        }
+    }
+    out.ordered.take(matrix.ordered, moved, n_rows, ticker);
+    out.n_columns = padded(out.ordered.lay_grid(out.n_bits));
+}
+
+}  // namespace
+
 void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, Ticker& ticker, BitMatrix& out,
              Subset& all) {
     clear(all);
     for (const Span& span : subset.spans) {
         append_block({span.class_index, span.shift, kernels.count_rows(subset.list(span), nullptr)}, all);
     }
+    const std::size_t n_columns = matrix.n_bits == 0 ? 0 : padded(matrix.n_bits);  // what is left of the last is grid
     out.n_words = all.words.size();
+    out.n_bits = matrix.n_bits;
     out.n_columns = matrix.n_columns;
+    if (!matrix.ordered.empty()) {
+        move_ordered(matrix, subset, all, ticker, out);
+    }
     out.has_primary = matrix.has_primary;
     out.n_planes = matrix.n_planes;
     out.has_conflicts = matrix.has_conflicts;
@@ -395,11 +461,12 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     for (std::size_t s = 0; s < subset.spans.size(); ++s) {
         Target to(all.spans[s].begin);
         for (std::uint32_t i = subset.spans[s].begin; i < subset.spans[s].end; ++i) {
-            ticker.tick(8 * matrix.n_columns);
-            compact_word(matrix, subset.words[i], subset.masks[i], to, kernels, out);
+            ticker.tick(8 * n_columns);
+            compact_word(matrix, n_columns, subset.words[i], subset.masks[i], to, kernels, out);
             to.advance(static_cast<unsigned>(std::popcount(subset.masks[i])));
         }
     }
+    out.ordered.fill_grid(all.masks, out.n_columns, out.bits.data(), ticker);
 }
 
 }  // namespace topk

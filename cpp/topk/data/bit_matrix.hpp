@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "topk/base/column_map.hpp"
 #include "topk/base/fingerprint.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/data/ordered_rows.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 
@@ -38,8 +40,16 @@ struct Subset {
     WordList list() const { return {words.data(), masks.data(), masks.size()}; }
 };
 
+// Where the bits of a column are: those of word w at data[w * stride].
+struct ColumnBits {
+    const std::uint64_t* data;
+    std::size_t stride;
+    std::uint64_t word(std::size_t w) const { return data[w * stride]; }
+};
+
 struct BitMatrix {
     std::size_t n_columns = 0;  // padded
+    std::size_t n_bits = 0;     // the caller's columns; those of the grid follow
     std::size_t n_words = 0;
     AlignedBuffer<std::uint64_t> bits;  // n_words * n_columns, word-major
     // 64 * n_words each: a random fingerprint per row, whose XOR over a subset identifies the subset.
@@ -55,7 +65,10 @@ struct BitMatrix {
     bool has_conflicts = false;
     AlignedBuffer<std::uint64_t> conflicts;
 
+    OrderedRows ordered;
+
     const std::uint64_t* word(std::size_t w) const { return bits.data() + w * n_columns; }
+    ColumnBits column(std::size_t j) const { return {bits.data() + j, n_columns}; }
 };
 
 // Parts of a matrix that only some searches need.
@@ -74,10 +87,16 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
 // subset of all its rows.
 Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernels& kernels, Ticker& ticker);
 
-// Set `out` to the rows of `subset` with column == side.
-void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out);
+// Return the bits of any of all columns, in `buffer` unless the matrix has them.
+ColumnBits bits_of(const BitMatrix& matrix, const ColumnPlace& place, AlignedBuffer<std::uint64_t>& buffer);
 
-// Copy the rows of `subset` into a dense matrix. `all` becomes the subset of all its rows.
+// Set `out` to the rows of `subset` whose bit of a column is `side`.
+void split(const BitMatrix& matrix, const Subset& subset, ColumnBits column, bool side, Subset& out);
+inline void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {
+    split(matrix, subset, matrix.column(column), side, out);
+}
+
+// Copy the rows of `subset` into a dense matrix, with a grid of its own. `all` becomes the subset of all its rows.
 void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, Ticker& ticker, BitMatrix& out,
              Subset& all);
 

@@ -129,10 +129,9 @@ void Counter<Count>::weights_of_sides(const BitMatrix& matrix, const Subset& sub
             const std::size_t size = std::min(block_size, list.size - begin);
             const WordList block = {list.words + begin, list.masks + begin, size};
             for (std::size_t i = 0; i < sides.size(); ++i) {
-                const std::uint64_t* bits = matrix.bits.data() + sides[i].column;
                 const std::uint64_t flip = sides[i].value ? 0 : ~std::uint64_t{0};
                 const WordList part =
-                    part_of(block, [&](std::uint32_t word) { return bits[word * matrix.n_columns] ^ flip; });
+                    part_of(block, [&](std::uint32_t word) { return sides[i].column.word(word) ^ flip; });
                 add_product(counted(matrix, part), factor, matrix.n_columns, out[i]);
             }
         }
@@ -198,24 +197,41 @@ std::size_t Counter<Count>::n_rows(const BitMatrix& matrix, const Subset& subset
 }
 
 template <class Count>
-Count Counter<Count>::conflicts(const BitMatrix& matrix, const Subset& subset) {
-    if (!matrix.has_conflicts) {
-        return 0;
+Count Counter<Count>::weight_among(const BitMatrix& matrix, const Subset& subset, const Span& span,
+                                   const std::uint64_t* bits) {
+    const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(span.class_index)];
+    const auto weight = [&](WordList list, int shift) {
+        return static_cast<Count>(kernels_.count_rows(list, bits)) * static_cast<Count>(class_weight << shift);
+    };
+    if (matrix.n_planes == 0) {
+        return weight(subset.list(span), span.shift);
     }
     Count sum = 0;
-    const auto add = [&](WordList list, std::int64_t weight) {
-        sum += static_cast<Count>(kernels_.count_rows(list, matrix.conflicts.data())) * static_cast<Count>(weight);
-    };
-    for (const Span& span : subset.spans) {
-        const std::int64_t class_weight = class_weight_[static_cast<std::size_t>(span.class_index)];
-        if (matrix.n_planes == 0) {
-            add(subset.list(span), class_weight << span.shift);
-        }
-        for (std::size_t p = 0; p < matrix.n_planes; ++p) {
-            add(in_plane(matrix, p, subset.list(span)), class_weight << p);
-        }
+    for (std::size_t p = 0; p < matrix.n_planes; ++p) {
+        sum += weight(in_plane(matrix, p, subset.list(span)), static_cast<int>(p));
     }
     return sum;
+}
+
+template <class Count>
+Count Counter<Count>::conflicts(const BitMatrix& matrix, const Subset& subset) {
+    Count sum = 0;
+    for (std::size_t s = 0; s < subset.spans.size() && matrix.has_conflicts; ++s) {
+        sum += weight_among(matrix, subset, subset.spans[s], matrix.conflicts.data());
+    }
+    return sum;
+}
+
+template <class Count>
+void Counter<Count>::totals_among(const BitMatrix& matrix, const Subset& subset, const std::uint64_t* bits,
+                                  std::vector<Count>& totals) {
+    totals.clear();
+    for (std::size_t s = 0; s < subset.spans.size(); ++s) {
+        if (s == 0 || subset.spans[s].class_index != subset.spans[s - 1].class_index) {
+            totals.push_back(0);
+        }
+        totals.back() += weight_among(matrix, subset, subset.spans[s], bits);
+    }
 }
 
 template class Counter<std::int32_t>;

@@ -12,9 +12,9 @@
 
 namespace topk {
 
-// The rows with column == value.
+// The rows whose bit of a column is `value`.
 struct Side {
-    std::size_t column;
+    ColumnBits column;
     bool value;
 };
 
@@ -62,6 +62,10 @@ class Counter {
     // Return the weight of the rows of the subset that every tree misclassifies.
     Count conflicts(const BitMatrix& matrix, const Subset& subset);
 
+    // Set `totals` to the weight of every class of the subset among the rows whose bit is set; bits[w] is that of word w.
+    void totals_among(const BitMatrix& matrix, const Subset& subset, const std::uint64_t* bits,
+                      std::vector<Count>& totals);
+
   private:
     void count(const BitMatrix& matrix, WordList list, ColumnRange range, std::int32_t* out);
     std::size_t n_rows(const BitMatrix& matrix, const Subset& subset, const Span& span) const;
@@ -72,6 +76,7 @@ class Counter {
     void add_product(const std::int32_t* counts, Count factor, std::size_t n_columns, Count* out) const;
     template <class Mask>
     WordList part_of(WordList list, Mask mask);
+    Count weight_among(const BitMatrix& matrix, const Subset& subset, const Span& span, const std::uint64_t* bits);
     WordList in_plane(const BitMatrix& matrix, std::size_t plane, WordList list);
 
     const Kernels& kernels_;

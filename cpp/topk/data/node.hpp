@@ -107,40 +107,72 @@ void subtract_node(const Counts<Count>& parent, const Counts<Count>& smaller, st
     }
 }
 
-// Return the weight of the c-th class of `counts` on one side of a column.
+// Memory for a split on a threshold that is not in the grid.
 template <class Count>
-Count side_total(const Counts<Count>& counts, std::size_t c, std::size_t column, bool side) {
-    const Count n_true = counts.rows[c][column];
-    return side ? n_true : static_cast<Count>(counts.totals[c] - n_true);
-}
+struct SplitBuffers {
+    AlignedBuffer<std::uint64_t> bits;
+    std::vector<Count> totals;
+};
 
-// A node split on one column, as far as the node's counts tell.
+// A node split on one column, as far as the node's counts tell. It points into the node's counts and matrix, and for a
+// threshold between those of the grid into the caller's buffers.
 template <class Count>
-struct Split {
-    std::size_t column;
-    bool small_side;            // the side with less weight; the true side if both weigh the same
-    SideWeight<Count> side[2];  // smaller, larger
+class Split {
+  public:
+    // A column of the node's matrix. `column`: its index among all columns.
+    Split(const Counts<Count>& counts, const BitMatrix& matrix, std::size_t matrix_column, std::int32_t column)
+        : column_(column), bits_(matrix.column(matrix_column)), counts_(&counts), matrix_column_(matrix_column) {
+        weigh();
+    }
+    Split(const Node<Count>& node, std::int32_t column)
+        : Split(node.counts, *node.matrix, static_cast<std::size_t>(column), column) {}
+    // A column whose bits and whose weight per class of the node are in the buffers.
+    Split(const Counts<Count>& counts, const SplitBuffers<Count>& buffers, std::int32_t column)
+        : column_(column), bits_{buffers.bits.data(), 1}, counts_(&counts), totals_(buffers.totals.data()) {
+        weigh();
+    }
 
-    Split(const Counts<Count>& counts, std::int32_t on_column) : column(static_cast<std::size_t>(on_column)) {
-        for (std::size_t c = 0; c < counts.rows.size(); ++c) {
-            add_class(side[0], side_total(counts, c, column, true));
-            add_class(side[1], side_total(counts, c, column, false));
+    std::int32_t column() const { return column_; }
+    ColumnBits bits() const { return bits_; }
+    // The side with less weight; the true side if both weigh the same.
+    bool small_side() const { return small_side_; }
+    // The sides in the order smaller, larger.
+    const SideWeight<Count>& side(int i) const { return side_[i]; }
+    // Return the weight of the node's c-th class on one side.
+    Count total(std::size_t c, bool side) const {
+        const Count n_true = totals_ != nullptr ? totals_[c] : counts_->rows[c][matrix_column_];
+        return side ? n_true : static_cast<Count>(counts_->totals[c] - n_true);
+    }
+
+  private:
+    void weigh() {
+        for (std::size_t c = 0; c < counts_->totals.size(); ++c) {
+            add_class(side_[0], total(c, true));
+            add_class(side_[1], total(c, false));
         }
-        small_side = side[0].weight <= side[1].weight;
-        if (!small_side) {
-            std::swap(side[0], side[1]);
+        small_side_ = side_[0].weight <= side_[1].weight;
+        if (!small_side_) {
+            std::swap(side_[0], side_[1]);
         }
     }
+
+    std::int32_t column_;
+    ColumnBits bits_;
+    const Counts<Count>* counts_;
+    std::size_t matrix_column_ = 0;
+    const Count* totals_ = nullptr;  // of the true side
+    bool small_side_ = false;
+    SideWeight<Count> side_[2];
 };
 
 // Set the classes of one side of a split and their weights.
 template <class Count>
-void set_totals(const Counts<Count>& parent, std::size_t column, bool side, Node<Count>& child) {
+void set_totals(const Counts<Count>& parent, const Split<Count>& split_on, bool side, Node<Count>& child) {
     child.counts.totals.clear();
     child.counts.class_index.clear();
     child.whole = {};
-    for (std::size_t c = 0; c < parent.rows.size(); ++c) {
-        if (const Count total = side_total(parent, c, column, side); total > 0) {
+    for (std::size_t c = 0; c < parent.totals.size(); ++c) {
+        if (const Count total = split_on.total(c, side); total > 0) {
             add_total(child, parent.class_index[c], total);
         }
     }

@@ -72,16 +72,16 @@ class ClusterTree {
             nodes_.back().cluster = static_cast<std::uint8_t>(n_clusters_++);
             return at;
         }
-        const Split<std::int32_t> split_on(node.counts, column);
+        const Split<std::int32_t> split_on(node, column);
         Node<std::int32_t> child[2];  // smaller, larger
         for (int i = 0; i < 2; ++i) {
             child[i].matrix = node.matrix;
-            split(matrix_, node.subset, split_on.column, (i == 0) == split_on.small_side, child[i].subset);
+            split(matrix_, node.subset, split_on.bits(), (i == 0) == split_on.small_side(), child[i].subset);
         }
-        set_totals(node.counts, split_on.column, split_on.small_side, child[0]);
+        set_totals(node.counts, split_on, split_on.small_side(), child[0]);
         count_node(child[0], counter_, false);
         subtract_node(node.counts, child[0].counts, matrix_.n_columns, child[1]);
-        const int false_child = split_on.small_side ? 1 : 0;
+        const int false_child = split_on.small_side() ? 1 : 0;
         const std::int32_t false_node = grow(child[false_child], depth + 1);
         const std::int32_t true_node = grow(child[1 - false_child], depth + 1);
         nodes_[static_cast<std::size_t>(at)] = {column, 0, {false_node, true_node}};

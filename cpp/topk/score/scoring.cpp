@@ -14,10 +14,6 @@
 namespace topk {
 namespace {
 
-// Larger counts are rare (only subsets near the root of large data have them) and are computed one by one: a larger
-// table would take more time to fill than it saves.
-constexpr std::int64_t kTableSize = std::int64_t{1} << 16;
-
 std::int64_t round_to_integer(double x) { return static_cast<std::int64_t>(std::nearbyint(x)); }
 
 }  // namespace
@@ -25,7 +21,7 @@ std::int64_t round_to_integer(double x) { return static_cast<std::int64_t>(std::
 std::int64_t xlog2x(std::int64_t n, double unit) { return xlog2x_of(static_cast<double>(n), unit); }
 
 Scorer::Scorer(const Objective& objective, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
-               std::int64_t min_side, const Kernels& kernels)
+               std::int64_t min_side, const Kernels& kernels, std::int64_t table_size)
     : objective_(objective),
       kernels_(kernels),
       n_columns_(n_columns),
@@ -34,17 +30,13 @@ Scorer::Scorer(const Objective& objective, std::size_t n_columns, std::int32_t n
       unit_(std::ldexp(1.0,
                        kFixedPointBits - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(total_weight))))) {
     if (objective.criterion == Criterion::entropy || objective.criterion == Criterion::gain_ratio) {
-        table_.resize(static_cast<std::size_t>(std::min(total_weight + 1, kTableSize)));
+        table_.resize(static_cast<std::size_t>(std::min(total_weight + 1, table_size)));
         kernels.fill_xlog2x(unit_, table_.size(), table_.data());
     }
 }
 
 std::size_t Scorer::work(std::size_t n_classes) const {
     return objective_.criterion == Criterion::user ? Ticker::kWorkPerCheck : 8 * n_columns_ * n_classes;
-}
-
-std::int64_t Scorer::term(std::int64_t n) const {
-    return n < static_cast<std::int64_t>(table_.size()) ? table_[static_cast<std::size_t>(n)] : xlog2x(n, unit_);
 }
 
 template <class Count>
@@ -79,7 +71,7 @@ void Scorer::all_keys(const Counts<std::int32_t>& counts, std::size_t padded_col
         kernels_.large_entropy_score_keys(table, whole, unit_, min_side, padded_columns, keys);
     }
     if (counts.n_true != nullptr) {
-        for (std::size_t j = 0; j < n_columns_; ++j) {
+        for (std::size_t j = 0; j < padded_columns; ++j) {
             keys[j] = has_rows(counts, j) ? keys[j] : kNoScoreKey;
         }
     }
@@ -146,6 +138,90 @@ std::int64_t Scorer::score(std::int64_t gain, std::int64_t total, std::int64_t n
 }
 
 template <class Count>
+NodeTerms Scorer::node_terms(const Counts<Count>& counts) const {
+    NodeTerms node;
+    node.totals.assign(counts.totals.begin(), counts.totals.end());
+    node.total = std::accumulate(node.totals.begin(), node.totals.end(), std::int64_t{0});
+    node.whole = side(node.totals.data(), node.totals.size(), node.total);
+    return node;
+}
+
+template NodeTerms Scorer::node_terms(const Counts<std::int32_t>&) const;
+template NodeTerms Scorer::node_terms(const Counts<std::int64_t>&) const;
+
+std::int64_t Scorer::split_score(const NodeTerms& node, const std::int64_t* left) const {
+    if (objective_.criterion == Criterion::entropy) {
+        std::int64_t gain = -node.whole;
+        std::int64_t n_left = 0;
+        for (std::size_t c = 0; c < node.totals.size(); ++c) {
+            gain += term(left[c]) + term(node.totals[c] - left[c]);
+            n_left += left[c];
+        }
+        return round_gain(gain - (term(n_left) + term(node.total - n_left)));
+    }
+    const std::int64_t n_left = std::accumulate(left, left + node.totals.size(), std::int64_t{0});
+    std::vector<std::int64_t> right(node.totals);
+    for (std::size_t c = 0; c < right.size(); ++c) {
+        right[c] -= left[c];
+    }
+    const std::int64_t gain =
+        side(left, right.size(), n_left) + side(right.data(), right.size(), node.total - n_left) - node.whole;
+    return score(gain, node.total, n_left);
+}
+
+std::int64_t Scorer::score_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const {
+    if (objective_.criterion == Criterion::entropy) {
+        return entropy_bound(node, low, high);
+    }
+    return objective_.criterion == Criterion::gini ? gini_bound(node, low, high) : INT64_MAX;
+}
+
+// With l[c] rows of class c on one side and n in all, the gain is the sum of f_c(l[c]) = x(l[c]) + x(t[c] - l[c]) over
+// the classes, minus g(n) = x(n) + x(total - n), minus what all splits have in common, where x is xlog2x. All these are
+// convex. So g is above its tangent at any m, with a slope d, and f_c(l) - d * l is highest at an end of its range.
+// Rounded terms are convex only up to a unit each, and the slope up to two; the last line makes up for it.
+std::int64_t Scorer::entropy_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const {
+    std::int64_t n_low = 0;
+    std::int64_t n_high = 0;
+    for (std::size_t c = 0; c < node.totals.size(); ++c) {
+        n_low += low[c];
+        n_high += high[c];
+    }
+    const std::int64_t middle = std::min((n_low + n_high) / 2, node.total - 1);
+    const std::int64_t at_middle = term(middle) + term(node.total - middle);
+    const std::int64_t slope = term(middle + 1) + term(node.total - middle - 1) - at_middle;
+    std::int64_t bound = slope * middle - at_middle - node.whole;
+    for (std::size_t c = 0; c < node.totals.size(); ++c) {
+        const std::int64_t at_low = term(low[c]) + term(node.totals[c] - low[c]) - slope * low[c];
+        const std::int64_t at_high = term(high[c]) + term(node.totals[c] - high[c]) - slope * high[c];
+        bound += std::max(at_low, at_high);
+    }
+    const auto n_terms = static_cast<std::int64_t>(2 * node.totals.size() + 4);
+    return round_gain(bound + n_terms + 4 * (n_high - n_low));
+}
+
+// The gain is the sum of l[c]^2 / n + (t[c] - l[c])^2 / (total - n) over the classes, minus what all splits have in
+// common: higher with the smallest n and total - n, and as a function of l[c] highest at an end of its range.
+std::int64_t Scorer::gini_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const {
+    const auto sum = [&](const std::int64_t* counts) {
+        return static_cast<double>(std::accumulate(counts, counts + node.totals.size(), std::int64_t{0}));
+    };
+    const double left = std::max(sum(low), 1.0);
+    const double right = std::max(static_cast<double>(node.total) - sum(high), 1.0);
+    double bound = 0;
+    for (std::size_t c = 0; c < node.totals.size(); ++c) {
+        const auto at = [&](std::int64_t n) {
+            const auto l = static_cast<double>(n);
+            const auto r = static_cast<double>(node.totals[c] - n);
+            return l * l / left + r * r / right;
+        };
+        bound += std::max(at(low[c]), at(high[c]));
+    }
+    constexpr double kRounding = 1 + 1e-9;
+    return round_gain(round_to_integer(std::min(bound * unit_ * kRounding, 0x1p60)) + 4 - node.whole);
+}
+
+template <class Count>
 void Scorer::slow_keys(const Counts<Count>& counts, std::size_t padded_columns, ScoreKey* keys) const {
     std::fill_n(keys, padded_columns, kNoScoreKey);
     if (objective_.criterion == Criterion::user) {
@@ -161,7 +237,7 @@ void Scorer::slow_keys(const Counts<Count>& counts, std::size_t padded_columns, 
     const std::int64_t whole = side(totals.data(), n_classes, total);
     std::vector<std::int64_t> left(n_classes);
     std::vector<std::int64_t> right(n_classes);
-    for (std::size_t j = 0; j < std::min(n_columns_, padded_columns); ++j) {
+    for (std::size_t j = 0; j < padded_columns; ++j) {
         std::int64_t n_true = 0;
         for (std::size_t c = 0; c < n_classes; ++c) {
             right[c] = counts.rows[c][j];

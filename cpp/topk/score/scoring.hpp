@@ -27,11 +27,23 @@ struct Counts {
 // Return n * log2(n) in fixed point of `unit` units, the same bits as the Python reference.
 std::int64_t xlog2x(std::int64_t n, double unit);
 
+// What the scores of all splits of one node have in common.
+struct NodeTerms {
+    std::vector<std::int64_t> totals;  // per class
+    std::int64_t total = 0;
+    std::int64_t whole = 0;  // the criterion's value of the node as one side
+};
+
 class Scorer {
   public:
-    // min_side: the weight that both sides of a candidate must have. The objective must outlive the scorer.
+    // min_side: the weight that both sides of a candidate must have. `table_size`: numbers whose logarithms are kept.
+    // The objective must outlive the scorer.
     Scorer(const Objective& objective, std::size_t n_columns, std::int32_t n_classes, std::int64_t total_weight,
-           std::int64_t min_side, const Kernels& kernels);
+           std::int64_t min_side, const Kernels& kernels, std::int64_t table_size = kTableSize);
+
+    // Larger counts are rare (only subsets near the root of large data have them) and are computed one by one: a larger
+    // table would take more time to fill than it saves.
+    static constexpr std::int64_t kTableSize = std::int64_t{1} << 16;
 
     // Return what a call of keys() costs, in the units of Ticker::tick. The user's function may take any time.
     std::size_t work(std::size_t n_classes) const;
@@ -55,7 +67,16 @@ class Scorer {
     // the node; `second_reading` as in Objective.
     static void drop_equal_readings(std::span<const std::int32_t> second_reading, ScoreKey* keys);
 
+    template <class Count>
+    NodeTerms node_terms(const Counts<Count>& counts) const;
+    // Return the score of a split, given the class weights of one side. Not for the user's criterion.
+    std::int64_t split_score(const NodeTerms& node, const std::int64_t* left) const;
+    // Return a score that no split exceeds whose class weights on one side are between `low` and `high`.
+    std::int64_t score_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const;
+
   private:
+    std::int64_t entropy_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const;
+    std::int64_t gini_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const;
     template <class Count>
     void draw(const Counts<Count>& counts, ScoreKey* keys) const;
     template <class Count>
@@ -69,7 +90,10 @@ class Scorer {
     template <class Count>
     bool admissible(const Counts<Count>& counts, std::size_t column, std::int64_t true_weight,
                     std::int64_t false_weight) const;
-    std::int64_t term(std::int64_t n) const;  // xlog2x, from the table where possible
+    // xlog2x, from the table where possible.
+    std::int64_t term(std::int64_t n) const {
+        return n < static_cast<std::int64_t>(table_.size()) ? table_[static_cast<std::size_t>(n)] : xlog2x(n, unit_);
+    }
     std::int64_t side(const std::int64_t* counts, std::size_t n_classes, std::int64_t total) const;
     std::int64_t score(std::int64_t gain, std::int64_t total, std::int64_t n_true) const;
 

@@ -29,7 +29,7 @@ template <class Count>
 std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) const {
     const Node<Count>& node = group.node;
     const std::int32_t column = group.column(rank);
-    const Split<Count> split_on(node.counts, column);
+    const Split<Count> split_on(node, column);
     if (is_large(node) && !space.last.draws() && !space.last.is_ahead(column)) {
         space.last.count_ahead(node, group.next(rank, kBatch), space.counter);
     }
@@ -38,8 +38,8 @@ std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, 
     const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
     ChildCosts costs;
     for (int i = 0; i < 2; ++i) {
-        costs.leaf[i] = context_.costs.leaf(split_on.side[i].errors());
-        costs.cost[i] = context_.costs.lowest(split_on.side[i].errors(), conflicts[i]);
+        costs.leaf[i] = context_.costs.leaf(split_on.side(i).errors());
+        costs.cost[i] = context_.costs.lowest(split_on.side(i).errors(), conflicts[i]);
     }
     if (costs.are_leaves() || costs.sum() >= budget) {
         return costs.sum();
@@ -62,7 +62,7 @@ std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>&
         costs.cost[i] = std::min(costs.leaf[i], best_split);
         exact[i] = costs.leaf[i] <= best_split || context_.plan.all_columns(group.level + 1);
     }
-    if (group.learn({space.last.small_rows(), split_on.side[0].weight, {costs.cost[0], costs.cost[1]}}, budget)) {
+    if (group.learn({space.last.small_rows(), split_on.side(0).weight, {costs.cost[0], costs.cost[1]}}, budget)) {
         space.payoff.spend(group.bounds->cycles());
     }
     for (int i = 0; i < 2 && costs.sum() < budget; ++i) {

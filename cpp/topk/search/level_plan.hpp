@@ -16,8 +16,13 @@ namespace topk {
 
 class LevelPlan {
   public:
-    LevelPlan(const Options& options, SideLimits limits, std::size_t n_columns)
-        : options_(options), limits_(limits), n_columns_(n_columns), levels_(options.objective.k.size()) {
+    // `counts_all`: all columns of a node are counted, which thresholds of ordered groups are not.
+    LevelPlan(const Options& options, SideLimits limits, std::size_t n_columns, bool counts_all)
+        : options_(options),
+          limits_(limits),
+          n_columns_(n_columns),
+          counts_all_(counts_all),
+          levels_(options.objective.k.size()) {
         narrow_to(widest());
         pass_k_ = 1;  // no pass has begun
     }
@@ -82,12 +87,13 @@ class LevelPlan {
 
     // A tree of one subset must be a tree of every other: not so if leaves need a minimum of rows or weight.
     bool bounds_are_valid() const {
-        return options_.tuning.use_bounds && limits_.min_weight == 1 && !limits_.track_rows;
+        return options_.tuning.use_bounds && limits_.min_weight == 1 && !limits_.track_rows && counts_all_;
     }
 
     const Options& options_;
     const SideLimits limits_;
     const std::size_t n_columns_;
+    const bool counts_all_;
     std::vector<Level> levels_;
     std::int32_t pass_k_ = 1;
 };

@@ -255,14 +255,15 @@ std::int64_t Enumeration<Count>::lowest_cost(Space& space, int level, const Node
 template <class Count>
 List Enumeration<Count>::split_trees(Space& space, int level, const Node<Count>& node, const SplitHere& split_here,
                                      std::int64_t limit) {
-    const Split<Count> split_on(node.counts, split_here.column);
+    const Split<Count> split_on =
+        context_.nodes.split_on(node, split_here.column, space.counter, space.level(level).split);
     Node<Count>* child = space.level(level).child;
     nodes_.grow_children(space, level, node, split_on, child);
     const std::int64_t lowest[2] = {lowest_cost(space, level + 1, child[0], limit),
                                     lowest_cost(space, level + 1, child[1], limit)};
     SharedList side[2];  // false, true
     for (int i = 0; i < 2; ++i) {
-        side[(i == 0) == split_on.small_side ? 1 : 0] = known_trees(space, level + 1, child[i], limit - lowest[1 - i]);
+        side[(i == 0) == split_on.small_side() ? 1 : 0] = known_trees(space, level + 1, child[i], limit - lowest[1 - i]);
     }
     return pairs(space, side, split_here, limit);
 }

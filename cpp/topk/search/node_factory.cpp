@@ -8,11 +8,13 @@ namespace topk {
 
 template <class Count>
 void NodeFactory<Count>::build_root(MatrixExtras extras, Identity identity, Counter<Count>& counter, Ticker& ticker) {
+    identity_ = identity;
     extras.fingerprints = identity == Identity::rows;
     build_matrix(data_, extras, kernels_, ticker, matrix_, root_.subset);
     if (identity == Identity::literals) {
         const Fingerprint salt = hash_matrix(matrix_, root_.subset, kernels_, ticker);
         literals_ = LiteralFingerprints(matrix_, root_.subset, data_.n_columns, salt, ticker);
+        salt_ = salt;
     }
     root_.matrix = &matrix_;
     std::vector<Count> totals(static_cast<std::size_t>(data_.n_classes), 0);
@@ -39,18 +41,41 @@ Fingerprint NodeFactory<Count>::row_fingerprint(const BitMatrix& matrix, const S
     return kernels_.xor_fingerprints(matrix.fingerprint_low.data(), matrix.fingerprint_high.data(), subset.list());
 }
 
+// Thresholds have too many literals to hash the rows of each.
+template <class Count>
+Fingerprint NodeFactory<Count>::literal_fingerprint(std::int32_t column, bool side) const {
+    const ColumnPlace place = columns_.place(column);
+    return place.group < 0 ? literals_.of(place.index, side)
+                           : salted_fingerprint(salt_, 2 * static_cast<std::uint64_t>(column) + (side ? 1 : 0));
+}
+
+template <class Count>
+Split<Count> NodeFactory<Count>::split_on(const Node<Count>& node, std::int32_t column, Counter<Count>& counter,
+                                          SplitBuffers<Count>& buffers) const {
+    if (data_.groups.empty()) {
+        return {node, column};
+    }
+    const BitMatrix& matrix = *node.matrix;
+    const ColumnBits bits = bits_of(matrix, columns_.place(column), buffers.bits);
+    if (bits.stride == matrix.n_columns) {
+        return {node.counts, matrix, static_cast<std::size_t>(bits.data - matrix.bits.data()), column};
+    }
+    counter.totals_among(matrix, node.subset, buffers.bits.data(), buffers.totals);
+    return {node.counts, buffers, column};
+}
+
 template <class Count>
 void NodeFactory<Count>::open_children(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
                                        Node<Count> child[2]) const {
     const BitMatrix& matrix = *node.matrix;
     child[0].matrix = child[1].matrix = node.matrix;
-    split(matrix, node.subset, split_on.column, split_on.small_side, child[0].subset);
-    if (literals_.empty()) {
+    split(matrix, node.subset, split_on.bits(), split_on.small_side(), child[0].subset);
+    if (identity_ == Identity::literals) {
+        child[0].fingerprint = node.fingerprint ^ literal_fingerprint(split_on.column(), split_on.small_side());
+        child[1].fingerprint = node.fingerprint ^ literal_fingerprint(split_on.column(), !split_on.small_side());
+    } else {
         child[0].fingerprint = row_fingerprint(matrix, child[0].subset);
         child[1].fingerprint = node.fingerprint ^ child[0].fingerprint;
-    } else {
-        child[0].fingerprint = node.fingerprint ^ literals_.of(split_on.column, split_on.small_side);
-        child[1].fingerprint = node.fingerprint ^ literals_.of(split_on.column, !split_on.small_side);
     }
     child[0].conflicts = counter.conflicts(matrix, child[0].subset);
     child[1].conflicts = static_cast<Count>(node.conflicts - child[0].conflicts);
@@ -59,8 +84,8 @@ void NodeFactory<Count>::open_children(const Node<Count>& node, const Split<Coun
 template <class Count>
 void NodeFactory<Count>::count_children(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
                                         Node<Count> child[2]) const {
-    split(*node.matrix, node.subset, split_on.column, !split_on.small_side, child[1].subset);
-    set_totals(node.counts, split_on.column, split_on.small_side, child[0]);
+    split(*node.matrix, node.subset, split_on.bits(), !split_on.small_side(), child[1].subset);
+    set_totals(node.counts, split_on, split_on.small_side(), child[0]);
     count_node(child[0], counter, track_rows_);
     subtract_node(node.counts, child[0].counts, node.matrix->n_columns, child[1]);
 }
@@ -73,9 +98,9 @@ void NodeFactory<Count>::grow_children(const Node<Count>& node, const Split<Coun
         count_children(node, split_on, counter, child);
         return;
     }
-    split(*node.matrix, node.subset, split_on.column, !split_on.small_side, child[1].subset);
-    set_totals(node.counts, split_on.column, split_on.small_side, child[0]);
-    set_totals(node.counts, split_on.column, !split_on.small_side, child[1]);
+    split(*node.matrix, node.subset, split_on.bits(), !split_on.small_side(), child[1].subset);
+    set_totals(node.counts, split_on, split_on.small_side(), child[0]);
+    set_totals(node.counts, split_on, !split_on.small_side(), child[1]);
 }
 
 template <class Count>

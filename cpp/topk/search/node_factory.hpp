@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "topk/base/column_map.hpp"
 #include "topk/base/tree_node.hpp"
 #include "topk/base/types.hpp"
 #include "topk/bounds/literal_fingerprints.hpp"
@@ -24,7 +25,7 @@ class NodeFactory {
   public:
     // `track_rows`: nodes count rows besides weights.
     NodeFactory(const Data& data, const Kernels& kernels, bool track_rows)
-        : data_(data), kernels_(kernels), track_rows_(track_rows) {}
+        : data_(data), columns_(data), kernels_(kernels), track_rows_(track_rows) {}
 
     // Identify subsets by their rows, by the literals that lead to them, or not at all.
     enum class Identity { none, rows, literals };
@@ -33,9 +34,13 @@ class NodeFactory {
     void build_root(MatrixExtras extras, Identity identity, Counter<Count>& counter, Ticker& ticker);
 
     const Node<Count>& root() const { return root_; }
+    const ColumnMap& columns() const { return columns_; }
     std::size_t padded_columns() const { return matrix_.n_columns; }
     bool has_planes() const { return matrix_.n_planes > 0; }
 
+    // Split the node on any of all columns. The result is valid until the buffers are used again.
+    Split<Count> split_on(const Node<Count>& node, std::int32_t column, Counter<Count>& counter,
+                          SplitBuffers<Count>& buffers) const;
     // Set what identifies and bounds the two children of a split, and the rows of the smaller one.
     void open_children(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
                        Node<Count> child[2]) const;
@@ -51,12 +56,16 @@ class NodeFactory {
 
   private:
     Fingerprint row_fingerprint(const BitMatrix& matrix, const Subset& subset) const;
+    Fingerprint literal_fingerprint(std::int32_t column, bool side) const;
 
     const Data& data_;
+    const ColumnMap columns_;
     const Kernels& kernels_;
     const bool track_rows_;
     BitMatrix matrix_;
+    Identity identity_ = Identity::none;
     LiteralFingerprints literals_;  // empty unless subsets are identified by them
+    Fingerprint salt_;
     Node<Count> root_;
 };
 

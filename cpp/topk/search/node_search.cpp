@@ -31,7 +31,7 @@ bool NodeSearch<Count>::is_long_search() const {
     const std::vector<std::int32_t>& k = context_.options.objective.k;
     double n_nodes = 1;
     for (std::size_t level = 0; level + 1 < k.size(); ++level) {
-        n_nodes *= std::min<double>(k[level], static_cast<double>(context_.data.n_columns));
+        n_nodes *= std::min<double>(k[level], static_cast<double>(context_.nodes.columns().n_columns()));
     }
     return n_nodes >= kLongSearch;
 }
@@ -68,6 +68,16 @@ std::unique_ptr<TreeNode> NodeSearch<Count>::leaf(const Space& space, const Node
     return leaf;
 }
 
+template <class Count>
+void NodeSearch<Count>::list_root(Space& space, const Node<Count>& node, std::span<const std::int32_t> candidates) {
+    context_.root_record.list(candidates, context_.n_classes());
+    for (std::size_t i = 0; i < std::min(candidates.size(), RootChoices::kWeighed); ++i) {
+        const Split<Count> split_on =
+            context_.nodes.split_on(node, candidates[i], space.counter, space.level(0).split);
+        context_.root_record.weigh(i, node.counts, split_on);
+    }
+}
+
 // The costs of all candidates follow from the counts.
 template <class Count>
 Result NodeSearch<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
@@ -75,14 +85,14 @@ Result NodeSearch<Count>::solve_last(Space& space, int level, const Node<Count>&
     context_.rank_candidates(space, level, node);
     const std::vector<std::int32_t>& candidates = space.level(level).candidates;
     if (level == 0) {
-        context_.root_record.list(node.counts, candidates, context_.n_classes());
+        list_root(space, node, candidates);
     }
     Result best = {context_.costs.leaf(node.whole.errors()), kLeaf, true};
     int rank = 0;
     for (const std::int32_t column : candidates) {
-        const Split<Count> split_on(node.counts, column);
+        const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
         const std::int64_t cost =
-            context_.costs.leaf(split_on.side[0].errors()) + context_.costs.leaf(split_on.side[1].errors());
+            context_.costs.leaf(split_on.side(0).errors()) + context_.costs.leaf(split_on.side(1).errors());
         if (level == 0) {
             context_.root_record.note(rank++, cost, true);
         }
@@ -111,7 +121,7 @@ Result NodeSearch<Count>::find_or_solve(Space& space, int level, const Node<Coun
 template <class Count>
 bool NodeSearch<Count>::worth_compacting(int level, const Node<Count>& node) const {
     constexpr double kPassesToPay = 12;
-    const auto k = static_cast<double>(std::min(context_.plan.k(level), context_.data.n_columns));
+    const auto k = static_cast<double>(std::min(context_.plan.k(level), context_.nodes.columns().n_columns()));
     const double passes = context_.plan.height(level) == 2 ? k / 2 : k * k;
     if (passes <= kPassesToPay) {
         return false;
@@ -135,6 +145,9 @@ const Node<Count>& NodeSearch<Count>::compacted(Space& space, int level, const N
     dense.conflicts = node.conflicts;
     dense.counts = node.counts;
     dense.whole = node.whole;
+    if (has_groups()) {  // their grid is a new one
+        count_node(dense, space.counter, context_.limits.track_rows);
+    }
     return dense;
 }
 
@@ -146,13 +159,15 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
         return {leaf, kLeaf, true};
     }
     context_.count_nodes(space, 1);
-    context_.rank_candidates(space, level, node);
+    // The grid of ordered groups should suit the node before it is ranked.
+    const Node<Count>& ranked = has_groups() ? compacted(space, level, node) : node;
+    context_.rank_candidates(space, level, ranked);
     const std::int64_t shallower = context_.plan.shallow_first(level) ? shallower_cost(space, level, node) : kInfinity;
     const bool shared = context_.plan.may_be_parallel(level);
     Incumbent incumbent(std::min({leaf, budget, shallower + 1}), shared);
     const std::vector<std::int32_t>& candidates = space.level(level).candidates;
     CandidateGroup<Count> group{.level = level,
-                                .node = compacted(space, level, node),
+                                .node = has_groups() ? ranked : compacted(space, level, node),
                                 .candidates = candidates,
                                 .kernels = context_.kernels,
                                 .shared = shared,
@@ -186,11 +201,11 @@ template <class Count>
 void NodeSearch<Count>::try_candidates(Space& space, CandidateGroup<Count>& group, std::int64_t shallower,
                                        Incumbent& incumbent) {
     use_bounds(space, group, shallower);
-    if (context_.plan.height(group.level) == 2) {
+    if (ends_in_counts(group.level)) {
         space.last.begin(group.node);
     }
     if (group.level == 0) {
-        context_.root_record.list(group.node.counts, group.candidates, context_.n_classes());
+        list_root(space, group.node, group.candidates);
     }
     int rank = 0;
     for (; rank < group.size() && !start_threads(group.level); ++rank) {
@@ -222,7 +237,7 @@ void NodeSearch<Count>::use_bounds(Space& space, CandidateGroup<Count>& group, s
 template <class Count>
 void NodeSearch<Count>::try_candidate(Space& space, CandidateGroup<Count>& group, int rank, Incumbent& incumbent) {
     const bool is_root = group.level == 0;
-    const bool is_last = context_.plan.height(group.level) == 2;
+    const bool is_last = ends_in_counts(group.level);
     const bool exact = is_root && context_.options.tuning.exact_root && context_.plan.is_last_pass();
     const std::int64_t budget = exact ? kInfinity : budget_or_none(incumbent.budget(rank));
     const std::int64_t low = std::max(group.lower, group.split_bound(rank));
@@ -280,37 +295,39 @@ template <class Count>
 std::int64_t NodeSearch<Count>::split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column,
                                            std::int64_t budget) {
     if (context_.plan.height(level) == 1) {
-        const Split<Count> split_on(node.counts, column);
-        return context_.costs.leaf(split_on.side[0].errors()) + context_.costs.leaf(split_on.side[1].errors());
+        const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
+        return context_.costs.leaf(split_on.side(0).errors()) + context_.costs.leaf(split_on.side(1).errors());
     }
     CandidateGroup<Count> group{
         .level = level, .node = node, .candidates = {&column, 1}, .kernels = context_.kernels, .shared = false};
-    if (context_.plan.height(level) > 2) {
+    if (!ends_in_counts(level)) {
         return split_cost_deep(space, group, 0, budget);
     }
     space.last.begin(node);
     return last_split_.cost(space, group, 0, budget);
 }
 
-// At least two levels are left below the split: the children are looked up and bounded before they are counted.
+// The children are looked up and bounded before they are counted.
 template <class Count>
 std::int64_t NodeSearch<Count>::split_cost_deep(Space& space, CandidateGroup<Count>& group, int rank,
                                                 std::int64_t budget) {
     const Node<Count>& node = group.node;
     const int level = group.level;
     Node<Count>* child = space.level(level).child;
-    const Split<Count> split_on(node.counts, group.column(rank));
+    const Split<Count> split_on =
+        context_.nodes.split_on(node, group.column(rank), space.counter, space.level(level).split);
+    const int height = context_.plan.height(level + 1);
     context_.nodes.open_children(node, split_on, space.counter, child);
     std::int64_t cost[2];  // lower bounds at first
     bool solved[2];
     for (int i = 0; i < 2; ++i) {
-        const std::int64_t leaf = context_.costs.leaf(split_on.side[i].errors());
-        cost[i] = std::max(context_.costs.lowest(split_on.side[i].errors(), child[i].conflicts),
-                           group.side_bound(rank, (i == 0) == split_on.small_side));
+        const std::int64_t leaf = context_.costs.leaf(split_on.side(i).errors());
+        cost[i] = std::max(context_.costs.lowest(split_on.side(i).errors(), child[i].conflicts),
+                           group.side_bound(rank, (i == 0) == split_on.small_side()));
         solved[i] = leaf <= cost[i];
         cost[i] = std::min(leaf, cost[i]);
         CacheEntry entry;
-        if (!solved[i] && cache_ && cache_->find(child[i].fingerprint, context_.plan.height(level + 1), entry)) {
+        if (!solved[i] && height > 1 && cache_ && cache_->find(child[i].fingerprint, height, entry)) {
             ++space.cache_hits;
             cost[i] = std::max(cost[i], entry.cost);
             solved[i] = entry.solved;
@@ -320,16 +337,17 @@ std::int64_t NodeSearch<Count>::split_cost_deep(Space& space, CandidateGroup<Cou
         return cost[0] + cost[1];
     }
     context_.nodes.count_children(node, split_on, space.counter, child);
-    const int first = split_on.side[0].errors() > split_on.side[1].errors() ? 0 : 1;
+    const int first = split_on.side(0).errors() > split_on.side(1).errors() ? 0 : 1;
     for (const int i : {first, 1 - first}) {
         if (!solved[i]) {
-            cost[i] = solve(space, level + 1, child[i], budget_or_none(budget - cost[1 - i])).cost;
+            cost[i] = height > 1 ? solve(space, level + 1, child[i], budget_or_none(budget - cost[1 - i])).cost
+                                 : solve_last(space, level + 1, child[i]).cost;
         }
         if (cost[0] + cost[1] >= budget) {
             break;
         }
     }
-    group.learn({child[0].counts.rows, split_on.side[0].weight, {cost[0], cost[1]}}, budget);
+    group.learn({child[0].counts.rows, split_on.side(0).weight, {cost[0], cost[1]}}, budget);
     return cost[0] + cost[1];
 }
 

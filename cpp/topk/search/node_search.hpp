@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "topk/base/tree_node.hpp"
 #include "topk/base/types.hpp"
@@ -50,6 +51,9 @@ class NodeSearch {
     // Return the cost of the best tree that splits the node on the column, exact below the budget.
     std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
 
+    // Begin the record of the root's candidates.
+    void list_root(Space& space, const Node<Count>& node, std::span<const std::int32_t> candidates);
+
     // Must the node be a leaf, whatever that costs?
     bool must_be_leaf(int level, const Node<Count>& node) const {
         return context_.plan.height(level) == 0 || node.counts.totals.size() < 2;
@@ -72,6 +76,9 @@ class NodeSearch {
     std::int64_t budget_or_none(std::int64_t budget) const {
         return context_.options.tuning.use_bounds ? budget : kInfinity;
     }
+    bool has_groups() const { return !context_.data.groups.empty(); }
+    // Do the children of this level's splits follow from counts alone (last_split.hpp)?
+    bool ends_in_counts(int level) const { return context_.plan.height(level) == 2 && !has_groups(); }
     bool is_long_search() const;
     bool worth_compacting(int level, const Node<Count>& node) const;
     const Node<Count>& compacted(Space& space, int level, const Node<Count>& node) const;

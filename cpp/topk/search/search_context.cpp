@@ -22,6 +22,10 @@ void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, c
         rank_drawn(space, level, node);
         return;
     }
+    if (!data.groups.empty()) {
+        rank_ordered(space, level, node);
+        return;
+    }
     LevelBuffers<Count>& buffers = space.level(level);
     ScoreKey* keys = buffers.keys.ensure(nodes.padded_columns());
     score(space, level, node.counts, keys);
@@ -57,6 +61,18 @@ void SearchContext<Count>::rank_drawn(Workspace<Count>& space, int level, const 
     for (const ScoreKey key : buffers.sorted_keys) {
         buffers.candidates.push_back(drawn.column(static_cast<std::size_t>(column_of(key))));
     }
+}
+
+template <class Count>
+void SearchContext<Count>::rank_ordered(Workspace<Count>& space, int level, const Node<Count>& node) const {
+    LevelBuffers<Count>& buffers = space.level(level);
+    const std::size_t n_columns = node.matrix->n_columns;
+    ScoreKey* keys = buffers.keys.ensure(n_columns);
+    space.ticker.tick(scorer.work(node.counts.rows.size()));
+    scorer.all_keys(node.counts, n_columns, keys);
+    const bool all = plan.all_columns(level);
+    const bool distinct = options.objective.distinct_splits && (enumerates || level == 0 || !all);
+    space.ordered.rank(node, keys, {plan.k(level), all, enumerates, distinct}, space.ticker, buffers.candidates);
 }
 
 template struct SearchContext<std::int32_t>;

@@ -28,18 +28,20 @@ enum class Purpose { best_tree, enumeration };
 class RootRecord {
   public:
     // Start a list of candidates, before any of them is tried.
-    template <class Count>
-    void list(const Counts<Count>& counts, std::span<const std::int32_t> candidates, std::size_t n_classes) {
+    void list(std::span<const std::int32_t> candidates, std::size_t n_classes) {
         const std::size_t n_weighed = std::min(candidates.size(), RootChoices::kWeighed);
         current_.column.assign(candidates.begin(), candidates.end());
         current_.cost.assign(candidates.size(), 0);
         current_.exact.assign(candidates.size(), 0);
         current_.true_weight.assign(n_weighed * n_classes, 0);
-        for (std::size_t i = 0; i < n_weighed; ++i) {
-            for (std::size_t c = 0; c < counts.rows.size(); ++c) {
-                const auto class_index = static_cast<std::size_t>(counts.class_index[c]);
-                current_.true_weight[i * n_classes + class_index] = counts.rows[c][candidates[i]];
-            }
+    }
+    // Note the weights of a candidate; of those that are listed late, none are kept.
+    template <class Count>
+    void weigh(std::size_t rank, const Counts<Count>& counts, const Split<Count>& split_on) {
+        const std::size_t n_classes = current_.true_weight.size() / std::min(current_.column.size(), RootChoices::kWeighed);
+        for (std::size_t c = 0; c < counts.totals.size() && rank < RootChoices::kWeighed; ++c) {
+            const auto class_index = static_cast<std::size_t>(counts.class_index[c]);
+            current_.true_weight[rank * n_classes + class_index] = split_on.total(c, true);
         }
     }
     // Threads note different candidates, so that no lock is needed.
@@ -85,13 +87,14 @@ struct SearchContext {
           enumerates(purpose == Purpose::enumeration),
           limits(side_limits(data, options.objective)),
           costs(options.objective),
-          plan(options, limits, data.n_columns),
+          plan(options, limits, ColumnMap(data).n_columns(), data.groups.empty()),
           monitor(make_poll()),
-          scorer(options.objective, data.n_columns, data.n_classes, total, limits.min_weight, kernels),
+          scorer(options.objective, data.n_columns + 64 * data.groups.size(), data.n_classes, total, limits.min_weight,
+                 kernels, data.groups.empty() ? Scorer::kTableSize : kLargeTable),
           nodes(data, kernels, limits.track_rows) {}
 
     std::unique_ptr<Workspace<Count>> make_space() {
-        return std::make_unique<Workspace<Count>>(monitor, kernels, data, scorer, limits, options);
+        return std::make_unique<Workspace<Count>>(monitor, kernels, data, nodes.columns(), scorer, limits, options);
     }
     // Score the columns that can be candidates of a node on this level.
     void score(Workspace<Count>& space, int level, const Counts<Count>& counts, ScoreKey* keys) const;
@@ -122,7 +125,11 @@ struct SearchContext {
     RootRecord root_record;
 
   private:
+    // Thresholds of ordered groups are scored one after the other, so that a large table is soon paid for.
+    static constexpr std::int64_t kLargeTable = std::int64_t{1} << 22;
+
     void rank_drawn(Workspace<Count>& space, int level, const Node<Count>& node) const;
+    void rank_ordered(Workspace<Count>& space, int level, const Node<Count>& node) const;
     std::function<void()> make_poll() {
         if (!options.callbacks.poll) {
             return {};

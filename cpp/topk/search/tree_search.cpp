@@ -15,9 +15,9 @@ template <class Count>
 void join(TreeNode& tree, const Split<Count>& split_on, std::unique_ptr<TreeNode> small,
           std::unique_ptr<TreeNode> large) {
     tree.cost = small->cost + large->cost;
-    tree.column = static_cast<std::int32_t>(split_on.column);
-    tree.child[split_on.small_side ? 1 : 0] = std::move(small);
-    tree.child[split_on.small_side ? 0 : 1] = std::move(large);
+    tree.column = split_on.column();
+    tree.child[split_on.small_side() ? 1 : 0] = std::move(small);
+    tree.child[split_on.small_side() ? 0 : 1] = std::move(large);
 }
 
 }  // namespace
@@ -88,6 +88,20 @@ void TreeSearch<Count>::report_tree(const TreeNode& tree, const Space& space) {
     }
 }
 
+// Return the column with the best score, or kLeaf.
+template <class Count>
+std::int32_t TreeSearch<Count>::best_column(Space& space, int level, const Node<Count>& node) const {
+    LevelBuffers<Count>& buffers = space.level(level);
+    if (!context_.data.groups.empty()) {
+        context_.rank_candidates(space, level, node);
+        return buffers.candidates.empty() ? kLeaf : buffers.candidates[0];
+    }
+    ScoreKey* keys = buffers.keys.ensure(node.matrix->n_columns);
+    context_.score(space, level, node.counts, keys);
+    const ScoreKey best = *std::max_element(keys, keys + context_.data.n_columns);
+    return best == kNoScoreKey ? kLeaf : column_of(best);
+}
+
 // With one candidate per node there is nothing to search: split while possible, then keep the splits that pay.
 template <class Count>
 std::unique_ptr<TreeNode> TreeSearch<Count>::greedy_tree(Space& space, int level, const Node<Count>& node) {
@@ -97,17 +111,14 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::greedy_tree(Space& space, int level
     }
     context_.count_nodes(space, 1);
     LevelBuffers<Count>& buffers = space.level(level);
-    ScoreKey* keys = buffers.keys.ensure(node.matrix->n_columns);
-    context_.score(space, level, node.counts, keys);
-    const ScoreKey best = *std::max_element(keys, keys + context_.data.n_columns);
-    if (best == kNoScoreKey) {
+    const std::int32_t column = best_column(space, level, node);
+    if (column == kLeaf) {
         return tree;
     }
-    const std::int32_t column = column_of(best);
-    const Split<Count> split_on(node.counts, column);
     if (level == 0) {
-        context_.root_record.list(node.counts, {&column, 1}, context_.n_classes());
+        nodes_.list_root(space, node, {&column, 1});
     }
+    const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, buffers.split);
     nodes_.grow_children(space, level, node, split_on, buffers.child);
     auto small_tree = greedy_tree(space, level + 1, buffers.child[0]);
     auto large_tree = greedy_tree(space, level + 1, buffers.child[1]);
@@ -132,7 +143,8 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::read_tree(Space& space, int level, 
     if (column == kLeaf) {
         return tree;
     }
-    const Split<Count> split_on(node.counts, column);
+    const Split<Count> split_on =
+        context_.nodes.split_on(node, column, space.counter, space.level(level).split);
     Node<Count> child[2];
     nodes_.grow_children(space, level, node, split_on, child);
     auto small_tree = read_tree(space, level + 1, child[0], kInfinity);

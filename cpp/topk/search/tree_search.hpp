@@ -36,6 +36,7 @@ class TreeSearch {
     std::unique_ptr<TreeNode> run_pass(Space& space, std::int32_t k, std::int64_t budget);
     std::unique_ptr<TreeNode> search(Space& space, std::int64_t budget);
     void report_tree(const TreeNode& tree, const Space& space);
+    std::int32_t best_column(Space& space, int level, const Node<Count>& node) const;
     std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
     std::unique_ptr<TreeNode> read_tree(Space& space, int level, const Node<Count>& node, std::int64_t budget);
 

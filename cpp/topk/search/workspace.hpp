@@ -14,6 +14,7 @@
 #include "topk/bounds/side_bounds.hpp"
 #include "topk/candidates/drawn_columns.hpp"
 #include "topk/candidates/last_level.hpp"
+#include "topk/candidates/ordered_ranking.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
 #include "topk/data/node.hpp"
@@ -33,28 +34,30 @@ struct LevelBuffers {
     BitMatrix dense_matrix;
     Node<Count> dense;  // the node itself, with its rows moved together into dense_matrix
     SideBounds<Count> bounds;
+    SplitBuffers<Count> split;
 };
 
 // Are features drawn before columns are scored and, on the last level, counted? Not if columns must be told apart by
-// their rows or if the user scores them: then all columns are needed.
-inline bool draws_first(const Options& options, const SideLimits& limits) {
+// their rows, if the user scores them, or with ordered groups: then all columns are needed.
+inline bool draws_first(const Options& options, const SideLimits& limits, bool has_groups) {
     const Objective& objective = options.objective;
     return objective.draw.n_features > 0 && objective.draw.of_column.size() >= options.tuning.draw_first_columns &&
-           !limits.track_rows && !objective.distinct_splits && objective.criterion != Criterion::user;
+           !limits.track_rows && !objective.distinct_splits && objective.criterion != Criterion::user && !has_groups;
 }
 
 // Everything that one thread writes to while it searches.
 template <class Count>
 struct Workspace {
-    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, const Scorer& scorer, SideLimits limits,
-              const Options& options)
+    Workspace(Monitor& monitor, const Kernels& kernels, const Data& data, const ColumnMap& columns,
+              const Scorer& scorer, SideLimits limits, const Options& options)
         : ticker(monitor),
           counter(kernels, data.class_weight, ticker),
           levels(options.objective.k.size() + 1),
-          drawn(draws_first(options, limits)
+          drawn(draws_first(options, limits, !data.groups.empty())
                     ? std::make_unique<DrawnColumns<Count>>(options.objective, limits.min_weight)
                     : nullptr),
-          last(kernels, scorer, limits, options.objective, data.n_columns, drawn.get()) {}
+          last(kernels, scorer, limits, options.objective, data.n_columns, drawn.get()),
+          ordered(data, columns, options.objective, scorer, limits) {}
 
     LevelBuffers<Count>& level(int level) { return levels[static_cast<std::size_t>(level)]; }
 
@@ -63,6 +66,7 @@ struct Workspace {
     std::vector<LevelBuffers<Count>> levels;
     std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
+    OrderedRanking<Count> ordered;
     Payoff payoff;
     std::int64_t nodes = 0;
     std::int64_t pruned = 0;

@@ -1,0 +1,123 @@
+// The candidates of a node where some columns are thresholds of ordered groups.
+//
+// The columns of bits and the thresholds of the grid are scored from their counts. A block of the grid is looked at row
+// by row only if the counts at its two ends allow a score that is among the k best. Thresholds with no rows of the node
+// between them divide it alike and score the same; they are a run of columns, of which the first stands for all.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "topk/base/column_map.hpp"
+#include "topk/base/memory.hpp"
+#include "topk/base/types.hpp"
+#include "topk/candidates/last_level.hpp"
+#include "topk/data/bit_matrix.hpp"
+#include "topk/data/node.hpp"
+#include "topk/parallel/stop.hpp"
+#include "topk/score/scoring.hpp"
+
+namespace topk {
+
+// One per thread of execution.
+template <class Count>
+class OrderedRanking {
+  public:
+    // All arguments must outlive this object.
+    OrderedRanking(const Data& data, const ColumnMap& columns, const Objective& objective, const Scorer& scorer,
+                   SideLimits limits)
+        : data_(data),
+          columns_(columns),
+          objective_(objective),
+          scorer_(scorer),
+          limits_(limits),
+          has_readings_(!objective.second_reading.empty() ||
+                        std::any_of(data.groups.begin(), data.groups.end(),
+                                    [](const OrderedGroup& group) { return group.has_missing; })) {}
+
+    struct Request {
+        std::size_t k;
+        bool all;     // every column that can split the node is a candidate
+        bool expand;  // list all columns of a run; with distinct_splits, only columns that divide the node differently
+        bool distinct;
+    };
+
+    // Put the candidates of the node, best first, into `out`. keys: those of the columns of its matrix, as in
+    // Scorer::all_keys.
+    void rank(const Node<Count>& node, ScoreKey* keys, const Request& request, Ticker& ticker,
+              std::vector<std::int32_t>& out);
+
+  private:
+    // A run of columns that divide the node alike.
+    struct Run {
+        std::int64_t score;
+        std::int32_t column;  // the first one
+        std::int32_t test;    // the column that is the first reading of its test
+        std::uint32_t size;
+    };
+    // Weights on the left side, "rank at most the threshold", at one place of a group.
+    struct Left {
+        std::vector<std::int64_t> weights;  // per class of the node
+        std::int64_t total = 0;
+        std::int64_t n_rows = 0;  // valid only if rows are tracked
+    };
+    struct OpenBlock {
+        std::int64_t bound;
+        std::size_t group;
+        std::size_t block;
+        Reading reading;
+    };
+
+    void open(const Node<Count>& node);
+    void draw(ScoreKey* keys);
+    bool can_split(std::size_t g, const ScoreKey* keys);
+    void start(const ScoreKey* keys, std::size_t k);
+    void bound_blocks(std::size_t g);
+    void refine(const OpenBlock& block);
+    void take_cuts(std::size_t g, const ScoreKey* keys);
+    void add_run(std::int64_t score, std::size_t g, std::size_t first, std::size_t last, Reading reading);
+    void raise_limit(std::int64_t score, std::size_t n);
+    void set_limit();
+    bool select(const Request& request, std::vector<std::int32_t>& out);
+    bool is_known(const Run& run, std::span<const Run> kept);
+
+    void set_left(std::size_t g, std::size_t n, Reading reading, Left& left) const;
+    bool is_admissible(const Left& left) const;
+    bool has_row(std::uint32_t entry) const {
+        const std::uint32_t position = entry & OrderedRows::kPosition;
+        return (masks_[position / 64] >> (position % 64) & 1) != 0;
+    }
+    void add_row(std::uint32_t entry, Left& left) const;
+    bool reads_twice(std::size_t g) const;
+
+    const Data& data_;
+    const ColumnMap& columns_;
+    const Objective& objective_;
+    const Scorer& scorer_;
+    const SideLimits limits_;
+    const bool has_readings_;  // some test has two
+
+    const Node<Count>* node_ = nullptr;
+    NodeTerms terms_;
+    std::vector<std::uint64_t> masks_;  // per word of the matrix: the rows of the node
+    std::vector<std::uint32_t> class_;  // per word with such rows: the index of their class in the node's counts
+    std::vector<int> shift_;            // per word with such rows: their weight, without that of the class, is 2^shift
+    std::vector<bool> drawn_;           // per group
+    bool all_ = false;                  // every column that can split the node is a candidate
+    std::size_t k_ = 0;
+    std::int64_t limit_ = 0;            // candidates have at least this score
+    std::vector<std::int64_t> scores_;  // of different tests, at most 2k of the best; limit_ is the k-th
+    std::vector<OpenBlock> blocks_;
+    std::vector<Run> runs_;
+    Left low_, high_;
+    std::vector<AlignedBuffer<std::uint64_t>> bits_;  // of runs that are kept, for comparisons
+    std::vector<ColumnBits> kept_bits_;
+};
+
+extern template class OrderedRanking<std::int32_t>;
+extern template class OrderedRanking<std::int64_t>;
+
+}  // namespace topk
