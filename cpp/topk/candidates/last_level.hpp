@@ -69,6 +69,9 @@ class LastLevel {
     // the children are open or counted ahead.
     void count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter, Count fewest[2]);
 
+    // Return the counts of child i. Precondition: they are counted. Those of the smaller child are valid with the others.
+    const Counts<Count>& child_counts(const Node<Count>& node, int i);
+
     // Return the fewest errors of child i over its k best-scoring columns, given fewest[i] of count().
     Count best_of_k(const Node<Count>& node, const Split<Count>& split_on, int i, std::size_t k, Count fewest,
                     Ticker& ticker);
@@ -90,7 +93,6 @@ class LastLevel {
     void slow_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]);
     void drop_small_sides(const Counts<Count>& counts, std::size_t n_columns);
     Count fewest_errors(const Counts<Count>& counts, std::size_t n_columns);
-    const Counts<Count>& child_counts(const Node<Count>& node, int i);
     std::optional<Count> best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k, Count fewest) const;
     Count best_of_selected(const Count* errors, std::size_t n_columns, Places places);
 

@@ -14,7 +14,9 @@
 #include "topk/base/column_map.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/candidates/candidates.hpp"
 #include "topk/candidates/last_level.hpp"
+#include "topk/candidates/ordered_view.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/node.hpp"
 #include "topk/parallel/stop.hpp"
@@ -44,25 +46,23 @@ class OrderedRanking {
         bool expand;  // list all columns of a run; with distinct_splits, only columns that divide the node differently
         bool distinct;
     };
+    struct Candidate {
+        std::int32_t column;
+        std::int64_t errors;  // of two leaves
+    };
 
-    // Put the candidates of the node, best first, into `out`. keys: those of the columns of its matrix, as in
-    // Scorer::all_keys.
-    void rank(const Node<Count>& node, ScoreKey* keys, const Request& request, Ticker& ticker,
-              std::vector<std::int32_t>& out);
+    // Return the candidates of a subset, best first. `rows`: the same subset.
+    const std::vector<Candidate>& rank(OrderedView<Count>& view, const RowSet& rows, const Request& request,
+                                       Ticker& ticker);
 
   private:
-    // A run of columns that divide the node alike.
+    // A run of columns that divide the subset alike.
     struct Run {
         std::int64_t score;
+        std::int64_t errors;
         std::int32_t column;  // the first one
         std::int32_t test;    // the column that is the first reading of its test
         std::uint32_t size;
-    };
-    // Weights on the left side, "rank at most the threshold", at one place of a group.
-    struct Left {
-        std::vector<std::int64_t> weights;  // per class of the node
-        std::int64_t total = 0;
-        std::int64_t n_rows = 0;  // valid only if rows are tracked
     };
     struct OpenBlock {
         std::int64_t bound;
@@ -70,28 +70,25 @@ class OrderedRanking {
         std::size_t block;
         Reading reading;
     };
+    // What is known of a test while candidates are selected.
+    struct Test {
+        std::int64_t score;  // of the reading that came first
+        bool has_place;
+    };
 
-    void open(const Node<Count>& node);
-    void draw(ScoreKey* keys);
-    bool can_split(std::size_t g, const ScoreKey* keys);
-    void start(const ScoreKey* keys, std::size_t k);
+    void draw();
+    bool can_split(std::size_t g);
+    void start(std::size_t k);
     void bound_blocks(std::size_t g);
     void refine(const OpenBlock& block);
-    void take_cuts(std::size_t g, const ScoreKey* keys);
-    void add_run(std::int64_t score, std::size_t g, std::size_t first, std::size_t last, Reading reading);
+    void take_bits();
+    void take_cuts(std::size_t g);
+    void add_run(const Run& like, std::size_t g, std::size_t first, std::size_t last, Reading reading);
     void raise_limit(std::int64_t score, std::size_t n);
     void set_limit();
-    bool select(const Request& request, std::vector<std::int32_t>& out);
-    bool is_known(const Run& run, std::span<const Run> kept);
-
-    void set_left(std::size_t g, std::size_t n, Reading reading, Left& left) const;
-    bool is_admissible(const Left& left) const;
-    bool has_row(std::uint32_t entry) const {
-        const std::uint32_t position = entry & OrderedRows::kPosition;
-        return (masks_[position / 64] >> (position % 64) & 1) != 0;
-    }
-    void add_row(std::uint32_t entry, Left& left) const;
-    bool reads_twice(std::size_t g) const;
+    bool select(const Request& request, const RowSet& rows);
+    bool is_known(const Run& run, std::span<const Run> kept, const RowSet& rows);
+    std::int64_t column_errors(std::size_t column) const;
 
     const Data& data_;
     const ColumnMap& columns_;
@@ -100,21 +97,20 @@ class OrderedRanking {
     const SideLimits limits_;
     const bool has_readings_;  // some test has two
 
-    const Node<Count>* node_ = nullptr;
+    OrderedView<Count>* view_ = nullptr;
     NodeTerms terms_;
-    std::vector<std::uint64_t> masks_;  // per word of the matrix: the rows of the node
-    std::vector<std::uint32_t> class_;  // per word with such rows: the index of their class in the node's counts
-    std::vector<int> shift_;            // per word with such rows: their weight, without that of the class, is 2^shift
-    std::vector<bool> drawn_;           // per group
-    bool all_ = false;                  // every column that can split the node is a candidate
+    AlignedBuffer<ScoreKey> keys_;  // of the columns of the matrix
+    std::vector<bool> drawn_;       // per group
+    bool all_ = false;              // every column that can split the subset is a candidate
     std::size_t k_ = 0;
     std::int64_t limit_ = 0;            // candidates have at least this score
     std::vector<std::int64_t> scores_;  // of different tests, at most 2k of the best; limit_ is the k-th
     std::vector<OpenBlock> blocks_;
     std::vector<Run> runs_;
-    Left low_, high_;
+    LeftSide low_, high_;
     std::vector<AlignedBuffer<std::uint64_t>> bits_;  // of runs that are kept, for comparisons
     std::vector<ColumnBits> kept_bits_;
+    std::vector<Candidate> candidates_;
 };
 
 extern template class OrderedRanking<std::int32_t>;

@@ -192,6 +192,13 @@ void fill_planes(const Data& data, const RowOrder& order, Ticker& ticker, BitMat
 }
 
 // Append the words of one block to a subset that holds all rows of a dense matrix.
+void describe_words(const Subset& all, OrderedRows& ordered) {
+    ordered.words.clear();
+    for (const Span& span : all.spans) {
+        ordered.words.resize(span.end, {span.class_index, span.shift});
+    }
+}
+
 void append_block(const Block& block, Subset& all) {
     const std::size_t first = all.words.size();
     for (std::size_t left = block.n_rows; left > 0; left -= std::min(left, kWordBits)) {
@@ -271,6 +278,7 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     for (const Block& block : order.blocks) {
         append_block(block, all);
     }
+    describe_words(all, matrix.ordered);
     matrix.ordered.fill_grid(all.masks, matrix.n_columns, matrix.bits.data(), ticker);
     order = {};  // its memory can be reused for the fingerprints
     matrix.has_fingerprints = extras.fingerprints;
@@ -466,6 +474,7 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
             to.advance(static_cast<unsigned>(std::popcount(subset.masks[i])));
         }
     }
+    describe_words(all, out.ordered);
     out.ordered.fill_grid(all.masks, out.n_columns, out.bits.data(), ticker);
 }
 

@@ -34,11 +34,18 @@ struct OrderedRows {
         std::uint32_t end(std::size_t block) const { return block == cuts.size() ? n_present : cuts[block]; }
     };
 
+    // All rows of a word have one class, and a weight of 2^shift without that of the class.
+    struct Word {
+        std::int32_t class_index;
+        int shift;
+    };
+
     std::span<const OrderedGroup> groups;  // the caller's
     std::size_t n_entries = 0;             // of each group: the rows of the matrix
     AlignedBuffer<std::uint32_t> entries;  // per group: positions in the matrix by ascending rank, missing values last
     AlignedBuffer<std::uint32_t> row_of;   // per position: the caller's row
     std::vector<Grid> grids;               // per group
+    std::vector<Word> words;               // per word of the matrix
 
     bool empty() const { return groups.empty(); }
     std::span<const std::uint32_t> of_group(std::size_t g) const {

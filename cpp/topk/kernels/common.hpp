@@ -85,6 +85,42 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
     return {smallest_lane(best_small), smallest_lane(best_large)};
 }
 
+// A class has no more rows on the false side than it has there for column j, and on the true side than for column j - 1.
+// With two classes, the sides predict different ones, since else they would be one leaf.
+void block_errors(const CountTable& t, std::size_t n_columns, std::int32_t* out) {
+    std::int32_t weight = 0;
+    for (std::size_t c = 0; c < t.n_classes; ++c) {
+        weight += t.totals[c];
+    }
+    if (t.n_classes == 2) {
+        const std::int32_t* a = t.rows[0];
+        const std::int32_t* b = t.rows[1];
+        for (std::size_t j = 1; j < n_columns; ++j) {
+            const std::int32_t errors_ab = t.totals[1] + a[j] - b[j - 1];
+            const std::int32_t errors_ba = t.totals[0] + b[j] - a[j - 1];
+            out[j] = errors_ab < errors_ba ? errors_ab : errors_ba;
+        }
+        return;
+    }
+    constexpr std::size_t kPart = 64;
+    for (std::size_t begin = 1; begin < n_columns; begin += kPart) {
+        const std::size_t n = n_columns - begin < kPart ? n_columns - begin : kPart;
+        std::int32_t most_false[kPart] = {};
+        std::int32_t most_true[kPart] = {};
+        for (std::size_t c = 0; c < t.n_classes; ++c) {
+            const std::int32_t* row = t.rows[c] + begin;
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::int32_t n_false = t.totals[c] - row[i];
+                most_false[i] = most_false[i] > n_false ? most_false[i] : n_false;
+                most_true[i] = most_true[i] > row[i - 1] ? most_true[i] : row[i - 1];
+            }
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            out[begin + i] = weight - most_false[i] - most_true[i];
+        }
+    }
+}
+
 inline void raise_to(std::int64_t& bound, std::int64_t x) { bound = bound > x ? bound : x; }
 
 template <bool kScaled>

@@ -85,6 +85,10 @@ struct Kernels {
     // Errors of each child of a node split once more, for every column; a side must have at least min_side.
     Minima (*last_level)(const PairTable& table, std::int32_t min_side, std::size_t n_columns);
 
+    // out[j], 0 < j < n_columns: a lower bound of the errors of all splits whose true rows are some of those of column
+    // j - 1 and all of those of column j. Precondition: these columns are nested.
+    void (*block_errors)(const CountTable& table, std::size_t n_columns, std::int32_t* out);
+
     // Raise the lower bounds of all columns to what the split proves.
     void (*raise_bounds)(const BoundTable& table, std::size_t n_columns);
 

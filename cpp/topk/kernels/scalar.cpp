@@ -25,6 +25,7 @@ const Kernels kScalarKernels = {
     .add_product = add_product,
     .xor_fingerprints = xor_fingerprints_loop,
     .last_level = last_level,
+    .block_errors = block_errors,
     .raise_bounds = raise_bounds,
     .entropy_score_keys = entropy_score_keys_loop,
     .large_entropy_score_keys = large_entropy_score_keys,

@@ -29,6 +29,9 @@ template <class Count>
 std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) const {
     const Node<Count>& node = group.node;
     const std::int32_t column = group.column(rank);
+    if (!context_.data.groups.empty()) {
+        return ordered_cost(space, group, column, budget);
+    }
     const Split<Count> split_on(node, column);
     if (is_large(node) && !space.last.draws() && !space.last.is_ahead(column)) {
         space.last.count_ahead(node, group.next(rank, kBatch), space.counter);
@@ -69,6 +72,44 @@ std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>&
         if (!exact[i]) {
             const Count errors = space.last.best_of_k(group.node, split_on, i, context_.plan.k(group.level + 1),
                                                       fewest[i], space.ticker);
+            costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
+        }
+    }
+    return costs.sum();
+}
+
+// The same for thresholds of ordered groups, most of which are looked at only while bounds leave the question open.
+template <class Count>
+std::int64_t LastSplit<Count>::ordered_cost(Space& space, CandidateGroup<Count>& group, std::int32_t column,
+                                            std::int64_t budget) const {
+    const int level = group.level;
+    const Split<Count> split_on =
+        context_.nodes.split_on(group.node, column, space.counter, space.level(level).split);
+    ChildCosts costs;
+    for (int i = 0; i < 2; ++i) {
+        costs.leaf[i] = context_.costs.leaf(split_on.side(i).errors());
+        costs.cost[i] = context_.costs.lowest(split_on.side(i).errors(), Count{0});
+    }
+    if (costs.are_leaves() || costs.sum() >= budget) {
+        return costs.sum();
+    }
+    context_.count_nodes(space, 2);
+    OrderedLast<Count>& last = space.ordered_last;
+    last.open(group.node, split_on, space.counter);
+    const auto bound = [&](int i) {
+        costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(last.low(i)));
+    };
+    bound(0);
+    bound(1);
+    while (costs.sum() < budget && (last.is_open(0) || last.is_open(1))) {
+        const int i = last.is_open(1) ? 1 : 0;
+        last.refine(i, space.ticker);
+        bound(i);
+    }
+    const bool all = context_.plan.all_columns(level + 1);
+    for (int i = 0; i < 2 && costs.sum() < budget && !all; ++i) {
+        if (costs.cost[i] < costs.leaf[i]) {
+            const Count errors = last.best_of_k(i, context_.plan.k(level + 1), space.ticker);
             costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
         }
     }

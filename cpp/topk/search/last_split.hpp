@@ -33,6 +33,8 @@ class LastSplit {
     bool is_large(const Node<Count>& node) const;
     std::int64_t counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
                               ChildCosts costs, std::int64_t budget) const;
+    std::int64_t ordered_cost(Space& space, CandidateGroup<Count>& group, std::int32_t column,
+                              std::int64_t budget) const;
     std::int64_t drawn_cost(Space& space, int level, ChildCosts costs, std::int64_t budget) const;
 
     SearchContext<Count>& context_;

@@ -78,7 +78,7 @@ class NodeSearch {
     }
     bool has_groups() const { return !context_.data.groups.empty(); }
     // Do the children of this level's splits follow from counts alone (last_split.hpp)?
-    bool ends_in_counts(int level) const { return context_.plan.height(level) == 2 && !has_groups(); }
+    bool ends_in_counts(int level) const { return context_.plan.height(level) == 2; }
     bool is_long_search() const;
     bool worth_compacting(int level, const Node<Count>& node) const;
     const Node<Count>& compacted(Space& space, int level, const Node<Count>& node) const;

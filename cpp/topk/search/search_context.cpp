@@ -66,13 +66,15 @@ void SearchContext<Count>::rank_drawn(Workspace<Count>& space, int level, const 
 template <class Count>
 void SearchContext<Count>::rank_ordered(Workspace<Count>& space, int level, const Node<Count>& node) const {
     LevelBuffers<Count>& buffers = space.level(level);
-    const std::size_t n_columns = node.matrix->n_columns;
-    ScoreKey* keys = buffers.keys.ensure(n_columns);
-    space.ticker.tick(scorer.work(node.counts.rows.size()));
-    scorer.all_keys(node.counts, n_columns, keys);
+    const RowSet rows = {*node.matrix, node.subset};
+    space.view.open(*node.matrix, node.counts);
+    space.view.set_rows(rows);
     const bool all = plan.all_columns(level);
     const bool distinct = options.objective.distinct_splits && (enumerates || level == 0 || !all);
-    space.ordered.rank(node, keys, {plan.k(level), all, enumerates, distinct}, space.ticker, buffers.candidates);
+    buffers.candidates.clear();
+    for (const auto& candidate : space.ordered.rank(space.view, rows, {plan.k(level), all, enumerates, distinct}, space.ticker)) {
+        buffers.candidates.push_back(candidate.column);
+    }
 }
 
 template struct SearchContext<std::int32_t>;

@@ -14,6 +14,7 @@
 #include "topk/bounds/side_bounds.hpp"
 #include "topk/candidates/drawn_columns.hpp"
 #include "topk/candidates/last_level.hpp"
+#include "topk/candidates/ordered_last.hpp"
 #include "topk/candidates/ordered_ranking.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/counting.hpp"
@@ -57,7 +58,9 @@ struct Workspace {
                     ? std::make_unique<DrawnColumns<Count>>(options.objective, limits.min_weight)
                     : nullptr),
           last(kernels, scorer, limits, options.objective, data.n_columns, drawn.get()),
-          ordered(data, columns, options.objective, scorer, limits) {}
+          view(data, limits),
+          ordered(data, columns, options.objective, scorer, limits),
+          ordered_last(data, kernels, limits, options.objective, last, ordered) {}
 
     LevelBuffers<Count>& level(int level) { return levels[static_cast<std::size_t>(level)]; }
 
@@ -66,7 +69,9 @@ struct Workspace {
     std::vector<LevelBuffers<Count>> levels;
     std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
+    OrderedView<Count> view;
     OrderedRanking<Count> ordered;
+    OrderedLast<Count> ordered_last;
     Payoff payoff;
     std::int64_t nodes = 0;
     std::int64_t pruned = 0;

@@ -1,0 +1,86 @@
+// The fewest errors of the two children of a split, where some columns are thresholds of ordered groups.
+//
+// The columns of the matrix are counted as in last_level.hpp. For the thresholds inside a block of the grid, the counts
+// at its two ends give a lower bound of the errors: a class has at most as many rows on the left as at the end of the
+// block, and on the right as at its beginning. Blocks are looked at, most promising first, while the bound matters.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "topk/base/column_map.hpp"
+#include "topk/base/memory.hpp"
+#include "topk/candidates/last_level.hpp"
+#include "topk/candidates/ordered_ranking.hpp"
+#include "topk/candidates/ordered_view.hpp"
+#include "topk/data/counting.hpp"
+#include "topk/data/node.hpp"
+#include "topk/parallel/stop.hpp"
+
+namespace topk {
+
+// One per thread of execution. Child 0 is the smaller one, child 1 the larger one, as in LastLevel. Errors are numeric
+// max if no column can split the child.
+template <class Count>
+class OrderedLast {
+  public:
+    // All arguments must outlive this object.
+    OrderedLast(const Data& data, const Kernels& kernels, SideLimits limits, const Objective& objective,
+                LastLevel<Count>& last, OrderedRanking<Count>& ranking)
+        : data_(data),
+          kernels_(kernels),
+          distinct_(objective.distinct_splits),
+          last_(last),
+          ranking_(ranking),
+          view_{{data, limits}, {data, limits}} {}
+
+    // Begin with the children of this split.
+    void open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
+
+    // Return a lower bound of the fewest errors of child i split once more; exact if nothing is open.
+    Count low(int i) const { return blocks_[i].empty() ? fewest_[i] : std::min(fewest_[i], blocks_[i].back().bound); }
+    bool is_open(int i) const { return !blocks_[i].empty(); }
+    // Look at the rows of the block with the lowest bound. Precondition: is_open(i).
+    void refine(int i, Ticker& ticker);
+
+    // Return the fewest errors of child i over its k best-scoring columns.
+    Count best_of_k(int i, std::size_t k, Ticker& ticker);
+
+  private:
+    struct Block {
+        Count bound;
+        std::uint32_t group;
+        std::uint32_t block;
+        Reading reading;
+    };
+
+    void bound_blocks(int i);
+    void bound_inner_blocks(const Counts<Count>& counts, std::size_t n_columns);
+    void bound_block(int i, std::size_t g, std::size_t block, Reading reading);
+    void take_second_reading(int i, std::size_t g);
+    RowSet rows(int i) const { return {*node_->matrix, node_->subset, column_, (i == 0) == small_side_}; }
+    OrderedView<Count>& with_rows(int i);
+
+    const Data& data_;
+    const Kernels& kernels_;
+    const bool distinct_;
+    LastLevel<Count>& last_;
+    OrderedRanking<Count>& ranking_;
+    const Node<Count>* node_ = nullptr;
+    ColumnBits column_ = {nullptr, 0};
+    bool small_side_ = false;
+    Count fewest_[2] = {0, 0};      // of the columns that were looked at
+    Count limit_[2] = {0, 0};       // errors that are too many to matter
+    std::vector<Block> blocks_[2];  // the lowest bound last
+    AlignedBuffer<Count> bounds_;   // per column of the matrix: of the block between it and the column before
+    OrderedView<Count> view_[2];
+    bool has_rows_[2] = {false, false};
+    LeftSide low_, high_;
+};
+
+extern template class OrderedLast<std::int32_t>;
+extern template class OrderedLast<std::int64_t>;
+
+}  // namespace topk
