@@ -263,7 +263,7 @@ bool OrderedRanking<Count>::select(const Request& request, const RowSet& rows) {
     std::unordered_map<std::int32_t, Test> tests;
     std::size_t n_places = 0;
     for (const Run& run : runs_) {
-        if (n_places >= request.k) {
+        if (n_places >= request.k || run.score < limit_) {  // below the limit, some are missing
             break;
         }
         bool has_place = false;
