@@ -33,9 +33,20 @@ struct ChildErrors {
 SideLimits side_limits(const Data& data, const Objective& objective) {
     const bool weighted = !data.row_weight.empty() || std::any_of(data.class_weight.begin(), data.class_weight.end(),
                                                                   [](std::int64_t w) { return w != 1; });
-    return {.min_weight = std::max(objective.min_weight, weighted ? 1 : objective.min_rows),
+    const bool track_rows = weighted && objective.min_rows > 1;
+    const std::int64_t min_weight = std::max(objective.min_weight, weighted ? 1 : objective.min_rows);
+    std::int64_t too_few = 0;
+    if (track_rows) {
+        const auto most = [](std::span<const std::int64_t> weights) {
+            return weights.empty() ? 1.0 : static_cast<double>(*std::max_element(weights.begin(), weights.end()));
+        };
+        const double weight = static_cast<double>(objective.min_rows - 1) * most(data.row_weight) * most(data.class_weight);
+        too_few = static_cast<std::int64_t>(std::min(weight, 0x1p60));
+    }
+    return {.min_weight = min_weight,
             .min_rows = objective.min_rows,
-            .track_rows = weighted && objective.min_rows > 1};
+            .track_rows = track_rows,
+            .too_little = std::max(min_weight - 1, too_few)};
 }
 
 template <class Count>

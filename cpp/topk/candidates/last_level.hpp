@@ -26,6 +26,7 @@ struct SideLimits {
     std::int64_t min_weight;
     std::int64_t min_rows;  // checked only if track_rows
     bool track_rows;        // rows and weights differ, and both matter
+    std::int64_t too_little;  // weight that a side with too little of it has at most
 };
 
 SideLimits side_limits(const Data& data, const Objective& objective);

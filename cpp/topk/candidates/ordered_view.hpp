@@ -137,7 +137,7 @@ class OrderedView {
         }
     }
 
-  private:
+    // Move a row to the left side.
     void add_row(std::uint32_t position, LeftSide& left) const {
         const BitMatrix& matrix = *matrix_;
         const std::uint32_t word = position / 64;
@@ -156,6 +156,7 @@ class OrderedView {
         left.n_rows += !matrix.has_primary || is_set(matrix.primary[word]) ? 1 : 0;
     }
 
+  private:
     const Data& data_;
     const SideLimits limits_;
     const BitMatrix* matrix_ = nullptr;

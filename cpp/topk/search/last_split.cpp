@@ -30,7 +30,9 @@ std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, 
     const Node<Count>& node = group.node;
     const std::int32_t column = group.column(rank);
     if (!context_.data.groups.empty()) {
-        return ordered_cost(space, group, column, budget);
+        const Split<Count> split_on =
+            context_.nodes.split_on(node, column, space.counter, space.level(group.level).split);
+        return ordered_costs(space, group.level, node, split_on, budget).sum();
     }
     const Split<Count> split_on(node, column);
     if (is_large(node) && !space.last.draws() && !space.last.is_ahead(column)) {
@@ -80,22 +82,19 @@ std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>&
 
 // The same for thresholds of ordered groups, most of which are looked at only while bounds leave the question open.
 template <class Count>
-std::int64_t LastSplit<Count>::ordered_cost(Space& space, CandidateGroup<Count>& group, std::int32_t column,
-                                            std::int64_t budget) const {
-    const int level = group.level;
-    const Split<Count> split_on =
-        context_.nodes.split_on(group.node, column, space.counter, space.level(level).split);
+auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                                     std::int64_t budget) const -> ChildCosts {
     ChildCosts costs;
     for (int i = 0; i < 2; ++i) {
         costs.leaf[i] = context_.costs.leaf(split_on.side(i).errors());
         costs.cost[i] = context_.costs.lowest(split_on.side(i).errors(), Count{0});
     }
     if (costs.are_leaves() || costs.sum() >= budget) {
-        return costs.sum();
+        return costs;
     }
     context_.count_nodes(space, 2);
     OrderedLast<Count>& last = space.ordered_last;
-    last.open(group.node, split_on, space.counter);
+    last.open(node, split_on, space.counter);
     const auto bound = [&](int i) {
         costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(last.low(i)));
     };
@@ -113,7 +112,7 @@ std::int64_t LastSplit<Count>::ordered_cost(Space& space, CandidateGroup<Count>&
             costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
         }
     }
-    return costs.sum();
+    return costs;
 }
 
 // The same where children draw features: one child after the other, the larger one first, since it has more of the

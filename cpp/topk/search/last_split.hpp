@@ -21,7 +21,6 @@ class LastSplit {
     // levels left, and space.last.begin() was called for its node.
     std::int64_t cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) const;
 
-  private:
     // Costs of the two children of a split, smaller and larger: as leaves, and lower bounds or exact.
     struct ChildCosts {
         std::int64_t leaf[2];
@@ -30,11 +29,14 @@ class LastSplit {
         bool are_leaves() const { return cost[0] == leaf[0] && cost[1] == leaf[1]; }
     };
 
+    // Return the costs of the children of any split of a node with ordered groups; their sum is exact below the budget.
+    ChildCosts ordered_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                             std::int64_t budget) const;
+
+  private:
     bool is_large(const Node<Count>& node) const;
     std::int64_t counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
                               ChildCosts costs, std::int64_t budget) const;
-    std::int64_t ordered_cost(Space& space, CandidateGroup<Count>& group, std::int32_t column,
-                              std::int64_t budget) const;
     std::int64_t drawn_cost(Space& space, int level, ChildCosts costs, std::int64_t budget) const;
 
     SearchContext<Count>& context_;

@@ -36,6 +36,7 @@ class LevelPlan {
             Level& here = levels_[level];
             here.k = static_cast<std::size_t>(std::min(options_.objective.k[level], k));
             here.all_columns = here.k >= n_columns_ && options_.objective.draw.n_features == 0;
+            here.is_optimal = all_below && here.all_columns;
             here.bounds_sides = bounds_are_valid() && (all_below || height_here == 2);
             here.shallow_first =
                 here.all_columns && here.bounds_sides && n_columns_ >= options_.tuning.shallow_first_columns;
@@ -49,6 +50,8 @@ class LevelPlan {
     std::size_t k(int level) const { return at(level).k; }
     // Is every column that can split a node a candidate?
     bool all_columns(int level) const { return at(level).all_columns; }
+    // Is every column a candidate at this level and at all levels below?
+    bool is_optimal(int level) const { return at(level).is_optimal; }
     // May the cost of a tried split bound other splits (side_bounds.hpp)? Only if it is a minimum over all columns.
     // Costs with one level left below the split always are: there, the fewest errors over all columns are known.
     bool bounds_sides(int level) const { return at(level).bounds_sides; }
@@ -78,6 +81,7 @@ class LevelPlan {
     struct Level {
         std::size_t k = 0;
         bool all_columns = false;
+        bool is_optimal = false;
         bool bounds_sides = false;
         bool shallow_first = false;
         bool may_be_parallel = false;

@@ -20,6 +20,7 @@ NodeSearch<Count>::NodeSearch(const Data& data, const Options& options, const Ke
                               Purpose purpose)
     : context_(data, options, kernels, total, purpose),
       last_split_(context_),
+      thresholds_(*this),
       spaces_(context_.monitor, [this] { return context_.make_space(); }) {
     if (options.tuning.use_cache) {
         cache_ = std::make_unique<SubsetCache>(options.tuning.cache_bytes, options.tuning.threads > 1);
@@ -134,9 +135,12 @@ bool NodeSearch<Count>::worth_compacting(int level, const Node<Count>& node) con
 // Return the node with its rows moved together where that pays, else the node itself.
 template <class Count>
 const Node<Count>& NodeSearch<Count>::compacted(Space& space, int level, const Node<Count>& node) const {
-    if (!worth_compacting(level, node)) {
-        return node;
-    }
+    return worth_compacting(level, node) ? with_all_rows(space, level, node) : node;
+}
+
+// Return the node in a matrix that has no other rows.
+template <class Count>
+const Node<Count>& NodeSearch<Count>::with_all_rows(Space& space, int level, const Node<Count>& node) const {
     LevelBuffers<Count>& buffers = space.level(level);
     Node<Count>& dense = buffers.dense;
     compact(*node.matrix, node.subset, context_.kernels, space.ticker, buffers.dense_matrix, dense.subset);
@@ -159,6 +163,14 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
         return {leaf, kLeaf, true};
     }
     context_.count_nodes(space, 1);
+    if (has_chains(level)) {
+        const Result result =
+            thresholds_.solve(space, level, with_all_rows(space, level, node), budget_or_none(budget));
+        if (cache_) {
+            cache_->store(node.fingerprint, context_.plan.height(level), {result.cost, result.column, result.solved});
+        }
+        return result;
+    }
     // The grid of ordered groups should suit the node before it is ranked.
     const Node<Count>& ranked = has_groups() ? compacted(space, level, node) : node;
     context_.rank_candidates(space, level, ranked);
@@ -212,7 +224,8 @@ void NodeSearch<Count>::try_candidates(Space& space, CandidateGroup<Count>& grou
         try_candidate(space, group, rank, incumbent);
     }
     if (rank < group.size()) {
-        try_in_parallel(group, rank, incumbent);
+        run_tasks(group.level, group.size() - rank,
+                  [&](Space& own, int i) { try_candidate(own, group, rank + i, incumbent); });
     }
 }
 
@@ -262,12 +275,10 @@ void NodeSearch<Count>::try_candidate(Space& space, CandidateGroup<Count>& group
 }
 
 template <class Count>
-void NodeSearch<Count>::try_in_parallel(CandidateGroup<Count>& group, int first, Incumbent& incumbent) {
-    const auto task = [&](int i) {
-        spaces_.run([&](Space& space) { try_candidate(space, group, first + i, incumbent); });
-    };
+void NodeSearch<Count>::run_tasks(int level, int n, const std::function<void(Space&, int)>& task) {
+    const auto in_space = [&](int i) { spaces_.run([&](Space& space) { task(space, i); }); };
     const auto idle = [&] { context_.monitor.check(context_.monitor.called_from_here()); };
-    pool_->run(group.level, group.size() - first, task, idle);
+    pool_->run(level, n, in_space, idle);
     if (context_.monitor.stopped()) {
         throw Stopped{};
     }
@@ -312,43 +323,96 @@ template <class Count>
 std::int64_t NodeSearch<Count>::split_cost_deep(Space& space, CandidateGroup<Count>& group, int rank,
                                                 std::int64_t budget) {
     const Node<Count>& node = group.node;
-    const int level = group.level;
-    Node<Count>* child = space.level(level).child;
     const Split<Count> split_on =
-        context_.nodes.split_on(node, group.column(rank), space.counter, space.level(level).split);
+        context_.nodes.split_on(node, group.column(rank), space.counter, space.level(group.level).split);
+    const std::int64_t bounds[2] = {group.side_bound(rank, split_on.small_side()),
+                                    group.side_bound(rank, !split_on.small_side())};
+    std::int64_t cost[2];
+    if (child_costs(space, group.level, node, split_on, budget, bounds, cost)) {
+        const Node<Count>& small = space.level(group.level).child[0];
+        group.learn({small.counts.rows, split_on.side(0).weight, {cost[0], cost[1]}}, budget);
+    }
+    return cost[0] + cost[1];
+}
+
+template <class Count>
+SideCosts NodeSearch<Count>::split_sides(Space& space, int level, const Node<Count>& node, std::int32_t column,
+                                         std::int64_t budget) {
+    const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
+    std::int64_t cost[2];
+    if (context_.plan.height(level) == 2) {
+        const auto costs = last_split_.ordered_costs(space, level, node, split_on, budget);
+        std::copy_n(costs.cost, 2, cost);
+    } else {
+        const std::int64_t no_bounds[2] = {0, 0};
+        child_costs(space, level, node, split_on, budget, no_bounds, cost);
+    }
+    return split_on.small_side() ? SideCosts{cost[1], cost[0]} : SideCosts{cost[0], cost[1]};
+}
+
+// Set the costs of the smaller child and of the larger one. Their sum is exact below the budget, else they are lower
+// bounds. `bounds`: what is known of them. Returns whether the children were counted.
+template <class Count>
+bool NodeSearch<Count>::child_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                                    std::int64_t budget, const std::int64_t bounds[2], std::int64_t cost[2]) {
+    Node<Count>* child = space.level(level).child;
     const int height = context_.plan.height(level + 1);
     context_.nodes.open_children(node, split_on, space.counter, child);
-    std::int64_t cost[2];  // lower bounds at first
     bool solved[2];
     for (int i = 0; i < 2; ++i) {
         const std::int64_t leaf = context_.costs.leaf(split_on.side(i).errors());
-        cost[i] = std::max(context_.costs.lowest(split_on.side(i).errors(), child[i].conflicts),
-                           group.side_bound(rank, (i == 0) == split_on.small_side()));
+        cost[i] = std::max(context_.costs.lowest(split_on.side(i).errors(), child[i].conflicts), bounds[i]);
         solved[i] = leaf <= cost[i];
         cost[i] = std::min(leaf, cost[i]);
         CacheEntry entry;
-        if (!solved[i] && height > 1 && cache_ && cache_->find(child[i].fingerprint, height, entry)) {
+        if (!solved[i] && cache_ && cache_->find(child[i].fingerprint, height, entry)) {
             ++space.cache_hits;
             cost[i] = std::max(cost[i], entry.cost);
             solved[i] = entry.solved;
         }
     }
     if ((solved[0] && solved[1]) || cost[0] + cost[1] >= budget) {
-        return cost[0] + cost[1];
+        return false;
     }
     context_.nodes.count_children(node, split_on, space.counter, child);
     const int first = split_on.side(0).errors() > split_on.side(1).errors() ? 0 : 1;
     for (const int i : {first, 1 - first}) {
         if (!solved[i]) {
-            cost[i] = height > 1 ? solve(space, level + 1, child[i], budget_or_none(budget - cost[1 - i])).cost
-                                 : solve_last(space, level + 1, child[i]).cost;
+            cost[i] = solve(space, level + 1, child[i], budget_or_none(budget - cost[1 - i])).cost;
         }
         if (cost[0] + cost[1] >= budget) {
             break;
         }
     }
-    group.learn({child[0].counts.rows, split_on.side(0).weight, {cost[0], cost[1]}}, budget);
-    return cost[0] + cost[1];
+    return true;
+}
+
+template <class Count>
+std::int32_t NodeSearch<Count>::best_column(Space& space, int level, const Node<Count>& node, std::int64_t budget) {
+    const Result result = find_or_solve(space, level, node, budget);
+    std::int32_t column = result.column;
+    if (has_chains(level)) {
+        const Node<Count>& own = with_all_rows(space, level, node);
+        column = column == kLeaf ? kLeaf : thresholds_.best_scored(space, level, own, result);
+        if (level == 0) {
+            list_best(space, node, column, result.cost);
+        }
+    }
+    return column;
+}
+
+// Record the candidates of the root with the best scores, and the chosen one. No tree below any of them costs less.
+template <class Count>
+void NodeSearch<Count>::list_best(Space& space, const Node<Count>& node, std::int32_t column, std::int64_t cost) {
+    context_.rank_ordered(space, 0, node, {RootChoices::kWeighed, false, false, false});
+    std::vector<std::int32_t> candidates = space.level(0).candidates;
+    if (column != kLeaf && std::find(candidates.begin(), candidates.end(), column) == candidates.end()) {
+        candidates.push_back(column);
+    }
+    list_root(space, node, candidates);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        context_.root_record.note(static_cast<int>(i), cost, candidates[i] == column);
+    }
 }
 
 template <class Count>

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -19,6 +20,7 @@
 #include "topk/search/candidate_group.hpp"
 #include "topk/search/last_split.hpp"
 #include "topk/search/search_context.hpp"
+#include "topk/search/threshold_search.hpp"
 #include "topk/search/workspace.hpp"
 
 namespace topk {
@@ -27,6 +29,12 @@ struct Result {
     std::int64_t cost;    // exact if solved, else a lower bound that is not below the budget
     std::int32_t column;  // of the split, or kLeaf
     bool solved;
+};
+
+// Costs of the sides of a split, false and true: their sum is exact below a budget, else they are lower bounds.
+struct SideCosts {
+    std::int64_t side[2];
+    std::int64_t sum() const { return side[0] + side[1]; }
 };
 
 template <class Count>
@@ -50,6 +58,17 @@ class NodeSearch {
     Result find_or_solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
     // Return the cost of the best tree that splits the node on the column, exact below the budget.
     std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
+
+    // The same, side by side. Preconditions: there are ordered groups, and the node has at least two levels left.
+    SideCosts split_sides(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
+
+    // Call task(space, i) for i < n, in several threads if that may pay at this level.
+    template <class Task>
+    void for_tasks(Space& space, int level, std::size_t n, const Task& task);
+
+    // Return the column of the best tree of a node with at least one level left, or kLeaf: of the cheapest the one with
+    // the best score. Exact below the budget.
+    std::int32_t best_column(Space& space, int level, const Node<Count>& node, std::int64_t budget);
 
     // Begin the record of the root's candidates.
     void list_root(Space& space, const Node<Count>& node, std::span<const std::int32_t> candidates);
@@ -79,25 +98,48 @@ class NodeSearch {
     bool has_groups() const { return !context_.data.groups.empty(); }
     // Do the children of this level's splits follow from counts alone (last_split.hpp)?
     bool ends_in_counts(int level) const { return context_.plan.height(level) == 2; }
+    // Is the node searched along the chains of its thresholds?
+    bool has_chains(int level) const {
+        const bool lists_all = level == 0 && context_.options.tuning.exact_root;
+        return has_groups() && !context_.enumerates && !lists_all && context_.plan.height(level) > 1 &&
+               context_.plan.is_optimal(level);
+    }
+    void list_best(Space& space, const Node<Count>& node, std::int32_t column, std::int64_t cost);
     bool is_long_search() const;
     bool worth_compacting(int level, const Node<Count>& node) const;
     const Node<Count>& compacted(Space& space, int level, const Node<Count>& node) const;
+    const Node<Count>& with_all_rows(Space& space, int level, const Node<Count>& node) const;
     std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);
     void try_candidates(Space& space, CandidateGroup<Count>& group, std::int64_t shallower, Incumbent& incumbent);
     void use_bounds(Space& space, CandidateGroup<Count>& group, std::int64_t shallower);
     void try_candidate(Space& space, CandidateGroup<Count>& group, int rank, Incumbent& incumbent);
-    void try_in_parallel(CandidateGroup<Count>& group, int first, Incumbent& incumbent);
+    void run_tasks(int level, int n, const std::function<void(Space&, int)>& task);
     bool start_threads(int level);
     double cycles_to_try(const Node<Count>& node) const;
+    bool child_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                     std::int64_t budget, const std::int64_t bounds[2], std::int64_t cost[2]);
     std::int64_t split_cost_deep(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget);
 
     SearchContext<Count> context_;
     LastSplit<Count> last_split_;
+    ThresholdSearch<Count> thresholds_;
     std::unique_ptr<SubsetCache> cache_;  // null if it is not to be used
     bool cache_is_used_ = false;          // by a pass before the current one
     std::unique_ptr<ThreadPool> pool_;    // null until the search has run for a while
     WorkspacePool<Count> spaces_;
 };
+
+template <class Count>
+template <class Task>
+void NodeSearch<Count>::for_tasks(Space& space, int level, std::size_t n, const Task& task) {
+    std::size_t i = 0;
+    for (; i < n && !start_threads(level); ++i) {
+        task(space, i);
+    }
+    if (i < n) {
+        run_tasks(level, static_cast<int>(n - i), [&](Space& own, int nth) { task(own, i + static_cast<std::size_t>(nth)); });
+    }
+}
 
 extern template class NodeSearch<std::int32_t>;
 extern template class NodeSearch<std::int64_t>;

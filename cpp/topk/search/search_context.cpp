@@ -23,7 +23,9 @@ void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, c
         return;
     }
     if (!data.groups.empty()) {
-        rank_ordered(space, level, node);
+        const bool all = plan.all_columns(level);
+        const bool distinct = options.objective.distinct_splits && (enumerates || level == 0 || !all);
+        rank_ordered(space, level, node, {plan.k(level), all, enumerates, distinct});
         return;
     }
     LevelBuffers<Count>& buffers = space.level(level);
@@ -64,16 +66,15 @@ void SearchContext<Count>::rank_drawn(Workspace<Count>& space, int level, const 
 }
 
 template <class Count>
-void SearchContext<Count>::rank_ordered(Workspace<Count>& space, int level, const Node<Count>& node) const {
-    LevelBuffers<Count>& buffers = space.level(level);
+void SearchContext<Count>::rank_ordered(Workspace<Count>& space, int level, const Node<Count>& node,
+                                        const typename OrderedRanking<Count>::Request& request) const {
+    std::vector<std::int32_t>& candidates = space.level(level).candidates;
     const RowSet rows = {*node.matrix, node.subset};
     space.view.open(*node.matrix, node.counts);
     space.view.set_rows(rows);
-    const bool all = plan.all_columns(level);
-    const bool distinct = options.objective.distinct_splits && (enumerates || level == 0 || !all);
-    buffers.candidates.clear();
-    for (const auto& candidate : space.ordered.rank(space.view, rows, {plan.k(level), all, enumerates, distinct}, space.ticker)) {
-        buffers.candidates.push_back(candidate.column);
+    candidates.clear();
+    for (const auto& candidate : space.ordered.rank(space.view, rows, request, space.ticker)) {
+        candidates.push_back(candidate.column);
     }
 }
 

@@ -100,6 +100,9 @@ struct SearchContext {
     void score(Workspace<Count>& space, int level, const Counts<Count>& counts, ScoreKey* keys) const;
     // Put the k best columns of the node, best first, into the level's buffers.
     void rank_candidates(Workspace<Count>& space, int level, const Node<Count>& node) const;
+    // The same for a node with ordered groups, as the request says.
+    void rank_ordered(Workspace<Count>& space, int level, const Node<Count>& node,
+                      const typename OrderedRanking<Count>::Request& request) const;
     std::size_t n_classes() const { return static_cast<std::size_t>(data.n_classes); }
 
     // The shared number is updated in steps: threads would compete for it.
@@ -129,7 +132,6 @@ struct SearchContext {
     static constexpr std::int64_t kLargeTable = std::int64_t{1} << 22;
 
     void rank_drawn(Workspace<Count>& space, int level, const Node<Count>& node) const;
-    void rank_ordered(Workspace<Count>& space, int level, const Node<Count>& node) const;
     std::function<void()> make_poll() {
         if (!options.callbacks.poll) {
             return {};

@@ -139,7 +139,7 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::read_tree(Space& space, int level, 
     if (nodes_.must_be_leaf(level, node)) {
         return tree;
     }
-    const std::int32_t column = nodes_.find_or_solve(space, level, node, std::min(budget, tree->cost + 1)).column;
+    const std::int32_t column = nodes_.best_column(space, level, node, std::min(budget, tree->cost + 1));
     if (column == kLeaf) {
         return tree;
     }

@@ -69,6 +69,7 @@ struct Workspace {
     std::vector<LevelBuffers<Count>> levels;
     std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
+    AlignedBuffer<ScoreKey> keys;
     OrderedView<Count> view;
     OrderedRanking<Count> ordered;
     OrderedLast<Count> ordered_last;

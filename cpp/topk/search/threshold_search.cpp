@@ -1,0 +1,214 @@
+// Chains of thresholds, cut into stretches between thresholds that were tried.
+#include "topk/search/threshold_search.hpp"
+
+#include <algorithm>
+
+#include "topk/search/node_search.hpp"
+
+namespace topk {
+
+// Lemma. Let S and A be sets of rows, S's best tree be applied to A, and a leaf that then has too few rows be given up
+// for its sibling. Rows of A \ S may be misclassified in addition, and the rows of a leaf that is given up, of which
+// there are fewer than a leaf must have. Only leaves that lose rows of S \ A are given up, and at most all but one. So
+//   cost(A) <= cost(S) + weight(A \ S) + min(rows of S \ A, leaves - 1) * (most weight of too small a leaf).
+// Return the last term at its largest, for the sides of a split with this height.
+template <class Count>
+std::int64_t ThresholdSearch<Count>::slack(int height) const {
+    const SearchContext<Count>& context = nodes_.context();
+    const std::int64_t n_leaves = std::int64_t{1} << std::min(height - 1, 30);
+    const std::int64_t total = nodes_.root().whole.weight;
+    const std::int64_t most = context.limits.too_little;
+    return most == 0 ? 0 : context.options.objective.cost_scale * std::min(total, (n_leaves - 1) * most);
+}
+
+template <class Count>
+auto ThresholdSearch<Count>::make_chain(Space& space, const Node<Count>& node, std::size_t g, Reading reading,
+                                        bool scored) const -> Chain {
+    const SearchContext<Count>& context = nodes_.context();
+    const OrderedRows& ordered = node.matrix->ordered;
+    const std::span<const std::uint32_t> own = ordered.of_group(g);
+    const OrderedRows::Grid& grid = ordered.grids[g];
+    space.ticker.tick(4 * own.size());
+    Chain chain = {g, reading, {}, {}, {}};
+    OrderedView<Count>& view = space.view;
+    view.open(*node.matrix, node.counts);
+    const NodeTerms terms = scored ? context.scorer.node_terms(node.counts) : NodeTerms{};
+    LeftSide left;
+    view.set_left(g, 0, reading, left);
+    for (std::uint32_t i = 0; i < grid.n_present; ++i) {
+        if (i > 0 && own[i] >= OrderedRows::kNewRank && view.is_admissible(left)) {
+            const std::size_t threshold = ordered.rank(g, own[i - 1]);
+            chain.column.push_back(context.nodes.columns().of_threshold(g, threshold, reading));
+            chain.left.push_back(left.total);
+            if (scored) {
+                chain.score.push_back(context.scorer.split_score(terms, left.weights.data()));
+            }
+        }
+        view.add_row(own[i] & OrderedRows::kPosition, left);
+    }
+    return chain;
+}
+
+// The columns that belong to no chain: those of bits, and the split into present and missing values of each group,
+// which may be that of several columns, of which the first is taken.
+template <class Count>
+std::vector<std::int32_t> ThresholdSearch<Count>::single_columns(Space& space, const Node<Count>& node,
+                                                                 std::vector<std::int64_t>& scores) {
+    const SearchContext<Count>& context = nodes_.context();
+    const ColumnMap& columns = context.nodes.columns();
+    const OrderedRows& ordered = node.matrix->ordered;
+    const std::size_t n_columns = node.matrix->n_columns;
+    ScoreKey* keys = space.keys.ensure(n_columns);
+    context.scorer.all_keys(node.counts, n_columns, keys);
+    std::vector<std::int32_t> singles;
+    const auto add = [&](std::size_t matrix_column, std::int32_t column) {
+        if (keys[matrix_column] != kNoScoreKey) {
+            singles.push_back(column);
+            scores.push_back(score_of(keys[matrix_column]));
+        }
+    };
+    for (std::size_t j = 0; j < node.matrix->n_bits; ++j) {
+        add(j, columns.of_bits(j));
+    }
+    for (std::size_t g = 0; g < ordered.groups.size(); ++g) {
+        const OrderedRows::Grid& grid = ordered.grids[g];
+        if (grid.n_present == 0 || grid.n_present == ordered.n_entries) {
+            continue;
+        }
+        const std::uint32_t lowest = ordered.rank(g, ordered.of_group(g)[0]);
+        const std::uint32_t highest = ordered.rank(g, ordered.of_group(g)[grid.n_present - 1]);
+        add(grid.first_column + grid.cuts.size() - 1,
+            highest < ordered.groups[g].n_thresholds() ? columns.of_threshold(g, highest, Reading::first)
+            : lowest > 0                               ? columns.of_threshold(g, 0, Reading::second)
+                                                       : columns.of_threshold(g, 0, Reading::is_missing));
+    }
+    return singles;
+}
+
+// Set [first, last) to the places between a and b that may cost less than the limit.
+template <class Count>
+void ThresholdSearch<Count>::narrow(const Chain& chain, int height, std::int64_t limit, const Tried& a, const Tried& b,
+                                    std::size_t& first, std::size_t& last) const {
+    const std::int64_t scale = nodes_.context().options.objective.cost_scale;
+    const std::int64_t slack = this->slack(height);
+    const auto begin = chain.left.begin();
+    const std::int64_t left = std::max<std::int64_t>(a.left - slack, 0);    // of all places after a
+    const std::int64_t right = std::max<std::int64_t>(b.right - slack, 0);  // of all places before b
+    first = a.place;
+    last = b.place - 1;
+    if (left + right >= limit) {
+        last = first;
+        return;
+    }
+    // The right side of a place after a costs at least a.right, less what has moved to the left since.
+    if (const std::int64_t too_much = left + a.right - limit; a.place > 0 && too_much >= 0) {
+        const std::int64_t from = chain.left[a.place - 1] + too_much / scale;
+        first = static_cast<std::size_t>(std::upper_bound(begin, chain.left.end(), from) - begin);
+    }
+    if (const std::int64_t too_much = right + b.left - limit; b.place <= chain.left.size() && too_much >= 0) {
+        const std::int64_t to = chain.left[b.place - 1] - too_much / scale;
+        last = static_cast<std::size_t>(std::lower_bound(begin, chain.left.end(), to) - begin);
+    }
+    const bool both = a.place > 0 && b.place <= chain.left.size();
+    if (both && a.right + b.left - scale * (chain.left[b.place - 1] - chain.left[a.place - 1]) >= limit) {
+        last = first;
+    }
+    last = std::max(first, last);
+}
+
+template <class Count>
+void ThresholdSearch<Count>::search_chain(Space& space, int level, const Node<Count>& node, const Chain& chain,
+                                          Best& best) {
+    struct Stretch {
+        Tried a, b;
+    };
+    const std::int64_t scale = nodes_.context().options.objective.cost_scale;
+    const int height = nodes_.context().plan.height(level);
+    const bool use_bounds = nodes_.context().options.tuning.use_bounds;
+    std::vector<Stretch> todo = {{{0}, {chain.column.size() + 1}}};
+    while (!todo.empty()) {
+        const Stretch stretch = todo.back();
+        todo.pop_back();
+        const std::int64_t limit = use_bounds ? best.limit() : kInfinity;
+        std::size_t first = 0;
+        std::size_t last = 0;
+        narrow(chain, height, limit, stretch.a, stretch.b, first, last);
+        if (best.by_score) {
+            const auto is_wanted = [&](std::size_t i) { return best.wants(chain.score[i], chain.column[i]); };
+            while (first < last && !is_wanted(first)) {
+                ++first;
+            }
+            while (first < last && !is_wanted(last - 1)) {
+                --last;
+            }
+        }
+        if (first == last) {
+            continue;
+        }
+        const std::size_t middle = first + (last - first) / 2;
+        // A cost of so much more settles the whole stretch.
+        const std::int64_t reach =
+            std::max(chain.left[middle] - chain.left[first], chain.left[last - 1] - chain.left[middle]);
+        const std::int64_t budget = limit < kInfinity ? limit + scale * reach : kInfinity;
+        const SideCosts cost = nodes_.split_sides(space, level, node, chain.column[middle], budget);
+        const std::int64_t score = best.by_score ? chain.score[middle] : 0;
+        if (best.wants(score, chain.column[middle])) {
+            best.offer(cost.sum(), chain.column[middle], score);
+        }
+        const Tried tried = {middle + 1, cost.side[0], cost.side[1]};
+        todo.push_back({stretch.a, tried});
+        todo.push_back({tried, stretch.b});
+    }
+}
+
+template <class Count>
+void ThresholdSearch<Count>::search(Space& space, int level, const Node<Count>& node, Best& best) {
+    const OrderedRows& ordered = node.matrix->ordered;
+    std::vector<std::int64_t> scores;
+    const std::vector<std::int32_t> singles = single_columns(space, node, scores);
+    for (std::size_t i = 0; i < singles.size(); ++i) {
+        if (best.wants(scores[i], singles[i])) {
+            const std::int64_t limit = nodes_.context().options.tuning.use_bounds ? best.limit() : kInfinity;
+            best.offer(nodes_.split_sides(space, level, node, singles[i], limit).sum(), singles[i], scores[i]);
+        }
+    }
+    std::vector<std::pair<std::size_t, Reading>> chains;
+    for (std::size_t g = 0; g < ordered.groups.size(); ++g) {
+        chains.emplace_back(g, Reading::first);
+        if (ordered.grids[g].n_present < ordered.n_entries) {
+            chains.emplace_back(g, Reading::second);
+        }
+    }
+    nodes_.for_tasks(space, level, chains.size(), [&](Space& own, std::size_t i) {
+        search_chain(own, level, node, make_chain(own, node, chains[i].first, chains[i].second, best.by_score), best);
+    });
+}
+
+template <class Count>
+Result ThresholdSearch<Count>::solve(Space& space, int level, const Node<Count>& node, std::int64_t budget) {
+    const std::int64_t leaf = nodes_.context().costs.leaf(node.whole.errors());
+    Best best{.cost = std::min(leaf, budget), .column = kLeaf, .score = 0, .by_score = false};
+    search(space, level, node, best);
+    return {best.cost, best.column, best.column != kLeaf || leaf < budget};
+}
+
+template <class Count>
+std::int32_t ThresholdSearch<Count>::best_scored(Space& space, int level, const Node<Count>& node,
+                                                 const Result& result) {
+    SearchContext<Count>& context = nodes_.context();
+    const Split<Count> split_on =
+        context.nodes.split_on(node, result.column, space.counter, space.level(level).split);
+    std::vector<std::int64_t> left;
+    for (std::size_t c = 0; c < node.counts.totals.size(); ++c) {
+        left.push_back(split_on.total(c, false));
+    }
+    const std::int64_t score = context.scorer.split_score(context.scorer.node_terms(node.counts), left.data());
+    Best best{.cost = result.cost, .column = result.column, .score = score, .by_score = true};
+    search(space, level, node, best);
+    return best.column;
+}
+
+template class ThresholdSearch<std::int32_t>;
+template class ThresholdSearch<std::int64_t>;
+
+}  // namespace topk

@@ -1,0 +1,96 @@
+// The cheapest tree of a node whose columns are thresholds of ordered groups, where all columns are candidates at this
+// level and at all levels below.
+//
+// The thresholds of a group form a chain: from one to the next, rows move from the right side to the left. With more
+// rows the best tree of a side costs no less, and with fewer rows it costs less by at most their weight. So a threshold
+// that was tried bounds all others of its chain, and whole stretches between two of them are settled without being
+// tried. What a threshold costs is found out only as far as it matters for its neighbours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "topk/base/types.hpp"
+#include "topk/data/node.hpp"
+#include "topk/search/search_context.hpp"
+#include "topk/search/workspace.hpp"
+
+namespace topk {
+
+struct Result;
+template <class Count>
+class NodeSearch;
+
+template <class Count>
+class ThresholdSearch {
+  public:
+    using Space = Workspace<Count>;
+
+    // The search must outlive this object.
+    explicit ThresholdSearch(NodeSearch<Count>& nodes) : nodes_(nodes) {}
+
+    // Search a node of at least two levels, as NodeSearch::solve(). The column of the result is one of those with the
+    // lowest cost. Preconditions: the node has all rows of its matrix, and is_optimal(level) of the plan.
+    Result solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
+
+    // Return the column with the best score of those with the lowest cost, given one of them. Preconditions as above.
+    std::int32_t best_scored(Space& space, int level, const Node<Count>& node, const Result& result);
+
+  private:
+    struct Chain {
+        std::size_t group;
+        Reading reading;
+        std::vector<std::int32_t> column;  // per place that divides the rows and can be a candidate: its first column
+        std::vector<std::int64_t> left;    // weight of the rows on its left side
+        std::vector<std::int64_t> score;   // empty unless scores matter
+    };
+    // The best split so far, shared by threads.
+    struct Best {
+        std::mutex mutex{};
+        std::int64_t cost;  // to beat
+        std::int32_t column;
+        std::int64_t score;  // matters only if `by_score`: then splits of the same cost with a better score win
+        bool by_score;
+
+        // Must a split cost less than this to win?
+        std::int64_t limit() {
+            const std::lock_guard guard(mutex);
+            return by_score ? cost + 1 : cost;
+        }
+        bool wants(std::int64_t its_score, std::int32_t its_column) {
+            const std::lock_guard guard(mutex);
+            return !by_score || its_score > score || (its_score == score && its_column < column);
+        }
+        void offer(std::int64_t its_cost, std::int32_t its_column, std::int64_t its_score) {
+            const std::lock_guard guard(mutex);
+            if (its_cost < cost || (by_score && its_cost == cost)) {
+                cost = its_cost;
+                column = its_column;
+                score = its_score;
+            }
+        }
+    };
+    // Lower bounds of both sides of a split that was tried, or of none.
+    struct Tried {
+        std::size_t place;  // in its chain, plus one; 0 and the number of places plus one are the chain's ends
+        std::int64_t left = 0;
+        std::int64_t right = 0;
+    };
+
+    void search(Space& space, int level, const Node<Count>& node, Best& best);
+    Chain make_chain(Space& space, const Node<Count>& node, std::size_t g, Reading reading, bool scored) const;
+    std::vector<std::int32_t> single_columns(Space& space, const Node<Count>& node, std::vector<std::int64_t>& scores);
+    void search_chain(Space& space, int level, const Node<Count>& node, const Chain& chain, Best& best);
+    void narrow(const Chain& chain, int height, std::int64_t limit, const Tried& a, const Tried& b, std::size_t& first,
+                std::size_t& last) const;
+    std::int64_t slack(int height) const;
+
+    NodeSearch<Count>& nodes_;
+};
+
+extern template class ThresholdSearch<std::int32_t>;
+extern template class ThresholdSearch<std::int64_t>;
+
+}  // namespace topk
