@@ -30,9 +30,13 @@ struct ChildErrors {
 
 }  // namespace
 
+bool has_weights(const Data& data) {
+    return !data.row_weight.empty() ||
+           std::any_of(data.class_weight.begin(), data.class_weight.end(), [](std::int64_t w) { return w != 1; });
+}
+
 SideLimits side_limits(const Data& data, const Objective& objective) {
-    const bool weighted = !data.row_weight.empty() || std::any_of(data.class_weight.begin(), data.class_weight.end(),
-                                                                  [](std::int64_t w) { return w != 1; });
+    const bool weighted = has_weights(data);
     const bool track_rows = weighted && objective.min_rows > 1;
     const std::int64_t min_weight = std::max(objective.min_weight, weighted ? 1 : objective.min_rows);
     std::int64_t too_few = 0;

@@ -29,6 +29,7 @@ struct SideLimits {
     std::int64_t too_little;  // weight that a side with too little of it has at most
 };
 
+bool has_weights(const Data& data);
 SideLimits side_limits(const Data& data, const Objective& objective);
 
 // One per thread of execution. Child 0 is the smaller one, child 1 the larger one. "Fewest errors" are numeric max if

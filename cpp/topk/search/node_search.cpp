@@ -13,6 +13,11 @@ namespace {
 // From this product of candidates, over all levels but the last, it pays to look at the rows first.
 constexpr double kLongSearch = 128;
 
+template <class Count>
+std::int64_t two_leaf_errors(const Split<Count>& split_on) {
+    return std::int64_t{split_on.side(0).errors()} + split_on.side(1).errors();
+}
+
 }  // namespace
 
 template <class Count>
@@ -83,6 +88,9 @@ void NodeSearch<Count>::list_root(Space& space, const Node<Count>& node, std::sp
 template <class Count>
 Result NodeSearch<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
     context_.count_nodes(space, 1);
+    if (has_chains(level)) {
+        return thresholds_.solve_last(space, with_all_rows(space, level, node));
+    }
     context_.rank_candidates(space, level, node);
     const std::vector<std::int32_t>& candidates = space.level(level).candidates;
     if (level == 0) {
@@ -91,12 +99,13 @@ Result NodeSearch<Count>::solve_last(Space& space, int level, const Node<Count>&
     Result best = {context_.costs.leaf(node.whole.errors()), kLeaf, true};
     int rank = 0;
     for (const std::int32_t column : candidates) {
-        const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
-        const std::int64_t cost =
-            context_.costs.leaf(split_on.side(0).errors()) + context_.costs.leaf(split_on.side(1).errors());
+        const std::int64_t errors = has_groups() ? space.level(level).errors[static_cast<std::size_t>(rank)]
+                                                 : two_leaf_errors(Split<Count>(node, column));
+        const std::int64_t cost = context_.costs.two_leaves(errors);
         if (level == 0) {
-            context_.root_record.note(rank++, cost, true);
+            context_.root_record.note(rank, cost, true);
         }
+        ++rank;
         if (cost < best.cost) {
             best = {cost, column, true};
         }
@@ -307,7 +316,7 @@ std::int64_t NodeSearch<Count>::split_cost(Space& space, int level, const Node<C
                                            std::int64_t budget) {
     if (context_.plan.height(level) == 1) {
         const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
-        return context_.costs.leaf(split_on.side(0).errors()) + context_.costs.leaf(split_on.side(1).errors());
+        return context_.costs.two_leaves(two_leaf_errors(split_on));
     }
     CandidateGroup<Count> group{
         .level = level, .node = node, .candidates = {&column, 1}, .kernels = context_.kernels, .shared = false};
@@ -392,8 +401,9 @@ std::int32_t NodeSearch<Count>::best_column(Space& space, int level, const Node<
     const Result result = find_or_solve(space, level, node, budget);
     std::int32_t column = result.column;
     if (has_chains(level)) {
-        const Node<Count>& own = with_all_rows(space, level, node);
-        column = column == kLeaf ? kLeaf : thresholds_.best_scored(space, level, own, result);
+        if (column != kLeaf && context_.plan.height(level) > 1) {
+            column = thresholds_.best_scored(space, level, with_all_rows(space, level, node), result);
+        }
         if (level == 0) {
             list_best(space, node, column, result.cost);
         }

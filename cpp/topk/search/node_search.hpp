@@ -101,8 +101,7 @@ class NodeSearch {
     // Is the node searched along the chains of its thresholds?
     bool has_chains(int level) const {
         const bool lists_all = level == 0 && context_.options.tuning.exact_root;
-        return has_groups() && !context_.enumerates && !lists_all && context_.plan.height(level) > 1 &&
-               context_.plan.is_optimal(level);
+        return has_groups() && !context_.enumerates && !lists_all && context_.plan.is_optimal(level);
     }
     void list_best(Space& space, const Node<Count>& node, std::int32_t column, std::int64_t cost);
     bool is_long_search() const;

@@ -72,9 +72,12 @@ void SearchContext<Count>::rank_ordered(Workspace<Count>& space, int level, cons
     const RowSet rows = {*node.matrix, node.subset};
     space.view.open(*node.matrix, node.counts);
     space.view.set_rows(rows);
+    std::vector<std::int64_t>& errors = space.level(level).errors;
     candidates.clear();
+    errors.clear();
     for (const auto& candidate : space.ordered.rank(space.view, rows, request, space.ticker)) {
         candidates.push_back(candidate.column);
+        errors.push_back(candidate.errors);
     }
 }
 

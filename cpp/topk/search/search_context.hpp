@@ -85,6 +85,7 @@ struct SearchContext {
           options(options_in),
           kernels(kernels_in),
           enumerates(purpose == Purpose::enumeration),
+          is_weighted(has_weights(data)),
           limits(side_limits(data, options.objective)),
           costs(options.objective),
           plan(options, limits, ColumnMap(data).n_columns(), data.groups.empty()),
@@ -118,6 +119,7 @@ struct SearchContext {
     const Options& options;
     const Kernels& kernels;
     const bool enumerates;
+    const bool is_weighted;  // some rows weigh more than 1
     const SideLimits limits;
     const LeafCosts costs;
     LevelPlan plan;

@@ -22,53 +22,89 @@ std::int64_t ThresholdSearch<Count>::slack(int height) const {
 }
 
 template <class Count>
+template <class Visit>
+void ThresholdSearch<Count>::for_places(Space& space, const Node<Count>& node, std::size_t g, Reading reading,
+                                        Visit visit) const {
+    const std::span<const std::uint32_t> own = node.matrix->ordered.of_group(g);
+    space.ticker.tick(4 * own.size());
+    OrderedView<Count>& view = space.view;
+    view.open(*node.matrix, node.counts);
+    LeftSide left;
+    view.set_left(g, 0, reading, left);
+    for (std::uint32_t i = 0; i < view.grid(g).n_present; ++i) {
+        if (i > 0 && own[i] >= OrderedRows::kNewRank && view.is_admissible(left)) {
+            visit(i, left);
+        }
+        view.add_row(own[i] & OrderedRows::kPosition, left);
+    }
+}
+
+template <class Count>
 auto ThresholdSearch<Count>::make_chain(Space& space, const Node<Count>& node, std::size_t g, Reading reading,
                                         bool scored) const -> Chain {
     const SearchContext<Count>& context = nodes_.context();
-    const OrderedRows& ordered = node.matrix->ordered;
-    const std::span<const std::uint32_t> own = ordered.of_group(g);
-    const OrderedRows::Grid& grid = ordered.grids[g];
-    space.ticker.tick(4 * own.size());
     Chain chain = {g, reading, {}, {}, {}};
-    OrderedView<Count>& view = space.view;
-    view.open(*node.matrix, node.counts);
-    const NodeTerms terms = scored ? context.scorer.node_terms(node.counts) : NodeTerms{};
-    LeftSide left;
-    view.set_left(g, 0, reading, left);
-    for (std::uint32_t i = 0; i < grid.n_present; ++i) {
-        if (i > 0 && own[i] >= OrderedRows::kNewRank && view.is_admissible(left)) {
-            const std::size_t threshold = ordered.rank(g, own[i - 1]);
-            chain.column.push_back(context.nodes.columns().of_threshold(g, threshold, reading));
+    const std::int64_t n_missing = reading == Reading::second
+                                       ? static_cast<std::int64_t>(node.matrix->ordered.n_entries -
+                                                                   node.matrix->ordered.grids[g].n_present)
+                                       : 0;
+    if (scored || context.is_weighted) {
+        const NodeTerms terms = context.scorer.node_terms(node.counts);
+        for_places(space, node, g, reading, [&](std::uint32_t entry, const LeftSide& left) {
+            chain.entry.push_back(entry);
             chain.left.push_back(left.total);
             if (scored) {
                 chain.score.push_back(context.scorer.split_score(terms, left.weights.data()));
             }
+        });
+        return chain;
+    }
+    const std::span<const std::uint32_t> own = node.matrix->ordered.of_group(g);
+    space.ticker.tick(own.size());
+    const std::int64_t min_side = context.limits.min_weight;
+    const auto first = static_cast<std::uint32_t>(std::max<std::int64_t>(min_side - n_missing, 1));
+    const auto n_rows = static_cast<std::int64_t>(own.size());
+    for (std::uint32_t i = first; i < node.matrix->ordered.grids[g].n_present; ++i) {
+        if (own[i] >= OrderedRows::kNewRank && n_rows - n_missing - i >= min_side) {
+            chain.entry.push_back(i);
+            chain.left.push_back(i + n_missing);
         }
-        view.add_row(own[i] & OrderedRows::kPosition, left);
     }
     return chain;
 }
 
-// The columns that belong to no chain: those of bits, and the split into present and missing values of each group,
-// which may be that of several columns, of which the first is taken.
 template <class Count>
-std::vector<std::int32_t> ThresholdSearch<Count>::single_columns(Space& space, const Node<Count>& node,
-                                                                 std::vector<std::int64_t>& scores) {
+std::int32_t ThresholdSearch<Count>::column_at(const Node<Count>& node, std::size_t g, Reading reading,
+                                               std::uint32_t entry) const {
+    const OrderedRows& ordered = node.matrix->ordered;
+    const std::size_t threshold = ordered.rank(g, ordered.of_group(g)[entry - 1]);
+    return nodes_.context().nodes.columns().of_threshold(g, threshold, reading);
+}
+
+template <class Count>
+auto ThresholdSearch<Count>::chains(const Node<Count>& node) const -> std::vector<std::pair<std::size_t, Reading>> {
+    const OrderedRows& ordered = node.matrix->ordered;
+    std::vector<std::pair<std::size_t, Reading>> chains;
+    for (std::size_t g = 0; g < ordered.groups.size(); ++g) {
+        chains.emplace_back(g, Reading::first);
+        if (ordered.grids[g].n_present < ordered.n_entries) {
+            chains.emplace_back(g, Reading::second);
+        }
+    }
+    return chains;
+}
+
+// They are the columns of bits, and the split into present and missing values of each group, which may be that of
+// several columns, of which the first is taken.
+template <class Count>
+auto ThresholdSearch<Count>::single_columns(Space& space, const Node<Count>& node) const -> std::vector<Single> {
     const SearchContext<Count>& context = nodes_.context();
     const ColumnMap& columns = context.nodes.columns();
     const OrderedRows& ordered = node.matrix->ordered;
     const std::size_t n_columns = node.matrix->n_columns;
-    ScoreKey* keys = space.keys.ensure(n_columns);
-    context.scorer.all_keys(node.counts, n_columns, keys);
-    std::vector<std::int32_t> singles;
-    const auto add = [&](std::size_t matrix_column, std::int32_t column) {
-        if (keys[matrix_column] != kNoScoreKey) {
-            singles.push_back(column);
-            scores.push_back(score_of(keys[matrix_column]));
-        }
-    };
+    std::vector<Single> singles;
     for (std::size_t j = 0; j < node.matrix->n_bits; ++j) {
-        add(j, columns.of_bits(j));
+        singles.push_back({columns.of_bits(j), j, 0});
     }
     for (std::size_t g = 0; g < ordered.groups.size(); ++g) {
         const OrderedRows::Grid& grid = ordered.grids[g];
@@ -77,10 +113,19 @@ std::vector<std::int32_t> ThresholdSearch<Count>::single_columns(Space& space, c
         }
         const std::uint32_t lowest = ordered.rank(g, ordered.of_group(g)[0]);
         const std::uint32_t highest = ordered.rank(g, ordered.of_group(g)[grid.n_present - 1]);
-        add(grid.first_column + grid.cuts.size() - 1,
+        const std::int32_t column =
             highest < ordered.groups[g].n_thresholds() ? columns.of_threshold(g, highest, Reading::first)
             : lowest > 0                               ? columns.of_threshold(g, 0, Reading::second)
-                                                       : columns.of_threshold(g, 0, Reading::is_missing));
+                                                       : columns.of_threshold(g, 0, Reading::is_missing);
+        singles.push_back({column, grid.first_column + grid.cuts.size() - 1, 0});
+    }
+    if (!singles.empty()) {
+        ScoreKey* keys = space.keys.ensure(n_columns);
+        context.scorer.all_keys(node.counts, n_columns, keys);
+        std::erase_if(singles, [&](Single& single) {
+            single.score = score_of(keys[single.matrix_column]);
+            return keys[single.matrix_column] == kNoScoreKey;
+        });
     }
     return singles;
 }
@@ -124,8 +169,9 @@ void ThresholdSearch<Count>::search_chain(Space& space, int level, const Node<Co
     };
     const std::int64_t scale = nodes_.context().options.objective.cost_scale;
     const int height = nodes_.context().plan.height(level);
+    const auto column = [&](std::size_t i) { return column_at(node, chain.group, chain.reading, chain.entry[i]); };
     const bool use_bounds = nodes_.context().options.tuning.use_bounds;
-    std::vector<Stretch> todo = {{{0}, {chain.column.size() + 1}}};
+    std::vector<Stretch> todo = {{{0}, {chain.entry.size() + 1}}};
     while (!todo.empty()) {
         const Stretch stretch = todo.back();
         todo.pop_back();
@@ -134,7 +180,7 @@ void ThresholdSearch<Count>::search_chain(Space& space, int level, const Node<Co
         std::size_t last = 0;
         narrow(chain, height, limit, stretch.a, stretch.b, first, last);
         if (best.by_score) {
-            const auto is_wanted = [&](std::size_t i) { return best.wants(chain.score[i], chain.column[i]); };
+            const auto is_wanted = [&](std::size_t i) { return best.wants(chain.score[i], column(i)); };
             while (first < last && !is_wanted(first)) {
                 ++first;
             }
@@ -150,10 +196,10 @@ void ThresholdSearch<Count>::search_chain(Space& space, int level, const Node<Co
         const std::int64_t reach =
             std::max(chain.left[middle] - chain.left[first], chain.left[last - 1] - chain.left[middle]);
         const std::int64_t budget = limit < kInfinity ? limit + scale * reach : kInfinity;
-        const SideCosts cost = nodes_.split_sides(space, level, node, chain.column[middle], budget);
+        const SideCosts cost = nodes_.split_sides(space, level, node, column(middle), budget);
         const std::int64_t score = best.by_score ? chain.score[middle] : 0;
-        if (best.wants(score, chain.column[middle])) {
-            best.offer(cost.sum(), chain.column[middle], score);
+        if (best.wants(score, column(middle))) {
+            best.offer(cost.sum(), column(middle), score);
         }
         const Tried tried = {middle + 1, cost.side[0], cost.side[1]};
         todo.push_back({stretch.a, tried});
@@ -163,22 +209,13 @@ void ThresholdSearch<Count>::search_chain(Space& space, int level, const Node<Co
 
 template <class Count>
 void ThresholdSearch<Count>::search(Space& space, int level, const Node<Count>& node, Best& best) {
-    const OrderedRows& ordered = node.matrix->ordered;
-    std::vector<std::int64_t> scores;
-    const std::vector<std::int32_t> singles = single_columns(space, node, scores);
-    for (std::size_t i = 0; i < singles.size(); ++i) {
-        if (best.wants(scores[i], singles[i])) {
+    for (const Single& single : single_columns(space, node)) {
+        if (best.wants(single.score, single.column)) {
             const std::int64_t limit = nodes_.context().options.tuning.use_bounds ? best.limit() : kInfinity;
-            best.offer(nodes_.split_sides(space, level, node, singles[i], limit).sum(), singles[i], scores[i]);
+            best.offer(nodes_.split_sides(space, level, node, single.column, limit).sum(), single.column, single.score);
         }
     }
-    std::vector<std::pair<std::size_t, Reading>> chains;
-    for (std::size_t g = 0; g < ordered.groups.size(); ++g) {
-        chains.emplace_back(g, Reading::first);
-        if (ordered.grids[g].n_present < ordered.n_entries) {
-            chains.emplace_back(g, Reading::second);
-        }
-    }
+    const auto chains = this->chains(node);
     nodes_.for_tasks(space, level, chains.size(), [&](Space& own, std::size_t i) {
         search_chain(own, level, node, make_chain(own, node, chains[i].first, chains[i].second, best.by_score), best);
     });
@@ -190,6 +227,43 @@ Result ThresholdSearch<Count>::solve(Space& space, int level, const Node<Count>&
     Best best{.cost = std::min(leaf, budget), .column = kLeaf, .score = 0, .by_score = false};
     search(space, level, node, best);
     return {best.cost, best.column, best.column != kLeaf || leaf < budget};
+}
+
+// Errors first: only the few thresholds with the fewest are scored.
+template <class Count>
+Result ThresholdSearch<Count>::solve_last(Space& space, const Node<Count>& node) const {
+    const SearchContext<Count>& context = nodes_.context();
+    const NodeTerms terms = context.scorer.node_terms(node.counts);
+    const std::int64_t leaf = context.costs.leaf(node.whole.errors());
+    Best best{.cost = leaf, .column = kLeaf, .score = 0, .by_score = false};
+    const auto offer = [&](std::int64_t errors, const LeftSide& left, auto column) {
+        const std::int64_t cost = context.costs.two_leaves(errors);
+        if (cost < leaf && cost <= best.cost) {
+            best.by_score = cost == best.cost;
+            const std::int64_t score = context.scorer.split_score(terms, left.weights.data());
+            if (best.wants(score, column())) {
+                best.offer(cost, column(), score);
+            }
+        }
+    };
+    LeftSide left;
+    for (const Single& single : single_columns(space, node)) {
+        left.weights.clear();
+        std::int64_t heaviest[2] = {0, 0};
+        for (std::size_t c = 0; c < node.counts.totals.size(); ++c) {
+            const std::int64_t n_true = node.counts.rows[c][single.matrix_column];
+            left.weights.push_back(node.counts.totals[c] - n_true);
+            heaviest[0] = std::max(heaviest[0], left.weights.back());
+            heaviest[1] = std::max(heaviest[1], n_true);
+        }
+        offer(node.whole.weight - heaviest[0] - heaviest[1], left, [&] { return single.column; });
+    }
+    for (const auto& [g, reading] : chains(node)) {
+        for_places(space, node, g, reading, [&](std::uint32_t entry, const LeftSide& at) {
+            offer(space.view.errors(at), at, [&] { return column_at(node, g, reading, entry); });
+        });
+    }
+    return {best.cost, best.column, true};
 }
 
 template <class Count>

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "topk/base/types.hpp"
@@ -35,16 +36,20 @@ class ThresholdSearch {
     // lowest cost. Preconditions: the node has all rows of its matrix, and is_optimal(level) of the plan.
     Result solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
 
+    // The same for a node with one level left. The column is the one with the best score of those with the lowest cost.
+    Result solve_last(Space& space, const Node<Count>& node) const;
+
     // Return the column with the best score of those with the lowest cost, given one of them. Preconditions as above.
     std::int32_t best_scored(Space& space, int level, const Node<Count>& node, const Result& result);
 
   private:
+    // The places of a group that divide the rows, each in front of an entry, and can be candidates.
     struct Chain {
         std::size_t group;
         Reading reading;
-        std::vector<std::int32_t> column;  // per place that divides the rows and can be a candidate: its first column
-        std::vector<std::int64_t> left;    // weight of the rows on its left side
-        std::vector<std::int64_t> score;   // empty unless scores matter
+        std::vector<std::uint32_t> entry;
+        std::vector<std::int64_t> left;   // weight of the rows on its left side
+        std::vector<std::int64_t> score;  // empty unless scores matter
     };
     // The best split so far, shared by threads.
     struct Best {
@@ -80,8 +85,20 @@ class ThresholdSearch {
     };
 
     void search(Space& space, int level, const Node<Count>& node, Best& best);
+    // A column outside of the chains.
+    struct Single {
+        std::int32_t column;
+        std::size_t matrix_column;
+        std::int64_t score;
+    };
+
+    // Call visit(entry, left side) for every place of a chain.
+    template <class Visit>
+    void for_places(Space& space, const Node<Count>& node, std::size_t g, Reading reading, Visit visit) const;
     Chain make_chain(Space& space, const Node<Count>& node, std::size_t g, Reading reading, bool scored) const;
-    std::vector<std::int32_t> single_columns(Space& space, const Node<Count>& node, std::vector<std::int64_t>& scores);
+    std::int32_t column_at(const Node<Count>& node, std::size_t g, Reading reading, std::uint32_t entry) const;
+    std::vector<std::pair<std::size_t, Reading>> chains(const Node<Count>& node) const;
+    std::vector<Single> single_columns(Space& space, const Node<Count>& node) const;
     void search_chain(Space& space, int level, const Node<Count>& node, const Chain& chain, Best& best);
     void narrow(const Chain& chain, int height, std::int64_t limit, const Tried& a, const Tried& b, std::size_t& first,
                 std::size_t& last) const;

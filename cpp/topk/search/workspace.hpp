@@ -32,6 +32,7 @@ struct LevelBuffers {
     AlignedBuffer<ScoreKey> keys;
     std::vector<ScoreKey> sorted_keys;
     std::vector<std::int32_t> candidates;  // columns, best score first
+    std::vector<std::int64_t> errors;      // of two leaves per candidate; only with ordered groups
     BitMatrix dense_matrix;
     Node<Count> dense;  // the node itself, with its rows moved together into dense_matrix
     SideBounds<Count> bounds;
