@@ -78,6 +78,31 @@ void LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_
 }
 
 template <class Count>
+void LastLevel<Count>::take(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts,
+                            Count fewest[2]) {
+    const std::size_t n_columns = node.matrix->n_columns;
+    const std::size_t n_classes = node.counts.rows.size();
+    Count* storage = storage_.ensure(n_classes * n_columns);
+    small_rows_.assign(n_classes, nullptr);
+    small_totals_.resize(n_classes);
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        small_totals_[c] = split_on.total(c, split_on.small_side());
+        if (small_totals_[c] == 0) {
+            continue;
+        }
+        small_rows_[c] = false_counts + c * n_columns;
+        if (split_on.small_side()) {
+            Count* row = storage + c * n_columns;
+            for (std::size_t j = 0; j < n_columns; ++j) {
+                row[j] = node.counts.rows[c][j] - small_rows_[c][j];
+            }
+            small_rows_[c] = row;
+        }
+    }
+    errors(node.counts, n_columns, fewest);
+}
+
+template <class Count>
 void LastLevel<Count>::errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]) {
     errors_[0].ensure(n_columns);
     errors_[1].ensure(n_columns);

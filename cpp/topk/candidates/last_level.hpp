@@ -71,6 +71,9 @@ class LastLevel {
     // the children are open or counted ahead.
     void count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter, Count fewest[2]);
 
+    // The same, given the counts of the false side, (classes of the node, n_columns). Precondition: rows are not tracked.
+    void take(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts, Count fewest[2]);
+
     // Return the counts of child i. Precondition: they are counted. Those of the smaller child are valid with the others.
     const Counts<Count>& child_counts(const Node<Count>& node, int i);
 

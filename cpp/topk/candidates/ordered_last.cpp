@@ -7,12 +7,17 @@
 namespace topk {
 
 template <class Count>
-void OrderedLast<Count>::open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
+void OrderedLast<Count>::open(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts,
+                              Counter<Count>& counter) {
     node_ = &node;
     column_ = split_on.bits();
     small_side_ = split_on.small_side();
-    last_.open(node, split_on, counter);
-    last_.count(node, split_on, counter, fewest_);
+    if (false_counts != nullptr) {
+        last_.take(node, split_on, false_counts, fewest_);
+    } else {
+        last_.open(node, split_on, counter);
+        last_.count(node, split_on, counter, fewest_);
+    }
     for (const int i : {1, 0}) {
         has_rows_[i] = false;
         blocks_[i].clear();

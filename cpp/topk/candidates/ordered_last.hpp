@@ -37,7 +37,9 @@ class OrderedLast {
           view_{{data, limits}, {data, limits}} {}
 
     // Begin with the children of this split.
-    void open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
+    // `false_counts`: as in LastLevel::take(), or null.
+    void open(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts,
+              Counter<Count>& counter);
 
     // Return a lower bound of the fewest errors of child i split once more; exact if nothing is open.
     Count low(int i) const { return blocks_[i].empty() ? fewest_[i] : std::min(fewest_[i], blocks_[i].back().bound); }

@@ -322,6 +322,23 @@ ColumnBits bits_of(const BitMatrix& matrix, const ColumnPlace& place, AlignedBuf
     return {bits, 1};
 }
 
+void select_rows(const OrderedRows& ordered, std::span<const std::uint64_t> masks, Subset& out) {
+    clear(out);
+    for (std::uint32_t w = 0; w < masks.size(); ++w) {
+        if (masks[w] == 0) {
+            continue;
+        }
+        const auto [class_index, shift] = ordered.words[w];
+        const auto n = static_cast<std::uint32_t>(out.words.size());
+        if (out.spans.empty() || out.spans.back().class_index != class_index || out.spans.back().shift != shift) {
+            out.spans.push_back({class_index, shift, n, n});
+        }
+        out.words.push_back(w);
+        out.masks.push_back(masks[w]);
+        out.spans.back().end = n + 1;
+    }
+}
+
 namespace {
 
 template <bool kFar>

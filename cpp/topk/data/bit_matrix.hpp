@@ -90,6 +90,9 @@ Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernel
 // Return the bits of any of all columns, in `buffer` unless the matrix has them.
 ColumnBits bits_of(const BitMatrix& matrix, const ColumnPlace& place, AlignedBuffer<std::uint64_t>& buffer);
 
+// Set `out` to the rows of the masks, one per word of a matrix with these ordered rows.
+void select_rows(const OrderedRows& ordered, std::span<const std::uint64_t> masks, Subset& out);
+
 // Set `out` to the rows of `subset` whose bit of a column is `side`.
 void split(const BitMatrix& matrix, const Subset& subset, ColumnBits column, bool side, Subset& out);
 inline void split(const BitMatrix& matrix, const Subset& subset, std::size_t column, bool side, Subset& out) {

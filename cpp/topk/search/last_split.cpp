@@ -32,7 +32,7 @@ std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, 
     if (!context_.data.groups.empty()) {
         const Split<Count> split_on =
             context_.nodes.split_on(node, column, space.counter, space.level(group.level).split);
-        return ordered_costs(space, group.level, node, split_on, budget).sum();
+        return ordered_costs(space, group.level, node, split_on, nullptr, budget).sum();
     }
     const Split<Count> split_on(node, column);
     if (is_large(node) && !space.last.draws() && !space.last.is_ahead(column)) {
@@ -83,7 +83,7 @@ std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>&
 // The same for thresholds of ordered groups, most of which are looked at only while bounds leave the question open.
 template <class Count>
 auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
-                                     std::int64_t budget) const -> ChildCosts {
+                                     const Count* false_counts, std::int64_t budget) const -> ChildCosts {
     ChildCosts costs;
     for (int i = 0; i < 2; ++i) {
         costs.leaf[i] = context_.costs.leaf(split_on.side(i).errors());
@@ -94,7 +94,7 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
     }
     context_.count_nodes(space, 2);
     OrderedLast<Count>& last = space.ordered_last;
-    last.open(node, split_on, space.counter);
+    last.open(node, split_on, false_counts, space.counter);
     const auto bound = [&](int i) {
         costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(last.low(i)));
     };

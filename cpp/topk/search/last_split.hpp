@@ -30,8 +30,9 @@ class LastSplit {
     };
 
     // Return the costs of the children of any split of a node with ordered groups; their sum is exact below the budget.
+    // `false_counts`: as in LastLevel::take(), or null.
     ChildCosts ordered_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
-                             std::int64_t budget) const;
+                             const Count* false_counts, std::int64_t budget) const;
 
   private:
     bool is_large(const Node<Count>& node) const;

@@ -346,15 +346,16 @@ std::int64_t NodeSearch<Count>::split_cost_deep(Space& space, CandidateGroup<Cou
 
 template <class Count>
 SideCosts NodeSearch<Count>::split_sides(Space& space, int level, const Node<Count>& node, std::int32_t column,
-                                         std::int64_t budget) {
+                                         std::int64_t budget, SideCosts bounds, const Count* false_counts) {
     const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
     std::int64_t cost[2];
     if (context_.plan.height(level) == 2) {
-        const auto costs = last_split_.ordered_costs(space, level, node, split_on, budget);
+        const auto costs = last_split_.ordered_costs(space, level, node, split_on, false_counts, budget);
         std::copy_n(costs.cost, 2, cost);
     } else {
-        const std::int64_t no_bounds[2] = {0, 0};
-        child_costs(space, level, node, split_on, budget, no_bounds, cost);
+        const bool small = split_on.small_side();
+        const std::int64_t of_children[2] = {bounds.side[small ? 1 : 0], bounds.side[small ? 0 : 1]};
+        child_costs(space, level, node, split_on, budget, of_children, cost);
     }
     return split_on.small_side() ? SideCosts{cost[1], cost[0]} : SideCosts{cost[0], cost[1]};
 }

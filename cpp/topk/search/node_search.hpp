@@ -31,12 +31,6 @@ struct Result {
     bool solved;
 };
 
-// Costs of the sides of a split, false and true: their sum is exact below a budget, else they are lower bounds.
-struct SideCosts {
-    std::int64_t side[2];
-    std::int64_t sum() const { return side[0] + side[1]; }
-};
-
 template <class Count>
 class NodeSearch {
   public:
@@ -60,7 +54,9 @@ class NodeSearch {
     std::int64_t split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
 
     // The same, side by side. Preconditions: there are ordered groups, and the node has at least two levels left.
-    SideCosts split_sides(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget);
+    // `bounds`: what is known of the sides. `false_counts`: null, or as in LastLevel::take(); for two levels only.
+    SideCosts split_sides(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget,
+                          SideCosts bounds = {{0, 0}}, const Count* false_counts = nullptr);
 
     // Call task(space, i) for i < n, in several threads if that may pay at this level.
     template <class Task>

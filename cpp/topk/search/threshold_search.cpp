@@ -137,74 +137,152 @@ void ThresholdSearch<Count>::narrow(const Chain& chain, int height, std::int64_t
     const std::int64_t scale = nodes_.context().options.objective.cost_scale;
     const std::int64_t slack = this->slack(height);
     const auto begin = chain.left.begin();
-    const std::int64_t left = std::max<std::int64_t>(a.left - slack, 0);    // of all places after a
-    const std::int64_t right = std::max<std::int64_t>(b.right - slack, 0);  // of all places before b
+    const std::int64_t left = std::max<std::int64_t>(a.cost.side[0] - slack, 0);    // of all places after a
+    const std::int64_t right = std::max<std::int64_t>(b.cost.side[1] - slack, 0);  // of all places before b
     first = a.place;
     last = b.place - 1;
     if (left + right >= limit) {
         last = first;
         return;
     }
-    // The right side of a place after a costs at least a.right, less what has moved to the left since.
-    if (const std::int64_t too_much = left + a.right - limit; a.place > 0 && too_much >= 0) {
+    // The right side of a place after a costs at least as much as that of a, less what has moved to the left since.
+    if (const std::int64_t too_much = left + a.cost.side[1] - limit; a.place > 0 && too_much >= 0) {
         const std::int64_t from = chain.left[a.place - 1] + too_much / scale;
         first = static_cast<std::size_t>(std::upper_bound(begin, chain.left.end(), from) - begin);
     }
-    if (const std::int64_t too_much = right + b.left - limit; b.place <= chain.left.size() && too_much >= 0) {
+    if (const std::int64_t too_much = right + b.cost.side[0] - limit; b.place <= chain.left.size() && too_much >= 0) {
         const std::int64_t to = chain.left[b.place - 1] - too_much / scale;
         last = static_cast<std::size_t>(std::lower_bound(begin, chain.left.end(), to) - begin);
     }
     const bool both = a.place > 0 && b.place <= chain.left.size();
-    if (both && a.right + b.left - scale * (chain.left[b.place - 1] - chain.left[a.place - 1]) >= limit) {
+    if (both && a.cost.side[1] + b.cost.side[0] - scale * (chain.left[b.place - 1] - chain.left[a.place - 1]) >= limit) {
         last = first;
     }
     last = std::max(first, last);
 }
 
+// Return what a and b tell about the sides of a place between them.
+template <class Count>
+SideCosts ThresholdSearch<Count>::bounds_at(const Chain& chain, int height, const Tried& a, const Tried& b,
+                                            std::size_t place) const {
+    const std::int64_t scale = nodes_.context().options.objective.cost_scale;
+    const std::int64_t slack = this->slack(height);
+    SideCosts bounds = {{std::max<std::int64_t>(a.cost.side[0] - slack, 0),
+                         std::max<std::int64_t>(b.cost.side[1] - slack, 0)}};
+    if (a.place > 0) {
+        const std::int64_t moved = chain.left[place] - chain.left[a.place - 1];
+        bounds.side[1] = std::max(bounds.side[1], a.cost.side[1] - scale * moved);
+    }
+    if (b.place <= chain.left.size()) {
+        const std::int64_t moved = chain.left[b.place - 1] - chain.left[place];
+        bounds.side[0] = std::max(bounds.side[0], b.cost.side[0] - scale * moved);
+    }
+    return bounds;
+}
+
+// Return the counts of the rows before an entry, given those of another.
+template <class Count>
+const Count* ThresholdSearch<Count>::count_left(Space& space, const Node<Count>& node, std::size_t g,
+                                                const Tried& known, std::uint32_t entry, std::size_t depth) const {
+    const BitMatrix& matrix = *node.matrix;
+    const OrderedRows& ordered = matrix.ordered;
+    const std::uint32_t begin = std::min(known.entry, entry);
+    const std::uint32_t end = std::max(known.entry, entry);
+    space.ticker.tick(2 * (end - begin) + matrix.n_words);
+    space.masks.assign(matrix.n_words, 0);
+    for (const std::uint32_t e : ordered.of_group(g).subspan(begin, end - begin)) {
+        const std::uint32_t position = e & OrderedRows::kPosition;
+        space.masks[position / 64] |= std::uint64_t{1} << (position % 64);
+    }
+    select_rows(ordered, space.masks, space.between);
+    if (space.side_counts.size() <= depth) {
+        space.side_counts.resize(depth + 1);
+    }
+    const std::size_t n_columns = matrix.n_columns;
+    const std::size_t n_classes = node.counts.rows.size();
+    Count* counts = space.side_counts[depth].ensure(n_classes * n_columns);
+    Count* moved = space.moved.ensure(n_columns);
+    std::size_t span = 0;
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        const Count* from = known.counts + c * n_columns;
+        Count* to = counts + c * n_columns;
+        const std::vector<Span>& spans = space.between.spans;
+        if (span == spans.size() || spans[span].class_index != node.counts.class_index[c]) {
+            std::copy_n(from, n_columns, to);
+            continue;
+        }
+        space.counter.weights(matrix, space.between, span, moved);
+        const Count sign = entry > known.entry ? 1 : -1;
+        for (std::size_t j = 0; j < n_columns; ++j) {
+            to[j] = from[j] + sign * moved[j];
+        }
+    }
+    return counts;
+}
+
+template <class Count>
+void ThresholdSearch<Count>::search_between(Space& space, int level, const Node<Count>& node, const Chain& chain,
+                                            const Tried& a, const Tried& b, std::size_t depth, Best& best) {
+    const SearchContext<Count>& context = nodes_.context();
+    const int height = context.plan.height(level);
+    const std::int64_t limit = context.options.tuning.use_bounds ? best.limit() : kInfinity;
+    const auto column = [&](std::size_t i) { return column_at(node, chain.group, chain.reading, chain.entry[i]); };
+    std::size_t first = 0;
+    std::size_t last = 0;
+    narrow(chain, height, limit, a, b, first, last);
+    if (best.by_score) {
+        const auto is_wanted = [&](std::size_t i) { return best.wants(chain.score[i], column(i)); };
+        while (first < last && !is_wanted(first)) {
+            ++first;
+        }
+        while (first < last && !is_wanted(last - 1)) {
+            --last;
+        }
+    }
+    if (first == last) {
+        return;
+    }
+    const std::size_t middle = first + (last - first) / 2;
+    const std::uint32_t entry = chain.entry[middle];
+    // A cost of so much more settles the whole stretch.
+    const std::int64_t reach =
+        std::max(chain.left[middle] - chain.left[first], chain.left[last - 1] - chain.left[middle]);
+    const std::int64_t budget =
+        limit < kInfinity ? limit + context.options.objective.cost_scale * reach : kInfinity;
+    Tried tried = {middle + 1, bounds_at(chain, height, a, b, middle), entry};
+    const bool counts = height == 2 && !context.limits.track_rows;
+    if (counts) {
+        const bool from_a = a.counts != nullptr && entry - a.entry <= b.entry - entry;
+        tried.counts = count_left(space, node, chain.group, from_a ? a : b, entry, depth);
+    }
+    tried.cost = nodes_.split_sides(space, level, node, column(middle), budget, tried.cost, tried.counts);
+    const std::int64_t score = best.by_score ? chain.score[middle] : 0;
+    if (best.wants(score, column(middle))) {
+        best.offer(tried.cost.sum(), column(middle), score);
+    }
+    search_between(space, level, node, chain, a, tried, depth + 1, best);
+    search_between(space, level, node, chain, tried, b, depth + 1, best);
+}
+
+// At the ends, all rows or none are on the left side; not so at the beginning of a second reading, where missing values
+// are there.
 template <class Count>
 void ThresholdSearch<Count>::search_chain(Space& space, int level, const Node<Count>& node, const Chain& chain,
                                           Best& best) {
-    struct Stretch {
-        Tried a, b;
-    };
-    const std::int64_t scale = nodes_.context().options.objective.cost_scale;
-    const int height = nodes_.context().plan.height(level);
-    const auto column = [&](std::size_t i) { return column_at(node, chain.group, chain.reading, chain.entry[i]); };
-    const bool use_bounds = nodes_.context().options.tuning.use_bounds;
-    std::vector<Stretch> todo = {{{0}, {chain.entry.size() + 1}}};
-    while (!todo.empty()) {
-        const Stretch stretch = todo.back();
-        todo.pop_back();
-        const std::int64_t limit = use_bounds ? best.limit() : kInfinity;
-        std::size_t first = 0;
-        std::size_t last = 0;
-        narrow(chain, height, limit, stretch.a, stretch.b, first, last);
-        if (best.by_score) {
-            const auto is_wanted = [&](std::size_t i) { return best.wants(chain.score[i], column(i)); };
-            while (first < last && !is_wanted(first)) {
-                ++first;
-            }
-            while (first < last && !is_wanted(last - 1)) {
-                --last;
-            }
-        }
-        if (first == last) {
-            continue;
-        }
-        const std::size_t middle = first + (last - first) / 2;
-        // A cost of so much more settles the whole stretch.
-        const std::int64_t reach =
-            std::max(chain.left[middle] - chain.left[first], chain.left[last - 1] - chain.left[middle]);
-        const std::int64_t budget = limit < kInfinity ? limit + scale * reach : kInfinity;
-        const SideCosts cost = nodes_.split_sides(space, level, node, column(middle), budget);
-        const std::int64_t score = best.by_score ? chain.score[middle] : 0;
-        if (best.wants(score, column(middle))) {
-            best.offer(cost.sum(), column(middle), score);
-        }
-        const Tried tried = {middle + 1, cost.side[0], cost.side[1]};
-        todo.push_back({stretch.a, tried});
-        todo.push_back({tried, stretch.b});
+    const OrderedRows& ordered = node.matrix->ordered;
+    const std::size_t n_columns = node.matrix->n_columns;
+    const std::size_t n_classes = node.counts.rows.size();
+    const bool is_first = chain.reading == Reading::first;
+    Count* ends = space.end_counts.ensure(2 * n_classes * n_columns);
+    std::fill_n(ends, n_classes * n_columns, Count{0});
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        std::copy_n(node.counts.rows[c], n_columns, ends + (n_classes + c) * n_columns);
     }
+    const std::uint32_t n_left =
+        is_first ? static_cast<std::uint32_t>(ordered.n_entries) : ordered.grids[chain.group].n_present;
+    const Tried begin = {0, {{0, 0}}, 0, is_first ? ends : nullptr};
+    const Tried end = {chain.entry.size() + 1, {{0, 0}}, n_left, ends + n_classes * n_columns};
+    search_between(space, level, node, chain, begin, end, 0, best);
 }
 
 template <class Count>

@@ -24,6 +24,12 @@ struct Result;
 template <class Count>
 class NodeSearch;
 
+// Costs of the sides of a split, false and true: their sum is exact below a budget, else they are lower bounds.
+struct SideCosts {
+    std::int64_t side[2];
+    std::int64_t sum() const { return side[0] + side[1]; }
+};
+
 template <class Count>
 class ThresholdSearch {
   public:
@@ -77,11 +83,12 @@ class ThresholdSearch {
             }
         }
     };
-    // Lower bounds of both sides of a split that was tried, or of none.
+    // A place that was tried, with lower bounds of both sides; or an end of the chain.
     struct Tried {
-        std::size_t place;  // in its chain, plus one; 0 and the number of places plus one are the chain's ends
-        std::int64_t left = 0;
-        std::int64_t right = 0;
+        std::size_t place;  // plus one: 0 and the number of places plus one are the ends
+        SideCosts cost = {{0, 0}};
+        std::uint32_t entry = 0;        // where `counts` are known: of the rows before it, per class and column
+        const Count* counts = nullptr;  // null: not known
     };
 
     void search(Space& space, int level, const Node<Count>& node, Best& best);
@@ -100,8 +107,13 @@ class ThresholdSearch {
     std::vector<std::pair<std::size_t, Reading>> chains(const Node<Count>& node) const;
     std::vector<Single> single_columns(Space& space, const Node<Count>& node) const;
     void search_chain(Space& space, int level, const Node<Count>& node, const Chain& chain, Best& best);
+    void search_between(Space& space, int level, const Node<Count>& node, const Chain& chain, const Tried& a,
+                        const Tried& b, std::size_t depth, Best& best);
     void narrow(const Chain& chain, int height, std::int64_t limit, const Tried& a, const Tried& b, std::size_t& first,
                 std::size_t& last) const;
+    SideCosts bounds_at(const Chain& chain, int height, const Tried& a, const Tried& b, std::size_t place) const;
+    const Count* count_left(Space& space, const Node<Count>& node, std::size_t g, const Tried& known,
+                            std::uint32_t entry, std::size_t depth) const;
     std::int64_t slack(int height) const;
 
     NodeSearch<Count>& nodes_;

@@ -71,6 +71,11 @@ struct Workspace {
     std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
     AlignedBuffer<ScoreKey> keys;
+    // Of a search along chains (threshold_search.hpp).
+    std::vector<std::uint64_t> masks;
+    Subset between;
+    AlignedBuffer<Count> moved, end_counts;
+    std::vector<AlignedBuffer<Count>> side_counts;
     OrderedView<Count> view;
     OrderedRanking<Count> ordered;
     OrderedLast<Count> ordered_last;
