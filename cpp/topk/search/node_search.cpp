@@ -59,8 +59,9 @@ void NodeSearch<Count>::build_root(Space& space) {
 }
 
 template <class Count>
-void NodeSearch<Count>::begin_pass(Space& space, std::int32_t k) {
-    context_.plan.narrow_to(k);
+void NodeSearch<Count>::begin_pass(Space& space, std::int32_t k, int tail) {
+    context_.plan.narrow_to(k, tail);
+    split_ = {kInfinity, kLeaf, false};
     if (cache_ && cache_is_used_) {
         cache_->clear(space.ticker);
     }
@@ -410,6 +411,31 @@ std::int32_t NodeSearch<Count>::best_column(Space& space, int level, const Node<
         }
     }
     return column;
+}
+
+template <class Count>
+void NodeSearch<Count>::keep_split(std::int64_t cost, std::int32_t column) {
+    const std::lock_guard guard(split_mutex_);
+    if (cost < split_.cost) {
+        split_ = {cost, column, true};
+    }
+}
+
+template <class Count>
+bool NodeSearch<Count>::find_known(Space& space, int level, const Node<Count>& node, std::int32_t& column) {
+    const int height = context_.plan.height(level);
+    column = kLeaf;
+    if (must_be_leaf(level, node)) {
+        return true;
+    }
+    if (height == 1) {
+        column = solve_last(space, level, node).column;
+        return true;
+    }
+    CacheEntry entry;
+    const bool is_known = cache_ && cache_->find(node.fingerprint, height, entry) && entry.solved;
+    column = is_known ? entry.column : kLeaf;
+    return is_known;
 }
 
 // Record the candidates of the root with the best scores, and the chosen one. No tree below any of them costs less.

@@ -41,8 +41,8 @@ class NodeSearch {
 
     // Must be called once, before any node is searched.
     void build_root(Space& space);
-    // Begin a pass with at most k candidates per level. What is in the cache holds for the k of one pass only.
-    void begin_pass(Space& space, std::int32_t k);
+    // Begin a pass, as LevelPlan::narrow_to(). What is in the cache holds for one pass only.
+    void begin_pass(Space& space, std::int32_t k, int tail);
 
     // Search a node with at least two levels left. The result is exact below the budget.
     Result solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
@@ -81,6 +81,18 @@ class NodeSearch {
         context_.nodes.grow_children(node, split_on, context_.plan.height(level) == 1, space.counter, child);
     }
 
+    // Is the node searched along the chains of its thresholds?
+    bool has_chains(int level) const {
+        const bool lists_all = level == 0 && context_.options.tuning.exact_root;
+        return has_groups() && !context_.enumerates && !lists_all && context_.plan.height(level) > 0 &&
+               context_.plan.is_optimal(level);
+    }
+    // The best split of the root that a search along its chains has found in this pass; the column is kLeaf before that.
+    const Result& split_so_far() const { return split_; }
+    void keep_split(std::int64_t cost, std::int32_t column);
+    // Set `column` to that of a node's best tree, or kLeaf, if it is known without a search.
+    bool find_known(Space& space, int level, const Node<Count>& node, std::int32_t& column);
+
     SearchContext<Count>& context() { return context_; }
     const Node<Count>& root() const { return context_.nodes.root(); }
     bool has_cache() const { return cache_ != nullptr; }
@@ -94,11 +106,6 @@ class NodeSearch {
     bool has_groups() const { return !context_.data.groups.empty(); }
     // Do the children of this level's splits follow from counts alone (last_split.hpp)?
     bool ends_in_counts(int level) const { return context_.plan.height(level) == 2; }
-    // Is the node searched along the chains of its thresholds?
-    bool has_chains(int level) const {
-        const bool lists_all = level == 0 && context_.options.tuning.exact_root;
-        return has_groups() && !context_.enumerates && !lists_all && context_.plan.is_optimal(level);
-    }
     void list_best(Space& space, const Node<Count>& node, std::int32_t column, std::int64_t cost);
     bool is_long_search() const;
     bool worth_compacting(int level, const Node<Count>& node) const;
@@ -122,6 +129,8 @@ class NodeSearch {
     bool cache_is_used_ = false;          // by a pass before the current one
     std::unique_ptr<ThreadPool> pool_;    // null until the search has run for a while
     WorkspacePool<Count> spaces_;
+    std::mutex split_mutex_;
+    Result split_ = {kInfinity, kLeaf, false};  // the best split of the root so far
 };
 
 template <class Count>

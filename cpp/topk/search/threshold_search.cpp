@@ -257,8 +257,8 @@ void ThresholdSearch<Count>::search_between(Space& space, int level, const Node<
     }
     tried.cost = nodes_.split_sides(space, level, node, column(middle), budget, tried.cost, tried.counts);
     const std::int64_t score = best.by_score ? chain.score[middle] : 0;
-    if (best.wants(score, column(middle))) {
-        best.offer(tried.cost.sum(), column(middle), score);
+    if (best.wants(score, column(middle)) && best.offer(tried.cost.sum(), column(middle), score) && level == 0) {
+        nodes_.keep_split(tried.cost.sum(), column(middle));
     }
     search_between(space, level, node, chain, a, tried, depth + 1, best);
     search_between(space, level, node, chain, tried, b, depth + 1, best);
@@ -273,6 +273,10 @@ void ThresholdSearch<Count>::search_chain(Space& space, int level, const Node<Co
     const std::size_t n_columns = node.matrix->n_columns;
     const std::size_t n_classes = node.counts.rows.size();
     const bool is_first = chain.reading == Reading::first;
+    if (nodes_.context().plan.height(level) > 2) {
+        search_between(space, level, node, chain, {0}, {chain.entry.size() + 1}, 0, best);
+        return;
+    }
     Count* ends = space.end_counts.ensure(2 * n_classes * n_columns);
     std::fill_n(ends, n_classes * n_columns, Count{0});
     for (std::size_t c = 0; c < n_classes; ++c) {

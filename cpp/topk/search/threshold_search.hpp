@@ -74,13 +74,16 @@ class ThresholdSearch {
             const std::lock_guard guard(mutex);
             return !by_score || its_score > score || (its_score == score && its_column < column);
         }
-        void offer(std::int64_t its_cost, std::int32_t its_column, std::int64_t its_score) {
+        // Returns whether it has won.
+        bool offer(std::int64_t its_cost, std::int32_t its_column, std::int64_t its_score) {
             const std::lock_guard guard(mutex);
-            if (its_cost < cost || (by_score && its_cost == cost)) {
+            const bool wins = its_cost < cost || (by_score && its_cost == cost);
+            if (wins) {
                 cost = its_cost;
                 column = its_column;
                 score = its_score;
             }
+            return wins;
         }
     };
     // A place that was tried, with lower bounds of both sides; or an end of the chain.

@@ -31,26 +31,91 @@ Solution TreeSearch<Count>::run() {
         return finish(*best, *space, true);
     } catch (const Stopped&) {
         context_.monitor.rethrow();
+        take_unfinished(*space, best);
         return finish(*best, *space, false);
     }
+}
+
+// A search widens k step by step where a time limit may end it, or where somebody watches. Where all thresholds of ordered
+// groups are candidates, the cost of a narrow tree comes first in any case, and trees whose last two levels are the
+// best of all come before the last pass: they take little time.
+template <class Count>
+auto TreeSearch<Count>::passes() const -> std::vector<Pass> {
+    const std::int32_t widest = context_.plan.widest();
+    const bool is_watched = context_.options.tuning.time_limit > 0 || context_.options.callbacks.on_tree;
+    std::vector<Pass> passes;
+    if (nodes_.has_chains(0)) {
+        constexpr Pass kNarrow[] = {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {2, 2}, {4, 2}, {8, 2}, {16, 2}};
+        for (const Pass& pass : kNarrow) {
+            const bool is_new = pass.k < widest && (pass.tail == 0 || context_.plan.height(0) > pass.tail);
+            if (is_new && (is_watched || (pass.k == 8 && pass.tail == 0))) {
+                passes.push_back(pass);
+            }
+        }
+    } else {
+        for (std::int32_t k = 1; is_watched && k < widest; k = k > widest / 2 ? widest : 2 * k) {
+            passes.push_back({k, 0});
+        }
+    }
+    passes.push_back({widest, 0});
+    return passes;
 }
 
 template <class Count>
 void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best) {
     nodes_.build_root(space);
-    const double time_limit = context_.options.tuning.time_limit;
-    const std::int32_t widest = context_.plan.widest();
-    std::int32_t k = time_limit > 0 || context_.options.callbacks.on_tree ? 1 : widest;
-    best = run_pass(space, k, k < widest ? kInfinity : known_budget());
-    if (time_limit > 0) {
-        context_.monitor.set_time_limit(time_limit);
-    }
-    while (k < widest) {
-        k = k > widest / 2 ? widest : 2 * k;
+    const std::vector<Pass> all = passes();
+    for (const Pass& pass : all) {
         // Trees of the cost already known are within the budget: the tree of a wider k may be another one.
-        const std::int64_t budget = best->cost + 1;
-        best = run_pass(space, k, k < widest ? budget : std::min(budget, known_budget()));
+        const std::int64_t budget = best ? best->cost + 1 : kInfinity;
+        auto tree = run_pass(space, pass, &pass == &all.back() ? std::min(budget, known_budget()) : budget);
+        if (!best || tree->cost <= best->cost) {
+            best = std::move(tree);
+        }
+        if (&pass == all.data() && context_.options.tuning.time_limit > 0) {
+            context_.monitor.set_time_limit(context_.options.tuning.time_limit);
+        }
     }
+}
+
+// After a search was stopped: the last pass may have found a better tree than those before it.
+template <class Count>
+void TreeSearch<Count>::take_unfinished(Space& space, std::unique_ptr<TreeNode>& best) {
+    const Result& found = nodes_.split_so_far();
+    if (found.cost >= best->cost) {
+        return;
+    }
+    Monitor without_limit({});
+    space.ticker = Ticker(without_limit);
+    auto tree = known_tree(space, 0, nodes_.root(), found.column);
+    if (tree && tree->cost < best->cost) {
+        best = std::move(tree);
+        report_tree(*best, space);
+    }
+}
+
+// Return the tree of a node as far as the cache remembers it, given the column of its split or kLeaf; else null.
+template <class Count>
+std::unique_ptr<TreeNode> TreeSearch<Count>::known_tree(Space& space, int level, const Node<Count>& node,
+                                                        std::int32_t column) {
+    auto tree = nodes_.leaf(space, node);
+    if (column == kLeaf) {
+        return tree;
+    }
+    const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
+    Node<Count> child[2];
+    std::unique_ptr<TreeNode> below[2];
+    nodes_.grow_children(space, level, node, split_on, child);
+    for (int i = 0; i < 2; ++i) {
+        std::int32_t next = kLeaf;
+        const bool is_known = nodes_.find_known(space, level + 1, child[i], next);
+        below[i] = is_known ? known_tree(space, level + 1, child[i], next) : nullptr;
+        if (!below[i]) {
+            return nullptr;
+        }
+    }
+    join(*tree, split_on, std::move(below[0]), std::move(below[1]));
+    return tree;
 }
 
 template <class Count>
@@ -61,10 +126,12 @@ std::int64_t TreeSearch<Count>::known_budget() const {
 
 // Return the tree for at most k candidates per level.
 template <class Count>
-std::unique_ptr<TreeNode> TreeSearch<Count>::run_pass(Space& space, std::int32_t k, std::int64_t budget) {
-    nodes_.begin_pass(space, k);
-    auto tree = context_.plan.is_greedy() ? greedy_tree(space, 0, nodes_.root()) : search(space, budget);
-    k_reached_ = k;
+std::unique_ptr<TreeNode> TreeSearch<Count>::run_pass(Space& space, Pass pass, std::int64_t budget) {
+    nodes_.begin_pass(space, pass.k, pass.tail);
+    auto tree = context_.plan.is_greedy() ? greedy_tree(space, 0, nodes_.root())
+                : pass.tail > 0           ? read_tree(space, 0, nodes_.root(), budget)
+                                          : search(space, budget);
+    k_reached_ = pass.k;
     context_.root_record.finish_pass();
     report_tree(*tree, space);
     return tree;
@@ -80,8 +147,11 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::search(Space& space, std::int64_t b
 // Add the tree of a pass to the trace, and show it to the caller if it is better than those before it.
 template <class Count>
 void TreeSearch<Count>::report_tree(const TreeNode& tree, const Space& space) {
-    context_.live.lower_cost(tree.cost);
     const bool better = trace_.empty() || tree.cost < trace_.back().cost;
+    if (!better && tree.cost > trace_.back().cost) {
+        return;
+    }
+    context_.live.lower_cost(tree.cost);
     trace_.push_back({context_.monitor.seconds(), k_reached_, tree.cost});
     if (better && context_.options.callbacks.on_tree) {
         context_.options.callbacks.on_tree(finish(tree, space, false));

@@ -31,14 +31,24 @@ class TreeSearch {
     Statistics statistics(const Space& space) const;
 
   private:
+    // One search of the whole tree; as LevelPlan::narrow_to(). With a tail, the trees of former passes need not be among
+    // those that it searches, so that it may find none that is as good.
+    struct Pass {
+        std::int32_t k;
+        int tail;
+    };
+
     Solution finish(const TreeNode& tree, const Space& space, bool complete) const;
     std::int64_t known_budget() const;
-    std::unique_ptr<TreeNode> run_pass(Space& space, std::int32_t k, std::int64_t budget);
+    std::unique_ptr<TreeNode> run_pass(Space& space, Pass pass, std::int64_t budget);
+    std::vector<Pass> passes() const;
     std::unique_ptr<TreeNode> search(Space& space, std::int64_t budget);
     void report_tree(const TreeNode& tree, const Space& space);
     std::int32_t best_column(Space& space, int level, const Node<Count>& node) const;
     std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
     std::unique_ptr<TreeNode> read_tree(Space& space, int level, const Node<Count>& node, std::int64_t budget);
+    void take_unfinished(Space& space, std::unique_ptr<TreeNode>& best);
+    std::unique_ptr<TreeNode> known_tree(Space& space, int level, const Node<Count>& node, std::int32_t column);
 
     NodeSearch<Count>& nodes_;
     SearchContext<Count>& context_;
