@@ -51,6 +51,7 @@ def list_choices(
     root, chosen = solution.statistics["root"], int(solution.column[0])
     scores = _scores(solution, objective)
     choices = []
+    costs, exact = root["cost"].tolist(), root["exact"].tolist()
     for i, column in enumerate(root["column"].tolist()):
         if i >= len(root["true_weight"]) and column != chosen:
             continue
@@ -61,8 +62,8 @@ def list_choices(
                 "feature": test.feature,
                 **describe_test(test, features),
                 "score": scores.get(column),
-                "cost": objective.user_cost(int(root["cost"][i])),
-                "exact": bool(root["exact"][i]),
+                "cost": objective.user_cost(costs[i]),
+                "exact": exact[i],
                 "chosen": column == chosen,
             }
         )
@@ -95,8 +96,8 @@ def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> Fl
 
     A score is the decrease of impurity; for "gain_ratio" it is divided by the entropy of the split itself.
     """
-    false_side = whole - true_side
-    shares = np.stack([false_side.sum(axis=1), true_side.sum(axis=1)], axis=1) / whole.sum()
-    below = shares[:, 0] * node_impurity(false_side, criterion) + shares[:, 1] * node_impurity(true_side, criterion)
-    gain = np.maximum(node_impurity(whole[None], criterion)[0] - below, 0.0)
-    return np.asarray(gain / node_impurity(shares, "entropy") if criterion == "gain_ratio" else gain)
+    parts = np.concatenate([whole - true_side, true_side, whole[None]])
+    weight, impurity = parts.sum(axis=1), node_impurity(parts, criterion)
+    shares = weight[:-1].reshape(2, -1) / weight[-1]
+    gain = np.maximum(impurity[-1] - (shares * impurity[:-1].reshape(2, -1)).sum(axis=0), 0.0)
+    return np.asarray(gain / node_impurity(shares.T, "entropy") if criterion == "gain_ratio" else gain)
