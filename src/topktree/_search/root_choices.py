@@ -63,7 +63,7 @@ def list_choices(
                 **describe_test(test, features),
                 "score": scores.get(column),
                 "cost": objective.user_cost(costs[i]),
-                "exact": exact[i],
+                "exact": bool(exact[i]),
                 "chosen": column == chosen,
             }
         )
