@@ -70,8 +70,11 @@ class Boundaries:
 
     def prefer_wide(self, chosen: IntArray) -> IntArray:
         """Replace each gap that is too narrow for float32 by its nearest wide neighbour, if there is one."""
+        narrow = chosen[~self.is_wide(chosen)].tolist()
+        if not narrow:
+            return chosen
         taken = set(chosen.tolist())
-        for gap in chosen[~self.is_wide(chosen)].tolist():
+        for gap in narrow:
             near = np.arange(max(0, gap - NEIGHBOURS), min(len(self), gap + NEIGHBOURS + 1))
             free = [other for other in near[self.is_wide(near)].tolist() if other not in taken]
             if free:

@@ -83,12 +83,13 @@ def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]
     root = solution.statistics["root"]
     if not isinstance(objective.criterion, str) or len(root["column"]) == 0:
         return {}
-    weights = dict(zip(root["column"].tolist(), root["true_weight"], strict=False))
-    if solution.column[0] >= 0:
-        weights[int(solution.column[0])] = solution.class_weight[solution.true_child[0]]
-    true_side = np.array(list(weights.values()), dtype=np.float64)
+    true_side, chosen = root["true_weight"], int(solution.column[0])
+    listed = root["column"][: len(true_side)].tolist()
+    if chosen >= 0 and chosen not in listed:
+        listed.append(chosen)
+        true_side = np.concatenate([true_side, solution.class_weight[solution.true_child[:1]]])
     scores = split_scores(solution.class_weight[0].astype(np.float64), true_side, objective.criterion)
-    return dict(zip(weights, scores.tolist(), strict=True))
+    return dict(zip(listed, scores.tolist(), strict=True))
 
 
 def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> FloatArray:
