@@ -224,8 +224,8 @@ def _shortest_between(low: float, high: float, middle: float) -> float:
 
 def tells_apart(low: FloatArray, high: FloatArray) -> BoolArray:
     """Return where a float32 lies strictly between the float32 values that the two round to."""
-    below, above = _float32(low).astype(np.float32), _float32(high).astype(np.float32)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
+        below, above = low.astype(np.float32), high.astype(np.float32)
         return np.asarray(np.isfinite(above) & np.isfinite(below) & (np.nextafter(below, np.float32(np.inf)) < above))
 
 

@@ -83,12 +83,13 @@ def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]
     root = solution.statistics["root"]
     if not isinstance(objective.criterion, str) or len(root["column"]) == 0:
         return {}
-    true_side, chosen = root["true_weight"], int(solution.column[0])
+    chosen, true_side = int(solution.column[0]), root["true_weight"]
     listed = root["column"][: len(true_side)].tolist()
     if chosen >= 0 and chosen not in listed:
         listed.append(chosen)
         true_side = np.concatenate([true_side, solution.class_weight[solution.true_child[:1]]])
-    scores = split_scores(solution.class_weight[0].astype(np.float64), true_side, objective.criterion)
+    whole = solution.class_weight[0].astype(np.float64)
+    scores = split_scores(whole, true_side.astype(np.float64), objective.criterion)
     return dict(zip(listed, scores.tolist(), strict=True))
 
 
