@@ -1036,3 +1036,55 @@ def test_masked_labels_and_weights_are_refused(estimator, dtype):
         estimator.fit(X, np.ma.MaskedArray(y.astype(dtype), mask=masked))
     with pytest.raises(ValueError, match="sample_weight must have a value in every row, got a masked entry"):
         estimator.fit(X, y, sample_weight=np.ma.MaskedArray(np.ones(4), mask=masked))
+
+
+NUMBERS = st.sampled_from(["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float32", "float64"])
+
+
+@given(st.data())
+@some
+def test_a_pandas_frame_of_numbers_or_of_booleans_is_an_array(data):
+    """Read at once, it has the features, the numbers and the warnings of the same columns read one by one."""
+    dtypes = data.draw(st.lists(NUMBERS, min_size=1, max_size=4) | st.just(["bool"] * 3))
+    values = st.sampled_from([0, 1, 2, 100])
+    if all(dtype.startswith("float") for dtype in dtypes):
+        values |= st.sampled_from([NAN, 0.1, -np.inf])
+    elif set(dtypes) <= {"int64", "uint64", "float64"}:
+        values |= st.just(BIG + 1)
+    columns = [np.array(data.draw(st.lists(values, min_size=5, max_size=5))).astype(dtype) for dtype in dtypes]
+    X = pd.DataFrame(dict(zip("abcd", columns, strict=False)))
+    objects = X.astype({name: object for name in X})
+    assert read_table(Reader(), X, reset=True).array is not None
+    assert read_table(Reader(), objects, reset=True).array is None
+    at_once, one_by_one = Reader().fit(X), Reader().fit(objects)
+    assert at_once.features_ == one_by_one.features_
+    assert at_once.feature_names_in_.tolist() == list(X)
+    np.testing.assert_array_equal(at_once.transform(X).astype(float), one_by_one.transform(objects))
+    np.testing.assert_array_equal(one_by_one.transform(X).astype(float), one_by_one.transform(objects))
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame({"a": [1, 0], "b": [True, False]}),
+        pd.DataFrame({"a": [1, 0], "b": pd.array([1, None], dtype="Int64")}),
+        pd.DataFrame({"a": [1, 0], "b": pd.arrays.SparseArray([1, 0])}),
+        pd.DataFrame({"a": [1, 0], "b": pd.Categorical([1, 0])}),
+        pd.DataFrame({"a": [1, 0], "b": ["1", "0"]}),
+    ],
+    ids=["boolean", "nullable", "sparse", "category", "text"],
+)
+def test_columns_of_other_types_are_read_one_by_one(X):
+    assert read_table(Reader(), X, reset=True).array is None
+
+
+def test_an_array_is_checked_after_fit_as_scikit_learn_does():
+    """Arrays of numbers skip scikit-learn's validation only where it has nothing to say."""
+    X = np.array([[0.0, 1.0], [1.0, 0.0]])
+    reader, named = Reader().fit(X), Reader().fit(pd.DataFrame(X, columns=["a", "b"]))
+    with pytest.raises(ValueError, match=r"X has 1 features, but Reader is expecting 2 features"):
+        reader.transform(X[:, :1])
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        reader.transform(X[:0])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        np.testing.assert_array_equal(named.transform(X), X)

@@ -169,10 +169,10 @@ def redundant_hashes(hashes: PackedRows) -> BoolArray:
     own, opposite = hashes[:, :2], hashes[:, 2:]
     # A column and its complement share the smaller hash of the two.
     smaller = (own[:, 0] < opposite[:, 0]) | ((own[:, 0] == opposite[:, 0]) & (own[:, 1] <= opposite[:, 1]))
-    shared = np.where(smaller[:, None], own, opposite)
-    _, first = np.unique(np.roll(shared, 1, axis=0), axis=0, return_index=True)  # the constant comes first
-    redundant = np.ones(len(hashes), dtype=bool)
-    redundant[first] = False
+    shared = np.roll(np.where(smaller[:, None], own, opposite), 1, axis=0)  # the constant comes first
+    order = np.lexsort(shared.T)  # of equal hashes, the earlier column comes first
+    redundant = np.zeros(len(hashes), dtype=bool)
+    redundant[order[1:]] = (shared[order[1:]] == shared[order[:-1]]).all(axis=1)
     return redundant[1:]
 
 

@@ -114,7 +114,7 @@ def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], us
     lines = []
     for f in used:
         feature, values, found = features[f], encoded[:, f], []
-        n_missing = 0 if feature.has_missing or values.dtype.kind != "f" else int(np.isnan(values).sum())
+        n_missing = 0 if feature.has_missing or values.dtype.kind != "f" else int(np.count_nonzero(np.isnan(values)))
         if n_missing:
             rows = f"{n_missing:,} row{'s' if n_missing > 1 else ''}"
             found.append(f"{shorten(feature.name)} is missing in {rows}; training had no missing values")
@@ -133,6 +133,8 @@ def warn_about_new_values(features: Sequence[Feature], encoded: NDArray[Any], us
 def warn_about_categories(features: Sequence[Feature], n_rows: int) -> None:
     """Warn about categories that are probably not meant: almost one per row, or numbers among texts."""
     for feature in features:
+        if feature.kind != CATEGORY:
+            continue
         n_categories = len(feature.categories)
         if n_rows >= MANY_ROWS and n_categories > n_rows / 2 and not feature.ordered:
             warnings.warn(

@@ -116,7 +116,7 @@ def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
         offsets = labels[start : start + PART].astype(np.int64) - lowest
         counts += np.bincount(offsets, minlength=len(counts))
         indices[start : start + PART] = offsets
-    classes = np.flatnonzero(counts)
+    (classes,) = counts.nonzero()
     if len(classes) < len(counts):
         indices = (np.cumsum(counts > 0, dtype=np.int32) - 1)[indices]
     return (classes + lowest).astype(labels.dtype), indices

@@ -70,8 +70,11 @@ class Boundaries:
 
     def prefer_wide(self, chosen: IntArray) -> IntArray:
         """Replace each gap that is too narrow for float32 by its nearest wide neighbour, if there is one."""
+        narrow = chosen[~self.is_wide(chosen)].tolist()
+        if not narrow:
+            return chosen
         taken = set(chosen.tolist())
-        for gap in chosen[~self.is_wide(chosen)].tolist():
+        for gap in narrow:
             near = np.arange(max(0, gap - NEIGHBOURS), min(len(self), gap + NEIGHBOURS + 1))
             free = [other for other in near[self.is_wide(near)].tolist() if other not in taken]
             if free:
@@ -221,8 +224,8 @@ def _shortest_between(low: float, high: float, middle: float) -> float:
 
 def tells_apart(low: FloatArray, high: FloatArray) -> BoolArray:
     """Return where a float32 lies strictly between the float32 values that the two round to."""
-    below, above = _float32(low).astype(np.float32), _float32(high).astype(np.float32)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
+        below, above = low.astype(np.float32), high.astype(np.float32)
         return np.asarray(np.isfinite(above) & np.isfinite(below) & (np.nextafter(below, np.float32(np.inf)) < above))
 
 

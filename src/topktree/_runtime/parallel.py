@@ -35,28 +35,32 @@ def in_parallel(calls: Iterable[Any], n_jobs: int | None, stop: Stop, in_order: 
 
 def calls_at_once(n_jobs: int | None) -> int:
     """Return how many calls joblib's active backend runs at the same time: threads, unless configured otherwise."""
-    # joblib.effective_n_jobs asks for processes, of which a worker of multiprocessing.Pool may start none.
-    backend, default = get_active_backend(prefer="threads")
-    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+    return _count_calls(n_jobs, *get_active_backend(prefer="threads"))
 
 
 def threads_per_call(n_jobs: int | None, n_calls: int) -> int:
     """Return how many threads each call gets if as many calls as possible run at the same time on this machine."""
-    if not _shares_memory():  # the calls run in other processes, or on other machines
+    backend, default = get_active_backend(prefer="threads")
+    if not _shares_memory(backend):  # the calls run in other processes, or on other machines
         return 1
-    return min(max(1, calls_at_once(n_jobs) // max(n_calls, 1)), MAX_THREADS)
+    return min(max(1, _count_calls(n_jobs, backend, default) // max(n_calls, 1)), MAX_THREADS)
 
 
 def count_threads(n_jobs: int | None) -> int:
     """Return how many threads of this machine one call gets. A backend for a cluster would count all of its cores."""
-    if _shares_memory():
-        return min(calls_at_once(n_jobs), MAX_THREADS)
+    backend, default = get_active_backend(prefer="threads")
+    if _shares_memory(backend):
+        return min(_count_calls(n_jobs, backend, default), MAX_THREADS)
     if n_jobs is None:
         return 1
     return min(n_jobs, MAX_THREADS) if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + n_jobs)
 
 
-def _shares_memory() -> bool:
-    """Tell whether joblib's active backend runs calls in threads of this process."""
-    backend, _ = get_active_backend(prefer="threads")
+def _count_calls(n_jobs: int | None, backend: Any, default: int | None) -> int:
+    # joblib.effective_n_jobs asks for processes, of which a worker of multiprocessing.Pool may start none.
+    return int(backend.effective_n_jobs(default if n_jobs is None else n_jobs))
+
+
+def _shares_memory(backend: Any) -> bool:
+    """Tell whether a backend of joblib's runs calls in threads of this process."""
     return bool(getattr(backend, "supports_sharedmem", False))

@@ -23,7 +23,7 @@ from .._data.training import EncodedRows, TrainingData
 from .._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, TIME_LIMIT
 from .._runtime.parallel import count_threads
 from .._runtime.progress import ProgressLine
-from .._tree.tree import TREE_LEAF, NodeTest, Tree, code_tests, node_impurity
+from .._tree.tree import NodeTest, Tree, code_tests, node_impurity
 from . import engine
 from .objective import Objective
 from .root_choices import column_test, list_choices
@@ -72,7 +72,8 @@ def search_tree(
 
     describe = partial(found_tree, data, spec, objective)
     show = None if on_tree is None else lambda solution: on_tree(replace(describe(solution), status=PARTIAL))
-    options = replace(options, progress=line or options.progress, on_tree=show)
+    if line is not None or show is not None:
+        options = replace(options, progress=line or options.progress, on_tree=show)
     with line or nullcontext():
         return describe(engine.solve(data.rows, len(data.columns), data.y, objective, options))
 
@@ -80,6 +81,8 @@ def search_tree(
 def found_tree(data: TrainingData, spec: TreeSpec, objective: Objective, solution: engine.Solution) -> FoundTree:
     """Return a solution in the user's terms."""
     described = describe_solution(solution, spec, objective, data.columns, data.features, data.classes)
+    if data.left_out is None:
+        return described
     errors = solution.n_wrong + data.work.call(count_errors, described.tree, data.left_out)
     return replace(described, train_errors=errors)
 
@@ -147,24 +150,23 @@ def make_tree(
     solution: engine.Solution, columns: Columns, features: Sequence[Feature], weight_unit: float, criterion: str
 ) -> Tree:
     """Turn a tree over columns into a tree over features; its nodes are in the order of `yes_first`."""
-    weight = solution.class_weight.sum(axis=1)
+    weight = solution.class_weight.sum(axis=1).tolist()
     tests: list[NodeTest | None] = [None] * len(weight)
-    left, right = np.full((2, len(weight)), TREE_LEAF, dtype=np.int64)
-    for node in np.flatnonzero(solution.column >= 0).tolist():
-        test = column_test(columns, int(solution.column[node]))
-        yes, no = solution.true_child[node], solution.false_child[node]
+    left, right = solution.true_child.tolist(), solution.false_child.tolist()
+    for node, column in enumerate(solution.column.tolist()):
+        if column < 0:
+            continue
+        test = column_test(columns, column)
         if test.kind == AT_MOST:  # its bit is set where it is false
-            yes, no = no, yes
-        left[node], right[node] = yes, no
-        feature, is_heavier = features[test.feature], bool(weight[yes] >= weight[no])
-        tests[node] = test._replace(
-            missing=test.missing if feature.has_missing else is_heavier,
-            unseen=is_heavier and feature.kind == CATEGORY and test.kind != IS_MISSING,
-        )
+            left[node], right[node] = right[node], left[node]
+        feature, is_heavier = features[test.feature], weight[left[node]] >= weight[right[node]]
+        missing = test.missing if feature.has_missing else is_heavier
+        unseen = is_heavier and feature.kind == CATEGORY and test.kind != IS_MISSING
+        tests[node] = NodeTest(test.feature, test.kind, test.value, missing, unseen)
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
-        children_left=left,
-        children_right=right,
+        children_left=np.array(left, dtype=np.int64),
+        children_right=np.array(right, dtype=np.int64),
         value=value,
         impurity=node_impurity(value, criterion),
         n_node_samples=solution.n_rows,

@@ -142,7 +142,7 @@ def objective_of_totals(
         distinct_splits=distinct_splits,
         second_reading=second_reading,
         leaves_break_ties=leaf_penalty == "tie",
-        weighted=rows_weigh or weight_unit != 1 or bool(np.any(class_weight_ != 1)),
+        weighted=rows_weigh or weight_unit != 1 or (class_weight is not None and bool(np.any(class_weight_ != 1))),
     )
 
 

@@ -51,6 +51,7 @@ def list_choices(
     root, chosen = solution.statistics["root"], int(solution.column[0])
     scores = _scores(solution, objective)
     choices = []
+    costs, exact = root["cost"].tolist(), root["exact"].tolist()
     for i, column in enumerate(root["column"].tolist()):
         if i >= len(root["true_weight"]) and column != chosen:
             continue
@@ -61,8 +62,8 @@ def list_choices(
                 "feature": test.feature,
                 **describe_test(test, features),
                 "score": scores.get(column),
-                "cost": objective.user_cost(int(root["cost"][i])),
-                "exact": bool(root["exact"][i]),
+                "cost": objective.user_cost(costs[i]),
+                "exact": bool(exact[i]),
                 "chosen": column == chosen,
             }
         )
@@ -82,12 +83,14 @@ def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]
     root = solution.statistics["root"]
     if not isinstance(objective.criterion, str) or len(root["column"]) == 0:
         return {}
-    weights = dict(zip(root["column"].tolist(), root["true_weight"], strict=False))
-    if solution.column[0] >= 0:
-        weights[int(solution.column[0])] = solution.class_weight[solution.true_child[0]]
-    true_side = np.array(list(weights.values()), dtype=np.float64)
-    scores = split_scores(solution.class_weight[0].astype(np.float64), true_side, objective.criterion)
-    return dict(zip(weights, scores.tolist(), strict=True))
+    chosen, true_side = int(solution.column[0]), root["true_weight"]
+    listed = root["column"][: len(true_side)].tolist()
+    if chosen >= 0 and chosen not in listed:
+        listed.append(chosen)
+        true_side = np.concatenate([true_side, solution.class_weight[solution.true_child[:1]]])
+    whole = solution.class_weight[0].astype(np.float64)
+    scores = split_scores(whole, true_side.astype(np.float64), objective.criterion)
+    return dict(zip(listed, scores.tolist(), strict=True))
 
 
 def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> FloatArray:
@@ -95,8 +98,8 @@ def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> Fl
 
     A score is the decrease of impurity; for "gain_ratio" it is divided by the entropy of the split itself.
     """
-    false_side = whole - true_side
-    shares = np.stack([false_side.sum(axis=1), true_side.sum(axis=1)], axis=1) / whole.sum()
-    below = shares[:, 0] * node_impurity(false_side, criterion) + shares[:, 1] * node_impurity(true_side, criterion)
-    gain = np.maximum(node_impurity(whole[None], criterion)[0] - below, 0.0)
-    return np.asarray(gain / node_impurity(shares, "entropy") if criterion == "gain_ratio" else gain)
+    parts = np.concatenate([whole - true_side, true_side, whole[None]])
+    weight, impurity = parts.sum(axis=1), node_impurity(parts, criterion)
+    shares = weight[:-1].reshape(2, -1) / weight[-1]
+    gain = np.maximum(impurity[-1] - (shares * impurity[:-1].reshape(2, -1)).sum(axis=0), 0.0)
+    return np.asarray(gain / node_impurity(shares.T, "entropy") if criterion == "gain_ratio" else gain)

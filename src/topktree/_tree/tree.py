@@ -7,6 +7,7 @@ is coded in a few arrays that only `Tree.test` and `code_tests` know; everybody 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -134,6 +135,8 @@ class Tree:
         todo = [(0, np.arange(len(X)))]
         while todo:
             node, rows = todo.pop()
+            if len(rows) == 0:
+                continue
             if self.children_left[node] == TREE_LEAF:
                 leaves[rows] = node
                 continue
@@ -183,24 +186,24 @@ class Tree:
 
 def code_tests(tests: Sequence[NodeTest | None]) -> dict[str, NDArray[Any]]:
     """Return the arrays of a `Tree` that say what its nodes ask, by name; a leaf has no test."""
-    feature, category = np.full((2, len(tests)), TREE_UNDEFINED, dtype=np.int64)
-    threshold = np.full(len(tests), float(TREE_UNDEFINED))
-    missing, unseen = np.zeros((2, len(tests)), dtype=bool)
-    for node, test in enumerate(tests):
-        if test is None:
-            continue
-        feature[node], missing[node], unseen[node] = test.feature, test.missing, test.unseen
-        if test.kind == EQUALS:
-            category[node] = int(test.value)
-        else:
-            threshold[node] = np.nan if test.kind == IS_MISSING else test.value
+    feature, threshold, category, missing, unseen = zip(*map(_code_test, tests), strict=True)
     return {
-        "feature": feature,
-        "threshold": threshold,
-        "category": category,
-        "missing_go_to_left": missing,
-        "unseen_go_to_left": unseen,
+        "feature": np.array(feature, dtype=np.int64),
+        "threshold": np.array(threshold, dtype=np.float64),
+        "category": np.array(category, dtype=np.int64),
+        "missing_go_to_left": np.array(missing, dtype=bool),
+        "unseen_go_to_left": np.array(unseen, dtype=bool),
     }
+
+
+def _code_test(test: NodeTest | None) -> tuple[int, float, int, bool, bool]:
+    """Return feature, threshold, category, and where missing and unseen values go."""
+    if test is None:
+        return TREE_UNDEFINED, TREE_UNDEFINED, TREE_UNDEFINED, False, False
+    threshold, category = (math.nan if test.kind == IS_MISSING else test.value), TREE_UNDEFINED
+    if test.kind == EQUALS:
+        threshold, category = TREE_UNDEFINED, int(test.value)
+    return test.feature, threshold, category, test.missing, test.unseen
 
 
 def node_impurity(value: FloatArray, criterion: str) -> FloatArray:
