@@ -138,20 +138,31 @@ std::int64_t OrderedRanking<Count>::column_errors(std::size_t column) const {
 template <class Count>
 void OrderedRanking<Count>::bound_blocks(std::size_t g) {
     const OrderedRows::Grid& grid = view_->grid(g);
-    for (const Reading reading : {Reading::first, Reading::second}) {
-        if (reading == Reading::second && !(all_ ? data_.groups[g].has_missing : view_->has_missing(g))) {
-            continue;
+    const std::size_t n_cuts = grid.cuts.size();
+    for (std::size_t block = 0; block <= n_cuts; ++block) {
+        const bool has_neighbours = has_bounds_ && block > 0 && block < n_cuts;
+        if (!has_neighbours || bounds_[grid.first_column + block] >= limit_) {
+            bound_block(g, block, Reading::first);
         }
-        view_->set_left(g, 0, reading, low_);
-        for (std::size_t block = 0; block <= grid.cuts.size(); ++block) {
-            view_->set_left(g, block + 1, reading, high_);
-            if (grid.has_gap[block] != 0 && high_.total - low_.total >= 2) {
-                const std::int64_t bound = scorer_.score_bound(terms_, low_.weights.data(), high_.weights.data());
-                if (bound >= limit_) {
-                    blocks_.push_back({bound, g, block, reading});
-                }
-            }
-            std::swap(low_, high_);
+    }
+    if (all_ ? data_.groups[g].has_missing : view_->has_missing(g)) {
+        for (std::size_t block = 0; block <= n_cuts; ++block) {
+            bound_block(g, block, Reading::second);
+        }
+    }
+}
+
+template <class Count>
+void OrderedRanking<Count>::bound_block(std::size_t g, std::size_t block, Reading reading) {
+    if (view_->grid(g).has_gap[block] == 0) {
+        return;
+    }
+    view_->set_left(g, block, reading, low_);
+    view_->set_left(g, block + 1, reading, high_);
+    if (high_.total - low_.total >= 2) {
+        const std::int64_t bound = scorer_.score_bound(terms_, low_.weights.data(), high_.weights.data());
+        if (bound >= limit_) {
+            blocks_.push_back({bound, g, block, reading});
         }
     }
 }
@@ -304,6 +315,7 @@ auto OrderedRanking<Count>::rank(OrderedView<Count>& view, const RowSet& rows, c
     terms_ = scorer_.node_terms(counts);
     ticker.tick(scorer_.work(counts.rows.size()));
     scorer_.all_keys(counts, n_columns, keys_.ensure(n_columns));
+    has_bounds_ = scorer_.block_bounds(counts, n_columns, bounds_.ensure(n_columns));
     all_ = false;
     draw();
     all_ = request.all;

@@ -80,6 +80,7 @@ class OrderedRanking {
     bool can_split(std::size_t g);
     void start(std::size_t k);
     void bound_blocks(std::size_t g);
+    void bound_block(std::size_t g, std::size_t block, Reading reading);
     void refine(const OpenBlock& block);
     void take_bits();
     void take_cuts(std::size_t g);
@@ -100,6 +101,8 @@ class OrderedRanking {
     OrderedView<Count>* view_ = nullptr;
     NodeTerms terms_;
     AlignedBuffer<ScoreKey> keys_;  // of the columns of the matrix
+    AlignedBuffer<std::int64_t> bounds_;  // of the blocks before them; only if has_bounds_
+    bool has_bounds_ = false;
     std::vector<bool> drawn_;       // per group
     bool all_ = false;              // every column that can split the subset is a candidate
     std::size_t k_ = 0;

@@ -96,22 +96,29 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
         grid.cuts.clear();
         grid.has_gap.assign(1, 0);
         // A cut is due at the first new rank after every n-th part of the rows, or at every new rank if these are few.
-        const auto n_new = static_cast<std::size_t>(
-            std::count_if(own.begin(), own.begin() + grid.n_present, [](std::uint32_t e) { return e >= kNewRank; }));
-        const std::size_t n_parts = n_new <= n_wanted ? n_entries : n_wanted + 1;
-        std::size_t part = 1;
-        for (std::uint32_t i = 1; i < grid.n_present; ++i) {
-            if (own[i] < kNewRank) {
-                continue;
+        std::size_t n_new = 0;
+        const auto next_new = [&](std::size_t i) {
+            while (i < grid.n_present && own[i] < kNewRank) {
+                ++i;
             }
-            if (i < part * n_entries / n_parts) {
-                grid.has_gap.back() = 1;
-                continue;
-            }
-            grid.cuts.push_back(i);
-            grid.has_gap.push_back(0);
-            part = (i * n_parts) / n_entries + 1;
+            return i;
+        };
+        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= n_wanted; i = next_new(i + 1)) {
+            ++n_new;
         }
+        const std::size_t n_parts = n_new <= n_wanted ? n_entries : n_wanted + 1;
+        std::size_t before = 0;
+        for (std::size_t part = 1; part < n_parts; part = before * n_parts / n_entries + 1) {
+            const std::size_t cut = next_new(std::max(part * n_entries / n_parts, before + 1));
+            grid.has_gap.back() = next_new(before + 1) < std::min<std::size_t>(cut, grid.n_present) ? 1 : 0;
+            if (cut >= grid.n_present) {
+                break;
+            }
+            grid.cuts.push_back(static_cast<std::uint32_t>(cut));
+            grid.has_gap.push_back(0);
+            before = cut;
+        }
+        grid.has_gap.back() = next_new(before + 1) < grid.n_present ? 1 : 0;
         if (grid.n_present > 0 && grid.n_present < n_entries) {
             grid.cuts.push_back(grid.n_present);
             grid.has_gap.push_back(0);

@@ -81,6 +81,7 @@ const Kernels kAvx2Kernels = {
     .block_errors = block_errors,
     .raise_bounds = raise_bounds,
     .entropy_score_keys = entropy_score_keys_loop,
+    .entropy_block_bounds = entropy_block_bounds,
     .large_entropy_score_keys = large_entropy_score_keys,
     .count_greater = count_greater,
     .count_rows = count_rows,

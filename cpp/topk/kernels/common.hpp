@@ -85,38 +85,108 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
     return {smallest_lane(best_small), smallest_lane(best_large)};
 }
 
+// The blocks between nested columns are looked at in parts, whose first column needs the one before it.
+inline constexpr std::size_t kPart = 64;
+
+inline std::size_t part_size(std::size_t begin, std::size_t n_columns) {
+    return n_columns - begin < kPart ? n_columns - begin : kPart;
+}
+
 // A class has no more rows on the false side than it has there for column j, and on the true side than for column j - 1.
-// With two classes, the sides predict different ones, since else they would be one leaf.
+// Two classes that are all there is are on different sides, since else the split would be a leaf.
 void block_errors(const CountTable& t, std::size_t n_columns, std::int32_t* out) {
     std::int32_t weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
         weight += t.totals[c];
     }
-    if (t.n_classes == 2) {
-        const std::int32_t* a = t.rows[0];
-        const std::int32_t* b = t.rows[1];
-        for (std::size_t j = 1; j < n_columns; ++j) {
-            const std::int32_t errors_ab = t.totals[1] + a[j] - b[j - 1];
-            const std::int32_t errors_ba = t.totals[0] + b[j] - a[j - 1];
-            out[j] = errors_ab < errors_ba ? errors_ab : errors_ba;
+    std::int32_t before[2] = {};
+    for (std::size_t begin = 0; begin < n_columns; begin += kPart) {
+        const std::size_t n = part_size(begin, n_columns);
+        std::int32_t first[kPart + 1] = {};
+        std::int32_t second[kPart + 1] = {};
+        first[0] = before[0];
+        second[0] = before[1];
+        if (t.n_classes == 2) {
+            const std::int32_t* a = t.rows[0] + begin;
+            const std::int32_t* b = t.rows[1] + begin;
+            for (std::size_t i = 0; i < n; ++i) {
+                first[i + 1] = a[i];
+                second[i + 1] = b[i];
+            }
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::int32_t errors_ab = t.totals[1] + a[i] - second[i];
+                const std::int32_t errors_ba = t.totals[0] + b[i] - first[i];
+                out[begin + i] = errors_ab < errors_ba ? errors_ab : errors_ba;
+            }
+        } else {  // the heaviest classes on the true sides, and on the false ones
+            for (std::size_t c = 0; c < t.n_classes; ++c) {
+                const std::int32_t* row = t.rows[c] + begin;
+                for (std::size_t i = 0; i < n; ++i) {
+                    const std::int32_t n_false = t.totals[c] - row[i];
+                    first[i + 1] = first[i + 1] > row[i] ? first[i + 1] : row[i];
+                    second[i + 1] = second[i + 1] > n_false ? second[i + 1] : n_false;
+                }
+            }
+            for (std::size_t i = 0; i < n; ++i) {
+                out[begin + i] = weight - second[i + 1] - first[i];
+            }
         }
-        return;
+        before[0] = first[n];
+        before[1] = second[n];
     }
-    constexpr std::size_t kPart = 64;
-    for (std::size_t begin = 1; begin < n_columns; begin += kPart) {
-        const std::size_t n = n_columns - begin < kPart ? n_columns - begin : kPart;
-        std::int32_t most_false[kPart] = {};
-        std::int32_t most_true[kPart] = {};
+}
+
+// With l[c] rows of class c on one side and n in all, the gain is the sum of f_c(l[c]) = x(l[c]) + x(t[c] - l[c]) over
+// the classes, minus g(n) = x(n) + x(total - n), minus what all splits have in common, where x is xlog2x. All these are
+// convex. So g is above its tangent at any m, with a slope d, and f_c(l) - d * l is highest at an end of its range.
+// Rounded terms are convex only up to a unit each, and the slope up to two; the last terms make up for it.
+void entropy_block_bounds(const CountTable& t, const EntropyTable& e, std::size_t n_columns, std::int64_t* out) {
+    const std::int64_t* x = e.xlog2x;
+    std::int32_t weight = 0;
+    for (std::size_t c = 0; c < t.n_classes; ++c) {
+        weight += t.totals[c];
+    }
+    const auto n_terms = static_cast<std::int64_t>(2 * t.n_classes + 4);
+    for (std::size_t begin = 0; begin < n_columns; begin += kPart) {
+        const std::size_t n = part_size(begin, n_columns);
+        std::int32_t left[kPart + 1] = {};  // rows on the false side, of the column before the part too
+        std::int64_t slope[kPart];
+        std::int64_t bound[kPart];
         for (std::size_t c = 0; c < t.n_classes; ++c) {
             const std::int32_t* row = t.rows[c] + begin;
+            left[0] += begin == 0 ? 0 : t.totals[c] - row[-1];
             for (std::size_t i = 0; i < n; ++i) {
-                const std::int32_t n_false = t.totals[c] - row[i];
-                most_false[i] = most_false[i] > n_false ? most_false[i] : n_false;
-                most_true[i] = most_true[i] > row[i - 1] ? most_true[i] : row[i - 1];
+                left[i + 1] += t.totals[c] - row[i];
             }
         }
         for (std::size_t i = 0; i < n; ++i) {
-            out[begin + i] = weight - most_false[i] - most_true[i];
+            const std::int32_t half = (left[i] + left[i + 1]) / 2;
+            const std::int32_t middle = half < weight ? half : weight - 1;
+            const std::int64_t at_middle = x[middle] + x[weight - middle];
+            slope[i] = x[middle + 1] + x[weight - middle - 1] - at_middle;
+            bound[i] = slope[i] * middle - at_middle - e.whole + n_terms + 4 * (left[i + 1] - left[i]);
+        }
+        for (std::size_t c = 0; c < t.n_classes; ++c) {
+            const std::int32_t* row = t.rows[c] + begin;
+            const std::int32_t total = t.totals[c];
+            std::int64_t term[kPart + 1];
+            term[0] = begin == 0 ? 0 : x[row[-1]] + x[total - row[-1]];
+            for (std::size_t i = 0; i < n; ++i) {
+                term[i + 1] = x[row[i]] + x[total - row[i]];
+            }
+            std::int32_t before[kPart + 1];
+            before[0] = begin == 0 ? 0 : total - row[-1];
+            for (std::size_t i = 0; i < n; ++i) {
+                before[i + 1] = total - row[i];
+            }
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::int64_t at_low = term[i] - slope[i] * before[i];
+                const std::int64_t at_high = term[i + 1] - slope[i] * before[i + 1];
+                bound[i] += at_low > at_high ? at_low : at_high;
+            }
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            out[begin + i] = left[i + 1] - left[i] < 2 ? -1 : round_gain(bound[i]);
         }
     }
 }

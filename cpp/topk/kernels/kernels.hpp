@@ -86,7 +86,7 @@ struct Kernels {
     Minima (*last_level)(const PairTable& table, std::int32_t min_side, std::size_t n_columns);
 
     // out[j], 0 < j < n_columns: a lower bound of the errors of all splits whose true rows are some of those of column
-    // j - 1 and all of those of column j. Precondition: these columns are nested.
+    // j - 1 and all of those of column j, if these columns are nested; else anything.
     void (*block_errors)(const CountTable& table, std::size_t n_columns, std::int32_t* out);
 
     // Raise the lower bounds of all columns to what the split proves.
@@ -97,7 +97,12 @@ struct Kernels {
     void (*entropy_score_keys)(const CountTable& table, const EntropyTable& entropy, std::int32_t min_side,
                                std::size_t n_columns, ScoreKey* keys);
 
-    // The same for nodes with larger totals: every term is computed, in fixed point of `unit` units.
+    // out[j], 0 < j < n_columns: a score that none of the splits of block_errors() exceeds; -1 if there are none.
+    // Precondition: the node's total is within the table of xlog2x.
+    void (*entropy_block_bounds)(const CountTable& table, const EntropyTable& entropy, std::size_t n_columns,
+                                 std::int64_t* out);
+
+    // The same as entropy_score_keys() for nodes with larger totals: every term is computed, in fixed point of `unit` units.
     void (*large_entropy_score_keys)(const CountTable& table, std::int64_t whole, double unit, std::int32_t min_side,
                                      std::size_t n_columns, ScoreKey* keys);
 

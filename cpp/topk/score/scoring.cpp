@@ -169,6 +169,20 @@ std::int64_t Scorer::split_score(const NodeTerms& node, const std::int64_t* left
     return score(gain, node.total, n_left);
 }
 
+bool Scorer::block_bounds(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* out) const {
+    const std::int64_t total = std::accumulate(counts.totals.begin(), counts.totals.end(), std::int64_t{0});
+    if (objective_.criterion != Criterion::entropy || total >= static_cast<std::int64_t>(table_.size())) {
+        return false;
+    }
+    std::int64_t whole = -term(total);
+    for (const std::int32_t t : counts.totals) {
+        whole += term(t);
+    }
+    const CountTable table = {counts.rows.data(), counts.totals.data(), counts.rows.size()};
+    kernels_.entropy_block_bounds(table, {table_.data(), whole}, padded_columns, out);
+    return true;
+}
+
 std::int64_t Scorer::score_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const {
     if (objective_.criterion == Criterion::entropy) {
         return entropy_bound(node, low, high);
@@ -176,10 +190,7 @@ std::int64_t Scorer::score_bound(const NodeTerms& node, const std::int64_t* low,
     return objective_.criterion == Criterion::gini ? gini_bound(node, low, high) : INT64_MAX;
 }
 
-// With l[c] rows of class c on one side and n in all, the gain is the sum of f_c(l[c]) = x(l[c]) + x(t[c] - l[c]) over
-// the classes, minus g(n) = x(n) + x(total - n), minus what all splits have in common, where x is xlog2x. All these are
-// convex. So g is above its tangent at any m, with a slope d, and f_c(l) - d * l is highest at an end of its range.
-// Rounded terms are convex only up to a unit each, and the slope up to two; the last line makes up for it.
+// As in the kernel, where the lemma is.
 std::int64_t Scorer::entropy_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const {
     std::int64_t n_low = 0;
     std::int64_t n_high = 0;
