@@ -1,4 +1,4 @@
-// Tables to packed rows, class counts between thresholds, rows sent down a tree.
+// Tables to packed rows and ranks, class counts between thresholds, rows sent down a tree.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -126,6 +126,16 @@ NewArray<std::int64_t> split_order(const Array<double, 2>& cells, std::size_t n)
     return to_numpy(std::move(order));
 }
 
+nb::tuple rank_values(const Array<double, 1>& values) {
+    std::vector<std::uint32_t> ranks(values.size());
+    std::vector<std::uint32_t> rows;
+    {
+        const nb::gil_scoped_release no_gil;
+        rows = topk::rank_values(view(values), ranks.data());
+    }
+    return nb::make_tuple(to_numpy(std::move(ranks)), to_numpy(std::move(rows)));
+}
+
 NewArray<std::int32_t> walk(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& column,
                             const Array<std::int32_t, 1>& false_child, const Array<std::int32_t, 1>& true_child) {
     topk::Data data;
@@ -151,6 +161,7 @@ void bind_data(nb::module_& m) {
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);
+    m.def("rank_values", &rank_values, "values"_a);
     m.def("walk", &walk, nb::kw_only(), "rows"_a, "n_columns"_a, "column"_a, "false_child"_a, "true_child"_a);
 }
 
