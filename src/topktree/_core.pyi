@@ -111,7 +111,7 @@ def class_cells(
     n_classes: int,
     row_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]: ...
-def rank_values(values: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...  # ranks, a row of each
+def rank_values(values: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...  # ranks; a row each
 def split_order(*, cells: NDArray[np.float64], n: int) -> NDArray[np.int64]: ...
 def make_shard(
     *,
