@@ -194,9 +194,9 @@ def test_weights_of_every_search_are_positive(monkeypatch):
     seen = []
     solve = engine.solve
 
-    def watch(rows, n_columns, classes, objective, *more):
+    def watch(rows, n_columns, classes, objective, *more, **others):
         seen.append(objective.row_weight)
-        return solve(rows, n_columns, classes, objective, *more)
+        return solve(rows, n_columns, classes, objective, *more, **others)
 
     monkeypatch.setattr(engine, "solve", watch)
     X, y = noisy(seed=4)

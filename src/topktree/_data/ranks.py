@@ -67,7 +67,7 @@ class RankedFeature:
         """Return the bits of its column `index` in some of the rows: true on the right side of a threshold."""
         ranks, (gap, or_missing) = self.ranks[rows], self.reading(index)
         is_missing = ranks == MISSING
-        return is_missing if gap < 0 else (ranks > gap) & ~(is_missing & or_missing)
+        return is_missing if gap < 0 else np.asarray((ranks > gap) & ~(is_missing & or_missing))
 
 
 def rank_feature(feature: int, values: NDArray[Any], has_missing: bool) -> RankedFeature | FloatArray:
