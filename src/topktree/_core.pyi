@@ -111,7 +111,9 @@ def class_cells(
     n_classes: int,
     row_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]: ...
-def rank_values(values: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...  # ranks; a row each
+def rank_values(
+    *, values: NDArray[np.float64], ranks: NDArray[np.uint32], rows: NDArray[np.uint32]
+) -> tuple[int, bool]: ...  # writes `ranks` and the beginning of `rows`; the number of ranks, whether values are whole
 def split_order(*, cells: NDArray[np.float64], n: int) -> NDArray[np.int64]: ...
 def make_shard(
     *,

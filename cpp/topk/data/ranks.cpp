@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "topk/base/require.hpp"
 #include "topk/base/types.hpp"
@@ -120,26 +121,28 @@ class Sorter {
 
 }  // namespace
 
-std::vector<std::uint32_t> rank_values(std::span<const double> values, std::uint32_t* ranks) {
+Ranks rank_values(std::span<const double> values, std::uint32_t* ranks, std::uint32_t* rows) {
     require(values.size() < std::size_t{1} << 31, "there must be fewer than 2^31 values");
+    Ranks result;
     std::vector<Entry> entries;
     entries.reserve(values.size());
     for (std::size_t row = 0; row < values.size(); ++row) {
+        const double value = values[row];
         ranks[row] = OrderedGroup::kMissing;
-        if (!std::isnan(values[row])) {
+        if (!std::isnan(value)) {
             entries.push_back({0, static_cast<std::uint32_t>(row)});
+            result.are_whole = result.are_whole && value == std::floor(value) && std::abs(value) < 0x1p53;
         }
     }
     std::vector<Entry> buffer(entries.size());
     Sorter(values).sort(entries, buffer);
-    std::vector<std::uint32_t> first;
     for (const Entry entry : entries) {
         if (entry.bits == 0) {
-            first.push_back(entry.row);
+            rows[result.n++] = entry.row;
         }
-        ranks[entry.row] = static_cast<std::uint32_t>(first.size() - 1);
+        ranks[entry.row] = static_cast<std::uint32_t>(result.n - 1);
     }
-    return first;
+    return result;
 }
 
 }  // namespace topk

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from .._core import rank_values
 from .arrays import BoolArray, FloatArray, IntArray
-from .features import LARGEST_EXACT_INT
 from .thresholds import separators
 
 # Features with no more thresholds than this are columns of bits: the grid of the search would have all of them.
@@ -70,14 +69,15 @@ class RankedFeature:
         return is_missing if gap < 0 else np.asarray((ranks > gap) & ~(is_missing & or_missing))
 
 
-def rank_feature(feature: int, values: NDArray[Any], has_missing: bool) -> RankedFeature | FloatArray:
-    """Rank the encoded values of a feature; return its thresholds instead if they are few."""
-    ranks, rows = rank_values(np.ascontiguousarray(values, dtype=np.float64))
-    distinct = _numbers(values[rows])
-    is_whole = bool(np.all((distinct == np.floor(distinct)) & (np.abs(distinct) < LARGEST_EXACT_INT)))
-    if len(rows) - 1 <= FEW_THRESHOLDS:
-        return separators(distinct[:-1], distinct[1:], is_whole)
-    return RankedFeature(feature, ranks, rows, values, has_missing, is_whole)
+def rank_feature(
+    feature: int, values: NDArray[Any], has_missing: bool, room: NDArray[np.uint32]
+) -> RankedFeature | FloatArray:
+    """Rank the encoded values of a feature, in `room` (2, n_rows); return its thresholds instead if they are few."""
+    ranks, rows = room
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    n_ranks, is_whole = rank_values(values=numbers, ranks=ranks, rows=rows)
+    own = RankedFeature(feature, ranks, rows[:n_ranks], values, has_missing, is_whole)
+    return own if own.n_thresholds > FEW_THRESHOLDS else own.thresholds(np.arange(own.n_thresholds))
 
 
 def without_repeated(features: Iterable[RankedFeature]) -> list[RankedFeature]:
