@@ -49,7 +49,7 @@ def test_scikit_learn_checks(estimator, check):
 @few
 @given(cases())
 def test_the_first_tree_is_the_single_tree(case):
-    boosting = TopKBoostingClassifier(n_estimators=2, **case.parameters).fit(case.X, case.y, case.sample_weight)
+    boosting = case.fitted(TopKBoostingClassifier(n_estimators=2, **case.parameters))
     assert_same_tree(boosting[0], case.fit())
 
 

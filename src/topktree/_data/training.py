@@ -227,7 +227,6 @@ def _rank_and_pack(
 
     Redundant columns of bits are dropped as always; of ranked features, only those that repeat all of another one.
     """
-
     # What is not written to takes no memory. In arrays of their own, ranks would lie between gaps in the memory.
     room = np.empty((len(features), 2, len(encoded)), dtype=np.uint32)
 
