@@ -127,14 +127,14 @@ NewArray<std::int64_t> split_order(const Array<double, 2>& cells, std::size_t n)
     return to_numpy(std::move(order));
 }
 
-nb::tuple rank_values(const Array<double, 1>& values, const WritableArray& ranks, const WritableArray& rows) {
-    if (ranks.size() != values.size() || rows.size() != values.size()) {
-        throw std::invalid_argument("ranks and rows must have one entry per value");
+nb::tuple rank_values(const Array<double, 1>& values, const WritableArray& ranks) {
+    if (ranks.size() != values.size()) {
+        throw std::invalid_argument("ranks must have one entry per value");
     }
     topk::Ranks found;
     {
         const nb::gil_scoped_release no_gil;
-        found = topk::rank_values(view(values), ranks.data(), rows.data());
+        found = topk::rank_values(view(values), ranks.data());
     }
     return nb::make_tuple(found.n, found.are_whole);
 }
@@ -164,7 +164,7 @@ void bind_data(nb::module_& m) {
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);
-    m.def("rank_values", &rank_values, nb::kw_only(), "values"_a, "ranks"_a.noconvert(), "rows"_a.noconvert());
+    m.def("rank_values", &rank_values, nb::kw_only(), "values"_a, "ranks"_a.noconvert());
     m.def("walk", &walk, nb::kw_only(), "rows"_a, "n_columns"_a, "column"_a, "false_child"_a, "true_child"_a);
 }
 

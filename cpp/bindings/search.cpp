@@ -119,6 +119,9 @@ std::vector<topk::OrderedGroup> ordered_groups(const std::vector<Group>& groups,
         result.push_back({view(ranks), first, n_ranks, has_missing, feature});
         end = first + result.back().n_columns();
     }
+    if (end > INT32_MAX) {
+        throw std::invalid_argument("X must have fewer than 2^31 columns, all thresholds included");
+    }
     return result;
 }
 

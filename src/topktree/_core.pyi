@@ -112,8 +112,8 @@ def class_cells(
     row_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]: ...
 def rank_values(
-    *, values: NDArray[np.float64], ranks: NDArray[np.uint32], rows: NDArray[np.uint32]
-) -> tuple[int, bool]: ...  # writes `ranks` and the beginning of `rows`; the number of ranks, whether values are whole
+    *, values: NDArray[np.float64], ranks: NDArray[np.uint32]
+) -> tuple[int, bool]: ...  # writes the ranks; returns their number, and whether all values are whole
 def split_order(*, cells: NDArray[np.float64], n: int) -> NDArray[np.int64]: ...
 def make_shard(
     *,

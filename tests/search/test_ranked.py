@@ -116,6 +116,14 @@ def test_arguments_are_checked(change, message):
         engine.solve(data.rows, data.columns.n_bits, data.y, objective, ranked=ranked)
 
 
+def test_columns_have_numbers_of_32_bits():
+    data = prepared(np.arange(30.0)[:, None], np.arange(30) % 2)
+    objective = read_spec(TopKTreeClassifier(k=1, max_depth=1)).objective(data)
+    ranked = [replace(data.columns.ranked[0], n_ranks=2**31 + 1)]
+    with pytest.raises(ValueError, match=r"X must have fewer than 2\^31 columns, all thresholds included"):
+        engine.solve(data.rows, data.columns.n_bits, data.y, objective, ranked=ranked)
+
+
 def test_a_function_needs_bits():
     data = prepared(np.arange(30.0)[:, None], np.arange(30) % 2)
     tree = TopKTreeClassifier(k=1, max_depth=1, criterion=lambda left, right: left[:, 0])

@@ -42,13 +42,10 @@ class Sorter {
 
     std::uint64_t key(Entry entry) const { return key_of(values_[entry.row]); }
 
-    // Sort by value; equal values stay in the order of their rows. `bits` are 0 for the first of equal values and 1 for
-    // the others at the end.
+    // Sort by value. In the end, `bits` are 0 for the first of equal values and 1 for the others.
     void sort(std::span<Entry> entries, std::span<Entry> buffer) const {
         if (entries.size() <= kFew) {
-            std::sort(entries.begin(), entries.end(), [&](Entry a, Entry b) {
-                return std::pair(key(a), a.row) < std::pair(key(b), b.row);
-            });
+            std::sort(entries.begin(), entries.end(), [&](Entry a, Entry b) { return key(a) < key(b); });
             for (std::size_t i = entries.size(); i-- > 1;) {
                 entries[i].bits = key(entries[i]) == key(entries[i - 1]) ? 1 : 0;
             }
@@ -121,7 +118,7 @@ class Sorter {
 
 }  // namespace
 
-Ranks rank_values(std::span<const double> values, std::uint32_t* ranks, std::uint32_t* rows) {
+Ranks rank_values(std::span<const double> values, std::uint32_t* ranks) {
     require(values.size() < std::size_t{1} << 31, "there must be fewer than 2^31 values");
     Ranks result;
     std::vector<Entry> entries;
@@ -137,9 +134,7 @@ Ranks rank_values(std::span<const double> values, std::uint32_t* ranks, std::uin
     std::vector<Entry> buffer(entries.size());
     Sorter(values).sort(entries, buffer);
     for (const Entry entry : entries) {
-        if (entry.bits == 0) {
-            rows[result.n++] = entry.row;
-        }
+        result.n += 1 - entry.bits;
         ranks[entry.row] = static_cast<std::uint32_t>(result.n - 1);
     }
     return result;

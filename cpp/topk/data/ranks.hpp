@@ -13,9 +13,8 @@ struct Ranks {
 };
 
 // Write the rank of every value among the distinct values to `ranks` (values.size()): 0 for the lowest, and
-// OrderedGroup::kMissing for NaN. Write a row of each rank, the first one that has it, to the beginning of `rows`
-// (values.size()). Zeros are equal whatever their sign; an infinity equals the largest finite number of its sign. Throws
-// std::invalid_argument for 2^31 values or more.
-Ranks rank_values(std::span<const double> values, std::uint32_t* ranks, std::uint32_t* rows);
+// OrderedGroup::kMissing for NaN. Zeros are equal whatever their sign; an infinity equals the largest finite number of
+// its sign. Throws std::invalid_argument for 2^31 values or more.
+Ranks rank_values(std::span<const double> values, std::uint32_t* ranks);
 
 }  // namespace topk

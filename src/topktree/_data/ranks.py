@@ -36,16 +36,16 @@ class RankedFeature:
 
     feature: int
     ranks: NDArray[np.uint32]  # (n_rows,), among the distinct values; MISSING
-    rows: NDArray[np.uint32]  # (n_ranks,), a row of each rank
+    n_ranks: int
+    is_whole: bool  # all values are whole numbers
     values: NDArray[Any]  # (n_rows,), as they are encoded: a view of the user's table
     has_missing: bool
-    is_whole: bool  # all values are whole numbers
     first: int = 0  # the index of its first column
 
     @property
     def n_thresholds(self) -> int:
         """The number of gaps between distinct values."""
-        return len(self.rows) - 1
+        return self.n_ranks - 1
 
     @property
     def n_columns(self) -> int:
@@ -54,8 +54,15 @@ class RankedFeature:
 
     def thresholds(self, gaps: IntArray) -> FloatArray:
         """Return a threshold in each of the gaps; gap i is above rank i."""
-        low, high = (_numbers(self.values[self.rows[ranks]]) for ranks in (gaps, gaps + 1))
-        return separators(low, high, self.is_whole)
+        return separators(self._numbers(gaps), self._numbers(gaps + 1), self.is_whole)
+
+    def _numbers(self, ranks: IntArray) -> FloatArray:
+        """Return the values of some ranks; infinities count as the largest float64, and there is no negative zero."""
+        rows = [
+            int(np.argmax(self.ranks == rank)) for rank in ranks.tolist()
+        ]  # stored, they would take as much as the ranks
+        largest = np.finfo(np.float64).max
+        return np.asarray(np.clip(self.values[rows].astype(np.float64), -largest, largest) + 0.0)
 
     def reading(self, index: int) -> tuple[int, bool]:
         """Return the gap of its column `index` and whether it also holds for missing values; `is missing`: gap -1."""
@@ -70,13 +77,11 @@ class RankedFeature:
 
 
 def rank_feature(
-    feature: int, values: NDArray[Any], has_missing: bool, room: NDArray[np.uint32]
+    feature: int, values: NDArray[Any], has_missing: bool, ranks: NDArray[np.uint32]
 ) -> RankedFeature | FloatArray:
-    """Rank the encoded values of a feature, in `room` (2, n_rows); return its thresholds instead if they are few."""
-    ranks, rows = room
+    """Rank the encoded values of a feature, into `ranks`; return its thresholds instead if they are few."""
     numbers = np.ascontiguousarray(values, dtype=np.float64)
-    n_ranks, is_whole = rank_values(values=numbers, ranks=ranks, rows=rows)
-    own = RankedFeature(feature, ranks, rows[:n_ranks], values, has_missing, is_whole)
+    own = RankedFeature(feature, ranks, *rank_values(values=numbers, ranks=ranks), values, has_missing)
     return own if own.n_thresholds > FEW_THRESHOLDS else own.thresholds(np.arange(own.n_thresholds))
 
 
@@ -88,17 +93,11 @@ def without_repeated(features: Iterable[RankedFeature]) -> list[RankedFeature]:
     kept: dict[Any, list[RankedFeature]] = {}
     for own in features:
         sample = own.ranks[:_SAMPLE]
-        key = own.has_missing, len(own.rows), min(sample.tobytes(), _backwards(own, sample).tobytes())
+        key = own.has_missing, own.n_ranks, min(sample.tobytes(), _backwards(own, sample).tobytes())
         earlier = kept.setdefault(key, [])
         if not any(_is_same_order(own, other) for other in earlier):
             earlier.append(own)
     return sorted((own for group in kept.values() for own in group), key=lambda own: own.feature)
-
-
-def _numbers(values: NDArray[Any]) -> FloatArray:
-    """Return encoded values as float64; infinities count as the largest float64, and there is no negative zero."""
-    largest = np.finfo(np.float64).max
-    return np.asarray(np.clip(values.astype(np.float64), -largest, largest) + 0.0)
 
 
 def _backwards(own: RankedFeature, ranks: NDArray[np.uint32]) -> NDArray[np.uint32]:

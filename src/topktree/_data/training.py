@@ -228,13 +228,13 @@ def _rank_and_pack(
     Redundant columns of bits are dropped as always; of ranked features, only those that repeat all of another one.
     """
     # What is not written to takes no memory. In arrays of their own, ranks would lie between gaps in the memory.
-    room = np.empty((len(features), 2, len(encoded)), dtype=np.uint32)
+    ranks = np.empty((len(features), len(encoded)), dtype=np.uint32)
 
     def rank(f: int) -> RankedFeature | FloatArray:
         check()
         if not features[f].has_thresholds:
             return np.empty(0)
-        return rank_feature(f, encoded[:, f], features[f].has_missing, room[f])
+        return rank_feature(f, encoded[:, f], features[f].has_missing, ranks[f])
 
     with ThreadPoolExecutor(n_threads) as pool:
         found = list((map if n_threads == 1 else pool.map)(rank, range(len(features))))

@@ -147,7 +147,7 @@ def _arguments(
         "on_tree": (lambda result: on_tree(Solution(**result))) if on_tree else None,
         "rows": rows,
         "n_columns": n_columns,
-        "groups": [(own.ranks, own.first, len(own.rows), own.has_missing, own.feature) for own in ranked],
+        "groups": [(own.ranks, own.first, own.n_ranks, own.has_missing, own.feature) for own in ranked],
         "classes": np.ascontiguousarray(classes, dtype=np.int32),
         "row_weight": objective.row_weight,
         "class_weight": objective.class_weight,
