@@ -102,8 +102,8 @@ topk::Arrange parse_arrange(const std::string& name) {
     throw std::invalid_argument("arrange must be never, if_it_pays or always, got " + name);
 }
 
-// An ordered group: its ranks, the index of its first column, the number of ranks, whether there are missing values, and
-// its feature.
+// An ordered group: its ranks, the index of its first column, the number of ranks, whether there are missing values,
+// and its feature.
 using Group = std::tuple<Array<std::uint32_t, 1>, std::size_t, std::uint32_t, bool, std::int32_t>;
 
 // Views of the groups, which must not overlap.
@@ -244,8 +244,8 @@ auto on_problem(Problem (*make)(Args...), Result (*run)(const Problem&, More...)
 void bind_search(nb::module_& m) {
     using namespace nb::literals;
     const auto def_search = [&m](const char* name, auto function, auto... more) {
-        m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(),
-              "groups"_a, "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
+        m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(), "groups"_a,
+              "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
               "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
               "min_weight"_a, "distinct_splits"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a,
               "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_fingerprinted_rows"_a,

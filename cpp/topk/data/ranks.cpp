@@ -1,5 +1,5 @@
-// A radix sort of the first 32 bits in which the values differ. Values that share these are sorted once more, by the bits
-// that follow: they are few, unless they are equal.
+// A radix sort of the first 32 bits in which the values differ. Values that share these are sorted once more, by the
+// bits that follow: they are few, unless they are equal.
 #include "topk/data/ranks.hpp"
 
 #include <algorithm>

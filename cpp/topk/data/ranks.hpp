@@ -8,7 +8,7 @@
 namespace topk {
 
 struct Ranks {
-    std::size_t n = 0;        // the number of distinct values
+    std::size_t n = 0;      // the number of distinct values
     bool are_whole = true;  // are all values whole numbers below 2^53?
 };
 
