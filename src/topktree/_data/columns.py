@@ -164,11 +164,11 @@ def join_columns(
         if feature.has_missing:
             parts += [(f, test, values, True)] * both_readings
             parts.append((f, IS_MISSING, np.full(1, np.nan), False))
-    sizes = [len(values) for _, _, values, _ in parts]
+    sizes = np.array([len(values) for _, _, values, _ in parts], dtype=np.int64)
     return Columns(
         np.repeat(np.array([f for f, _, _, _ in parts], dtype=np.int64), sizes),
         np.repeat(np.array([test for _, test, _, _ in parts], dtype=np.uint8), sizes),
-        np.concatenate([values for _, _, values, _ in parts]),
+        np.concatenate([np.empty(0), *(values for _, _, values, _ in parts)]),
         np.repeat(np.array([or_missing for _, _, _, or_missing in parts], dtype=bool), sizes),
     )
 

@@ -58,9 +58,7 @@ class RankedFeature:
 
     def _numbers(self, ranks: IntArray) -> FloatArray:
         """Return the values of some ranks; infinities count as the largest float64, and there is no negative zero."""
-        rows = [
-            int(np.argmax(self.ranks == rank)) for rank in ranks.tolist()
-        ]  # stored, they would take as much as the ranks
+        rows = [int(np.argmax(self.ranks == rank)) for rank in ranks.tolist()]  # few: not worth an array for all
         largest = np.finfo(np.float64).max
         return np.asarray(np.clip(self.values[rows].astype(np.float64), -largest, largest) + 0.0)
 

@@ -23,16 +23,7 @@ from .._runtime.checks import short
 from .._runtime.limits import Interruptible, Stop
 from .._runtime.parallel import count_threads
 from .arrays import BoolArray, FloatArray, Rows
-from .columns import (
-    Columns,
-    binary_columns,
-    by_feature,
-    find_redundant,
-    make_columns,
-    pack,
-    pack_binary,
-    packed,
-)
+from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
 from .features import Feature, encode, learn_features, warn_about_categories
 from .labels import number_labels, read_labels, read_weights, warn_about_regression
 from .ranks import RankedFeature, rank_feature, without_repeated
@@ -240,8 +231,6 @@ def _rank_and_pack(
         found = list((map if n_threads == 1 else pool.map)(rank, range(len(features))))
     ranked = without_repeated(own for own in found if isinstance(own, RankedFeature))
     others = [f for f, own in enumerate(found) if not isinstance(own, RankedFeature)]
-    if not others:
-        return np.empty((len(encoded), 0), dtype=np.uint64), binary_columns(()).joined(ranked)
     own_features = [features[f] for f in others]
     values = np.empty((len(others), len(encoded)))
     for own, f in zip(values, others, strict=True):
