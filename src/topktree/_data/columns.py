@@ -44,7 +44,7 @@ _WORDS = frozenset(
 
 
 class Literal(NamedTuple):
-    """What a column stands for."""
+    """The test that a column stands for."""
 
     feature: int
     test: int  # AT_MOST, EQUALS, IS_MISSING or AT_LEAST
