@@ -360,7 +360,7 @@ def test_thresholds_between_many_classes_take_little_memory():
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("n_values", [8, 40, 1000, None])
-def test_every_threshold_takes_three_times_the_table(n_values, n_jobs):
+def test_every_threshold_of_twenty_features_takes_three_times_the_table(n_values, n_jobs):
     assert run(memory_of_every_threshold, n_values, n_jobs) < 3  # bits would take 37,500 times as much
 
 
