@@ -1,10 +1,12 @@
 // Searches: arguments to Data and Options, solutions to dicts of arrays.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <functional>
 #include <optional>
+#include <tuple>
 
 #include "arrays.hpp"
 
@@ -100,15 +102,39 @@ topk::Arrange parse_arrange(const std::string& name) {
     throw std::invalid_argument("arrange must be never, if_it_pays or always, got " + name);
 }
 
+// An ordered group: its ranks, the index of its first column, the number of ranks, whether there are missing values,
+// and its feature.
+using Group = std::tuple<Array<std::uint32_t, 1>, std::size_t, std::uint32_t, bool, std::int32_t>;
+
+// Views of the groups, which must not overlap.
+std::vector<topk::OrderedGroup> ordered_groups(const std::vector<Group>& groups, std::size_t n_rows) {
+    std::vector<topk::OrderedGroup> result;
+    std::size_t end = 0;
+    for (const auto& [ranks, first, n_ranks, has_missing, feature] : groups) {
+        if (ranks.size() != n_rows || first < end || n_ranks == 0 || feature < 0) {
+            throw std::invalid_argument(
+                "every group must have a rank per row, its first column after those of the group before, at least one "
+                "rank and a feature");
+        }
+        result.push_back({view(ranks), first, n_ranks, has_missing, feature});
+        end = first + result.back().n_columns();
+    }
+    if (end > INT32_MAX) {
+        throw std::invalid_argument("X must have fewer than 2^31 columns, all thresholds included");
+    }
+    return result;
+}
+
 // The arguments of a search: views of the caller's arrays, which must outlive it.
 struct Problem {
     topk::Data data;
+    std::vector<topk::OrderedGroup> groups;  // those of `data`
     topk::Options options;
     std::size_t n_classes() const { return data.class_weight.size(); }
 };
 
 Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::int32_t, 1>& classes,
-                     const std::optional<Array<std::int32_t, 1>>& columns,
+                     const std::optional<Array<std::int32_t, 1>>& columns, const std::vector<Group>& groups,
                      const std::optional<Array<std::int64_t, 1>>& row_weight,
                      const Array<std::int64_t, 1>& class_weight, std::vector<std::int32_t> k,
                      const std::string& criterion, const nb::object& user_score, double weight_unit,
@@ -128,6 +154,8 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
         data.columns = view(*columns);
         data.n_columns = columns->size();
     }
+    problem.groups = ordered_groups(groups, data.n_rows);
+    data.groups = problem.groups;  // they stay where they are when the problem is moved
     data.classes = view(classes);
     data.n_classes = static_cast<std::int32_t>(class_weight.size());
     if (row_weight) {
@@ -138,6 +166,9 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
     objective.k = std::move(k);
     objective.criterion = parse_criterion(criterion);
     if (objective.criterion == topk::Criterion::user) {
+        if (!groups.empty()) {
+            throw std::invalid_argument("criterion must not be a function if there are ordered groups");
+        }
         objective.user_score = wrap_score(user_score, data.n_columns, class_weight.size());
     }
     objective.user_weight_unit = weight_unit;
@@ -213,7 +244,7 @@ auto on_problem(Problem (*make)(Args...), Result (*run)(const Problem&, More...)
 void bind_search(nb::module_& m) {
     using namespace nb::literals;
     const auto def_search = [&m](const char* name, auto function, auto... more) {
-        m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(),
+        m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(), "groups"_a,
               "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
               "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
               "min_weight"_a, "distinct_splits"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a,

@@ -40,6 +40,7 @@ class SearchArguments(TypedDict):
     n_columns: int
     classes: NDArray[np.int32]
     columns: NDArray[np.int32] | None
+    groups: Sequence[tuple[NDArray[np.uint32], int, int, bool, int]]  # ranks, first column, n_ranks, missing, feature
     row_weight: NDArray[np.int64] | None
     class_weight: NDArray[np.int64]
     k: Sequence[int]
@@ -110,6 +111,9 @@ def class_cells(
     n_classes: int,
     row_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]: ...
+def rank_values(
+    *, values: NDArray[np.float64], ranks: NDArray[np.uint32]
+) -> tuple[int, bool]: ...  # writes the ranks; returns their number, and whether all values are whole
 def split_order(*, cells: NDArray[np.float64], n: int) -> NDArray[np.int64]: ...
 def make_shard(
     *,

@@ -4,6 +4,7 @@
 // Run under the sanitizers (make fuzz), which see what goes wrong meanwhile. Usage: fuzz [seconds] [first seed]. A
 // failed call is repeated with: fuzz 0 <seed>. The arrays have the sizes that the Python module gives them: spans that
 // end before their data, so that a read beyond them is one beyond the memory.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -310,11 +311,40 @@ void fuzz_boundaries(Random& random) {
     split_order(cells, any_size(random, n_classes), any_size(random, random.below(20)));
 }
 
+void fuzz_ranks(Random& random) {
+    std::vector<double> values(random.chance(0.9) ? random.below(700) : random.below(5000));
+    const double shared = any_number(random);
+    const double steps = random.pick({0.0, 1e-16, 1e-9, 1.0});
+    std::generate(values.begin(), values.end(), [&] {
+        return random.chance(0.5) ? any_number(random) : shared + steps * static_cast<double>(random.below(1000));
+    });
+    std::vector<std::uint32_t> ranks(values.size());
+    const Ranks found = rank_values(values, ranks.data());
+    std::vector<double> distinct;
+    for (double& value : values) {
+        value = std::clamp(value, -std::numeric_limits<double>::max(), std::numeric_limits<double>::max());
+        if (!std::isnan(value)) {
+            distinct.push_back(value);
+        }
+    }
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    bool is_good = found.n == distinct.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        is_good = is_good && (std::isnan(values[i]) ? ranks[i] == OrderedGroup::kMissing
+                                                    : ranks[i] < found.n && distinct[ranks[i]] == values[i]);
+    }
+    if (!is_good) {
+        fail("rank_values");
+    }
+}
+
 bool run(std::uint64_t seed) {
     current_seed = seed;
     Random random(seed);
-    const std::vector<std::function<void(Random&)>> functions = {
-        fuzz_solve, fuzz_near_optimal, fuzz_walk, fuzz_shards, fuzz_rank_columns, fuzz_tables, fuzz_boundaries};
+    const std::vector<std::function<void(Random&)>> functions = {fuzz_solve,      fuzz_near_optimal, fuzz_walk,
+                                                                 fuzz_shards,     fuzz_rank_columns, fuzz_tables,
+                                                                 fuzz_boundaries, fuzz_ranks};
     try {
         functions[seed % functions.size()](random);
         return true;

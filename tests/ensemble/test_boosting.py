@@ -49,7 +49,7 @@ def test_scikit_learn_checks(estimator, check):
 @few
 @given(cases())
 def test_the_first_tree_is_the_single_tree(case):
-    boosting = TopKBoostingClassifier(n_estimators=2, **case.parameters).fit(case.X, case.y, case.sample_weight)
+    boosting = case.fitted(TopKBoostingClassifier(n_estimators=2, **case.parameters))
     assert_same_tree(boosting[0], case.fit())
 
 
@@ -194,9 +194,9 @@ def test_weights_of_every_search_are_positive(monkeypatch):
     seen = []
     solve = engine.solve
 
-    def watch(rows, n_columns, classes, objective, *more):
+    def watch(rows, n_columns, classes, objective, *more, **others):
         seen.append(objective.row_weight)
-        return solve(rows, n_columns, classes, objective, *more)
+        return solve(rows, n_columns, classes, objective, *more, **others)
 
     monkeypatch.setattr(engine, "solve", watch)
     X, y = noisy(seed=4)

@@ -50,8 +50,7 @@ def test_scikit_learn_checks(estimator, check):
 @given(cases(), st.integers(1, 3))
 def test_one_tree_of_all_rows_and_features_is_the_single_tree(case, n_estimators):
     tree = case.fit()
-    forest = TopKForestClassifier(n_estimators=n_estimators, **PLAIN, **case.parameters)
-    forest.fit(case.X, case.y, case.sample_weight)
+    forest = case.fitted(TopKForestClassifier(n_estimators=n_estimators, **PLAIN, **case.parameters))
     for member in forest:
         assert_same_tree(member, tree)
         assert member.status_ == tree.status_

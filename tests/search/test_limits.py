@@ -178,6 +178,19 @@ def memory_of_classes():
     return peak() - before
 
 
+def memory_of_every_threshold(n_values, n_jobs):
+    """By how many times the bytes of a table a fit to all of its thresholds makes the peak of memory grow."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300_000, 20))
+    if n_values is not None:
+        np.floor(X * (n_values / 8), out=X)
+    y = X[:, 0] > rng.normal(size=len(X))
+    warm_up()
+    before = peak()
+    TopKTreeClassifier(k=3, max_depth=3, max_thresholds=None, n_jobs=n_jobs).fit(X, y)
+    return (peak() - before) / X.nbytes
+
+
 def peak():
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
@@ -344,12 +357,20 @@ def test_thresholds_between_many_classes_take_little_memory():
     assert run(memory_of_classes) < 200_000_000  # a count for each of 1,024 cells and every class would take 400 MB
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_values", [8, 40, 1000, None])
+def test_every_threshold_of_twenty_features_takes_three_times_the_table(n_values, n_jobs):
+    assert run(memory_of_every_threshold, n_values, n_jobs) < 3  # bits would take 37,500 times as much
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer that sends the signal is POSIX")
 @pytest.mark.parametrize(
     ("shape", "changes"),
     [
         ("tall", {}),
         ("numbers", {"n_jobs": 2}),
+        ("numbers", {"n_jobs": 2, "max_thresholds": None}),
         ("few numbers", {"max_thresholds": None}),
         ("wide", {"n_jobs": 2}),
         ("strings", {}),

@@ -137,9 +137,9 @@ def test_the_smaller_k_bounds_the_next_and_changes_nothing(monkeypatch: pytest.M
     known = []
     solve = topktree._search.engine.solve
 
-    def spy(rows: Any, n_columns: int, classes: Any, objective: Any, options: Any = None) -> Any:
+    def spy(rows: Any, n_columns: int, classes: Any, objective: Any, options: Any = None, **more: Any) -> Any:
         known.append((objective.k, options.known_cost))
-        return solve(rows, n_columns, classes, objective, options)
+        return solve(rows, n_columns, classes, objective, options, **more)
 
     monkeypatch.setattr(topktree._search.engine, "solve", spy)
     X, y = data()

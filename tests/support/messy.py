@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
 from topktree import TopKTreeClassifier
+from topktree._data import ranks
 from topktree._data.table import BOOLEAN, CATEGORY
+
+Estimator = TypeVar("Estimator", bound=Any)
 
 FLOAT_MAX = float(np.finfo(np.float64).max)
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -49,7 +53,13 @@ class Case:
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def fit(self, **more: Any) -> TopKTreeClassifier:
-        return TopKTreeClassifier(**{**self.parameters, **more}).fit(self.X, self.y, self.sample_weight)
+        return self.fitted(TopKTreeClassifier(**{**self.parameters, **more}))
+
+    def fitted(self, estimator: Estimator) -> Estimator:
+        """The estimator, fitted; features with three thresholds are ranked, or few of these small tables had any."""
+        with mock.patch.object(ranks, "FEW_THRESHOLDS", 2):
+            estimator.fit(self.X, self.y, self.sample_weight)
+        return estimator
 
     def weights(self) -> np.ndarray:
         """What each row weighs."""

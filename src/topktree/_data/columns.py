@@ -3,7 +3,8 @@
 In: features and their encoded values, float64 (n_features, n_rows). Out: `Columns`, and packed rows. A feature with
 missing values has every test in two readings, with the missing values on either side: `income <= 40`, which is false
 for them, and `income <= 40 or missing`. The one idea: the columns of a feature are adjacent and ascending, so that a
-row's bits follow from a binary search and no byte matrix is ever held.
+row's bits follow from a binary search and no byte matrix is ever held. Features that are ranked have columns, too, but
+no bits: see `ranks.py`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from .._core import hash_columns as core_hash_columns
 from .._core import pack_booleans, pack_features, pack_flags
 from .arrays import BoolArray, FloatArray, IntArray, PackedRows, Rows
 from .features import Feature
+from .ranks import RankedFeature
 from .table import BOOLEAN, CATEGORY
 from .thresholds import format_number
 
@@ -41,29 +43,92 @@ _WORDS = frozenset(
 )
 
 
+class Literal(NamedTuple):
+    """The test that a column stands for."""
+
+    feature: int
+    test: int  # AT_MOST, EQUALS, IS_MISSING or AT_LEAST
+    value: float  # the threshold or the code; NaN for IS_MISSING
+    or_missing: bool  # the second reading of a test: it also holds for missing values; False for IS_MISSING
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The tests of the Boolean columns, grouped by feature: ascending values, these `or missing`, then `is missing`."""
+    """The tests of the columns, grouped by feature: ascending values, these `or missing`, then `is missing`.
+
+    The arrays have an entry for each column of bits. Those of ranked features are numbered with them, in the order of
+    the features.
+    """
 
     feature: IntArray
-    test: NDArray[np.uint8]  # AT_MOST, EQUALS, IS_MISSING or AT_LEAST
-    value: FloatArray  # the threshold or the code; NaN for IS_MISSING
-    or_missing: BoolArray  # the second reading of a test: it also holds for missing values; False for IS_MISSING
+    test: NDArray[np.uint8]  # the other arrays are as in `Literal`
+    value: FloatArray
+    or_missing: BoolArray
+    ranked: tuple[RankedFeature, ...] = ()  # ascending
+    _known: dict[int, Literal] = field(default_factory=dict, init=False, repr=False)  # of columns that were asked about
 
     def __len__(self) -> int:
+        return self.n_bits + sum(own.n_columns for own in self.ranked)
+
+    @property
+    def n_bits(self) -> int:
+        """The number of columns of bits."""
         return len(self.feature)
 
     def take(self, kept: BoolArray | NDArray[np.int32] | IntArray | slice) -> Columns:
-        """Return the columns of a slice, of indices, or where `kept` is true."""
+        """Return the columns of bits of a slice, of indices, or where `kept` is true."""
         return Columns(self.feature[kept], self.test[kept], self.value[kept], self.or_missing[kept])
 
+    def joined(self, ranked: Sequence[RankedFeature]) -> Columns:
+        """Return these columns of bits, and those of ranked features between them."""
+        placed, n_before = [], 0
+        for own in ranked:
+            first = n_before + int(np.searchsorted(self.feature, own.feature))
+            placed.append(replace(own, first=first))
+            n_before += own.n_columns
+        return replace(self, ranked=tuple(placed))
+
+    def place(self, column: int) -> tuple[RankedFeature | None, int]:
+        """Return the ranked feature of a column and its index in it; None: its index among the columns of bits."""
+        n_before = 0
+        for own in self.ranked:
+            if column < own.first:
+                break
+            if column < own.first + own.n_columns:
+                return own, column - own.first
+            n_before += own.n_columns
+        return None, column - n_before
+
+    def literal(self, column: int) -> Literal:
+        """Return what a column stands for."""
+        if column not in self._known:
+            self._known[column] = self._find_literal(column)
+        return self._known[column]
+
+    def _find_literal(self, column: int) -> Literal:
+        own, j = self.place(column)
+        if own is None:
+            test, or_missing = int(self.test[j]), bool(self.or_missing[j])
+            return Literal(int(self.feature[j]), test, float(self.value[j]), or_missing)
+        gap, or_missing = own.reading(j)
+        if gap < 0:
+            return Literal(own.feature, IS_MISSING, np.nan, False)
+        return Literal(own.feature, AT_MOST, float(own.thresholds(np.array([gap]))[0]), or_missing)
+
+    def bits(self, column: int, packed_rows: PackedRows, some: IntArray) -> BoolArray:
+        """Return the bits of a column in some of the rows that are searched."""
+        own, j = self.place(column)
+        if own is not None:
+            return own.bits(j, some)
+        return np.asarray(packed_rows[some, j // 64] >> np.uint64(j % 64) & np.uint64(1) != 0)
+
     def second_readings(self) -> NDArray[np.int32] | None:
-        """Return for each column how many columns later the second reading of its test is; 0 or None: there is none."""
+        """Return for each column of bits how many of them later its test is read again; 0 or None: nowhere."""
         if not self.or_missing.any():
             return None
         tests = list(zip(self.feature.tolist(), self.test.tolist(), self.value.tolist(), strict=True))
         first = {test: j for j, test in enumerate(tests) if not self.or_missing[j]}
-        offsets = np.zeros(len(self), dtype=np.int32)
+        offsets = np.zeros(self.n_bits, dtype=np.int32)
         for j in np.flatnonzero(self.or_missing).tolist():
             if tests[j] in first:
                 offsets[first[tests[j]]] = j - first[tests[j]]
@@ -99,11 +164,11 @@ def join_columns(
         if feature.has_missing:
             parts += [(f, test, values, True)] * both_readings
             parts.append((f, IS_MISSING, np.full(1, np.nan), False))
-    sizes = [len(values) for _, _, values, _ in parts]
+    sizes = np.array([len(values) for _, _, values, _ in parts], dtype=np.int64)
     return Columns(
         np.repeat(np.array([f for f, _, _, _ in parts], dtype=np.int64), sizes),
         np.repeat(np.array([test for _, test, _, _ in parts], dtype=np.uint8), sizes),
-        np.concatenate([values for _, _, values, _ in parts]),
+        np.concatenate([np.empty(0), *(values for _, _, values, _ in parts)]),
         np.repeat(np.array([or_missing for _, _, _, or_missing in parts], dtype=bool), sizes),
     )
 
@@ -176,10 +241,10 @@ def redundant_hashes(hashes: PackedRows) -> BoolArray:
     return redundant[1:]
 
 
-def hash_rows(rows: PackedRows, classes: NDArray[np.int32]) -> NDArray[np.uint64]:
+def hash_rows(rows: PackedRows, classes: NDArray[np.int32], ranked: Sequence[RankedFeature] = ()) -> NDArray[np.uint64]:
     """Return a hash per row that depends on the row's columns and class only."""
     hashes = _splitmix64(classes.astype(np.uint64))
-    for words in rows.T:
+    for words in (*rows.T, *(own.ranks for own in ranked)):
         hashes = _splitmix64(hashes ^ words)
     return hashes
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -20,10 +21,12 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from .._runtime.checks import short
 from .._runtime.limits import Interruptible, Stop
+from .._runtime.parallel import count_threads
 from .arrays import BoolArray, FloatArray, Rows
 from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
 from .features import Feature, encode, learn_features, warn_about_categories
 from .labels import number_labels, read_labels, read_weights, warn_about_regression
+from .ranks import RankedFeature, rank_feature, without_repeated
 from .table import Table, read_table
 from .thresholds import FINE_BOUNDARIES, Target, quantile_thresholds
 from .weights import threshold_weights
@@ -42,8 +45,8 @@ class TrainingData:
     Only rows with weight are among them: the arrays have an entry for each of these. They are never written to.
     """
 
-    rows: Rows  # the bits, (n_rows, n_columns), packed or a byte each
-    columns: Columns  # what they mean
+    rows: Rows  # the bits, (n_rows, columns.n_bits), packed or a byte each
+    columns: Columns  # what they mean, and the ranks of features without bits
     y: NDArray[np.int32]
     sample_weight: FloatArray | None
     class_weight: FloatArray | str | None  # (n_classes,), "balanced" or None
@@ -167,7 +170,9 @@ def _make_ready(
             left_out = encode(without_weight[0], features), without_weight[1]
     encoded = encode(table, features)
     bits = pack_binary(encoded, features)  # a table of nothing but 0 and 1 stays as it is
-    if bits is None:
+    if bits is None and estimator.max_thresholds is None and not callable(estimator.criterion):
+        bits = _rank_and_pack(encoded, features, count_threads(estimator.n_jobs), work.check)
+    if bits is None:  # a criterion of the user's own sees the class counts of every column
         cuts = estimator.max_thresholds, threshold_weights(y, by_class, weights), Target.of_rows(y, len(classes))
         bits = _cut_and_pack(by_feature(encoded, features), features, *cuts, work.check)
     return TrainingData(*bits, y, weights, by_class, classes, features, has_weight, left_out, work)
@@ -204,3 +209,34 @@ def _cut_and_pack(
     columns = make_columns(features, thresholds, for_tree=True)
     columns = columns.take(~find_redundant(encoded, columns))
     return pack(encoded, columns), columns
+
+
+def _rank_and_pack(
+    encoded: NDArray[Any], features: tuple[Feature, ...], n_threads: int, check: Callable[[], None]
+) -> tuple[Rows, Columns]:
+    """Rank the features that have thresholds; return the bits of those with few and all others, and all columns.
+
+    Redundant columns of bits are dropped as always; of ranked features, only those that repeat all of another one.
+    """
+    # What is not written to takes no memory. In arrays of their own, ranks would lie between gaps in the memory.
+    ranks = np.empty((len(features), len(encoded)), dtype=np.uint32)
+
+    def rank(f: int) -> RankedFeature | FloatArray:
+        check()
+        if not features[f].has_thresholds:
+            return np.empty(0)
+        return rank_feature(f, encoded[:, f], features[f].has_missing, ranks[f])
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = list((map if n_threads == 1 else pool.map)(rank, range(len(features))))
+    ranked = without_repeated(own for own in found if isinstance(own, RankedFeature))
+    others = [f for f, own in enumerate(found) if not isinstance(own, RankedFeature)]
+    own_features = [features[f] for f in others]
+    values = np.empty((len(others), len(encoded)))
+    for own, f in zip(values, others, strict=True):
+        own[:] = encoded[:, f]
+    values = by_feature(values.T, own_features)
+    columns = make_columns(own_features, lambda i: np.asarray(found[others[i]]), for_tree=True)
+    columns = columns.take(~find_redundant(values, columns))
+    rows = pack(values, columns)
+    return rows, replace(columns, feature=np.array(others, dtype=np.int64)[columns.feature]).joined(ranked)

@@ -6,7 +6,7 @@ a word, so that column j is bit j % 64 of word j // 64 of a row; or they are byt
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from .._core import near_optimal as core_near_optimal
 from .._core import solve as core_solve
 from .._core import walk
 from .._data.arrays import FloatArray, IntArray, Rows
+from .._data.ranks import RankedFeature
 from .._runtime.checks import short
 from .._runtime.limits import Progress
 from .objective import Objective, ScoreFunction
@@ -97,12 +98,14 @@ def solve(
     objective: Objective,
     options: SearchOptions | None = None,
     columns: NDArray[np.int32] | None = None,
+    ranked: Sequence[RankedFeature] = (),
 ) -> Solution:
     """Return the Top-k tree of the rows: packed (n, ceil(n_columns / 64)) or bytes (n, n_columns).
 
-    `columns` lists the columns that take part, ascending, if not all do; the solution numbers them from 0.
+    `columns` lists the columns that take part, ascending, if not all do; the solution numbers them from 0. The columns
+    of `ranked` features come in addition, each at its own place among all columns.
     """
-    arguments = _arguments(rows, n_columns, classes, objective, options or SearchOptions())
+    arguments = _arguments(rows, n_columns, classes, objective, options or SearchOptions(), ranked)
     return Solution(**core_solve(columns=columns, **arguments))
 
 
@@ -113,6 +116,7 @@ def near_optimal(
     objective: Objective,
     asked: NearOptimalOptions,
     options: SearchOptions | None = None,
+    ranked: Sequence[RankedFeature] = (),
 ) -> list[Solution]:
     """Return the best trees of the rows that differ, in order of cost; each says whether the list is complete."""
     results = core_near_optimal(
@@ -121,13 +125,18 @@ def near_optimal(
         epsilon=asked.epsilon,
         errors_only=objective.leaves_break_ties,
         distinct_predictions=asked.different == "predictions",
-        **_arguments(rows, n_columns, classes, objective, options or SearchOptions()),
+        **_arguments(rows, n_columns, classes, objective, options or SearchOptions(), ranked),
     )
     return [Solution(**result) for result in results]
 
 
 def _arguments(
-    rows: Rows, n_columns: int, classes: NDArray[np.int32], objective: Objective, options: SearchOptions
+    rows: Rows,
+    n_columns: int,
+    classes: NDArray[np.int32],
+    objective: Objective,
+    options: SearchOptions,
+    ranked: Sequence[RankedFeature],
 ) -> dict[str, Any]:
     """Return what every search of the core takes: `SearchArguments`, without `columns`."""
     criterion, draw, on_tree = objective.criterion, objective.draw, options.on_tree
@@ -138,6 +147,7 @@ def _arguments(
         "on_tree": (lambda result: on_tree(Solution(**result))) if on_tree else None,
         "rows": rows,
         "n_columns": n_columns,
+        "groups": [(own.ranks, own.first, own.n_ranks, own.has_missing, own.feature) for own in ranked],
         "classes": np.ascontiguousarray(classes, dtype=np.int32),
         "row_weight": objective.row_weight,
         "class_weight": objective.class_weight,
@@ -146,7 +156,7 @@ def _arguments(
         "user_score": checked_criterion(criterion) if callable(criterion) else None,
         "weight_unit": objective.weight_unit,
         "feature_of_column": draw.of_column if draw else None,
-        "n_features": int(draw.of_column.max(initial=-1)) + 1 if draw else 0,
+        "n_features": 1 + max([-1, *draw.of_column.tolist(), *(own.feature for own in ranked)]) if draw else 0,
         "features_per_node": draw.n_features if draw else 0,
         "draw_seed": draw.seed if draw else 0,
         "min_rows": objective.min_samples_leaf,

@@ -75,7 +75,8 @@ def search_tree(
     if line is not None or show is not None:
         options = replace(options, progress=line or options.progress, on_tree=show)
     with line or nullcontext():
-        return describe(engine.solve(data.rows, len(data.columns), data.y, objective, options))
+        columns = data.columns
+        return describe(engine.solve(data.rows, columns.n_bits, data.y, objective, options, ranked=columns.ranked))
 
 
 def found_tree(data: TrainingData, spec: TreeSpec, objective: Objective, solution: engine.Solution) -> FoundTree:
@@ -124,7 +125,7 @@ def count_errors(tree: Tree, rows: EncodedRows | None) -> int:
 def yes_first(solution: engine.Solution, columns: Columns) -> engine.Solution:
     """Return the solution with its nodes in the order of a `Tree`: the rows for which a test holds come first."""
     is_swapped = solution.column >= 0
-    is_swapped[is_swapped] = columns.test[solution.column[is_swapped]] != AT_MOST
+    is_swapped[is_swapped] = [columns.literal(j).test != AT_MOST for j in solution.column[is_swapped].tolist()]
     if not is_swapped.any():
         return solution
     order, todo = [], [0]

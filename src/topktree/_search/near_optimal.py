@@ -137,8 +137,8 @@ def find_trees(
     as_classifier: Callable[[FoundTree], TopKTreeClassifier],
 ) -> NearOptimalTrees:
     """Return the near-optimal trees of a specification as fitted classifiers, which `as_classifier` makes."""
-    objective = spec.objective(data)
-    solutions = engine.near_optimal(data.rows, len(data.columns), data.y, objective, asked, options)
+    objective, columns = spec.objective(data), data.columns
+    solutions = engine.near_optimal(data.rows, columns.n_bits, data.y, objective, asked, options, ranked=columns.ranked)
     estimators = [as_classifier(found_tree(data, spec, objective, solution)) for solution in solutions]
     return NearOptimalTrees(
         estimators=estimators,

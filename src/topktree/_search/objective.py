@@ -32,7 +32,7 @@ class FeatureDraw:
     """A draw of features at every node, out of those that can split it: only their columns are candidates."""
 
     n_features: int  # drawn at a node, at least 1
-    of_column: NDArray[np.int32]  # (n_columns,), the feature of each
+    of_column: NDArray[np.int32]  # the feature of each column of bits; ranked features know theirs
     seed: int  # below 2**64
 
 

@@ -208,8 +208,9 @@ class _Search:
         return self._solve(objective, known_cost=known_cost, progress=check_time)
 
     def _solve(self, objective: Objective, **options: Any) -> engine.Solution:
-        data = self.data
-        return engine.solve(data.rows, len(data.columns), data.y, objective, replace(self.options, **options))
+        data, columns = self.data, self.data.columns
+        own = replace(self.options, **options)
+        return engine.solve(data.rows, columns.n_bits, data.y, objective, own, ranked=columns.ranked)
 
 
 def _at(base: Objective, penalty: Fraction) -> Objective:

@@ -72,10 +72,9 @@ def list_choices(
 
 def column_test(columns: Columns, column: int) -> NodeTest:
     """Return the test that a column stands for."""
-    kind = int(columns.test[column])
-    value = 0.0 if kind == IS_MISSING else float(columns.value[column])
-    missing = kind == IS_MISSING or bool(columns.or_missing[column])
-    return NodeTest(int(columns.feature[column]), kind, value, missing, False)
+    feature, kind, value, or_missing = columns.literal(column)
+    is_missing = kind == IS_MISSING
+    return NodeTest(feature, kind, 0.0 if is_missing else value, is_missing or or_missing, False)
 
 
 def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]:

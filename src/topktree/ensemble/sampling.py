@@ -77,7 +77,7 @@ def row_sampler(data: TrainingData, max_samples: int | float | None) -> RowSampl
         numbers, n_rows = weights.astype(np.int64), int(weights.sum())
     elif weights is not None:
         numbers = integer_weights(weights)[0]
-    hashes = hash_rows(packed(data.rows), data.y)
+    hashes = hash_rows(packed(data.rows), data.y, data.columns.ranked)
     order = np.lexsort((numbers, hashes))  # among equal rows the lighter one first
     n_draws = n_rows if max_samples is None else max_samples
     if not checks.is_int(n_draws):

@@ -69,10 +69,10 @@ def searches_timed(**switches: Any) -> Iterator[list[float]]:
     seconds: list[float] = []
     solve = engine.solve
 
-    def timed(rows: Any, n_columns: int, y: Any, objective: Any, options: Any, *args: Any) -> Any:
+    def timed(rows: Any, n_columns: int, y: Any, objective: Any, options: Any, **others: Any) -> Any:
         start = time.process_time()
         try:
-            return solve(rows, n_columns, y, objective, replace(options, **switches), *args)
+            return solve(rows, n_columns, y, objective, replace(options, **switches), **others)
         finally:
             seconds.append(time.process_time() - start)
 

@@ -1,0 +1,143 @@
+// A radix sort of the first 32 bits in which the values differ. Values that share these are sorted once more, by the
+// bits that follow: they are few, unless they are equal.
+#include "topk/data/ranks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "topk/base/require.hpp"
+#include "topk/base/types.hpp"
+
+namespace topk {
+namespace {
+
+constexpr int kDigitBits = 11;
+constexpr std::size_t kDigits = 3;
+constexpr std::size_t kBuckets = std::size_t{1} << kDigitBits;
+constexpr std::size_t kFew = 512;  // rows that are sorted by comparisons: the buckets alone take longer
+
+struct Entry {
+    std::uint32_t bits;  // those that are sorted by
+    std::uint32_t row;
+};
+
+std::size_t digit(Entry entry, std::size_t d) { return entry.bits >> (d * kDigitBits) & (kBuckets - 1); }
+
+// Return an integer per number, in the order of the numbers.
+std::uint64_t key_of(double value) {
+    constexpr double kLargest = std::numeric_limits<double>::max();
+    const auto bits = std::bit_cast<std::uint64_t>(std::clamp(value, -kLargest, kLargest) + 0.0);  // no negative zero
+    return bits >> 63 != 0 ? ~bits : bits | std::uint64_t{1} << 63;
+}
+
+class Sorter {
+  public:
+    explicit Sorter(std::span<const double> values) : values_(values) {}
+
+    std::uint64_t key(Entry entry) const { return key_of(values_[entry.row]); }
+
+    // Sort by value. In the end, `bits` are 0 for the first of equal values and 1 for the others.
+    void sort(std::span<Entry> entries, std::span<Entry> buffer) const {
+        if (entries.size() <= kFew) {
+            std::sort(entries.begin(), entries.end(), [&](Entry a, Entry b) { return key(a) < key(b); });
+            for (std::size_t i = entries.size(); i-- > 1;) {
+                entries[i].bits = key(entries[i]) == key(entries[i - 1]) ? 1 : 0;
+            }
+            if (!entries.empty()) {
+                entries[0].bits = 0;
+            }
+            return;
+        }
+        std::uint64_t lowest = UINT64_MAX;
+        std::uint64_t highest = 0;
+        for (const Entry entry : entries) {
+            lowest = std::min(lowest, key(entry));
+            highest = std::max(highest, key(entry));
+        }
+        const int shift = lowest == highest ? 0 : std::countl_zero(highest - lowest);
+        for (Entry& entry : entries) {
+            entry.bits = static_cast<std::uint32_t>((key(entry) - lowest) << shift >> 32);
+        }
+        const bool is_exact = shift >= 32 || lowest == highest;
+        sort_by_bits(entries, buffer);
+        for (std::size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
+            for (end = begin + 1; end < entries.size() && entries[end].bits == entries[begin].bits;) {
+                ++end;
+            }
+            const std::span<Entry> run = entries.subspan(begin, end - begin);
+            if (run.size() > 1 && !is_exact && !are_equal(run)) {
+                sort(run, buffer);
+            } else {
+                run[0].bits = 0;
+                std::for_each(run.begin() + 1, run.end(), [](Entry& entry) { entry.bits = 1; });
+            }
+        }
+    }
+
+  private:
+    bool are_equal(std::span<const Entry> run) const {
+        return std::all_of(run.begin(), run.end(), [&](Entry entry) { return key(entry) == key(run[0]); });
+    }
+
+    // Digits that all entries share take no pass.
+    static void sort_by_bits(std::span<Entry> entries, std::span<Entry> buffer) {
+        std::array<std::array<std::uint32_t, kBuckets>, kDigits> next = {};
+        for (const Entry entry : entries) {
+            for (std::size_t d = 0; d < kDigits; ++d) {
+                ++next[d][digit(entry, d)];
+            }
+        }
+        std::span<Entry> from = entries;
+        std::span<Entry> to = buffer.first(entries.size());
+        for (std::size_t d = 0; d < kDigits; ++d) {
+            if (next[d][digit(from[0], d)] == from.size()) {
+                continue;
+            }
+            std::uint32_t begin = 0;
+            for (std::uint32_t& count : next[d]) {
+                begin += std::exchange(count, begin);
+            }
+            for (const Entry entry : from) {
+                to[next[d][digit(entry, d)]++] = entry;
+            }
+            std::swap(from, to);
+        }
+        if (from.data() != entries.data()) {
+            std::copy(from.begin(), from.end(), entries.begin());
+        }
+    }
+
+    std::span<const double> values_;
+};
+
+}  // namespace
+
+Ranks rank_values(std::span<const double> values, std::uint32_t* ranks) {
+    require(values.size() < std::size_t{1} << 31, "there must be fewer than 2^31 values");
+    Ranks result;
+    std::vector<Entry> entries;
+    entries.reserve(values.size());
+    for (std::size_t row = 0; row < values.size(); ++row) {
+        const double value = values[row];
+        ranks[row] = OrderedGroup::kMissing;
+        if (!std::isnan(value)) {
+            entries.push_back({0, static_cast<std::uint32_t>(row)});
+            result.are_whole = result.are_whole && value == std::floor(value) && std::abs(value) < 0x1p53;
+        }
+    }
+    std::vector<Entry> buffer(entries.size());
+    Sorter(values).sort(entries, buffer);
+    for (const Entry entry : entries) {
+        result.n += 1 - entry.bits;
+        ranks[entry.row] = static_cast<std::uint32_t>(result.n - 1);
+    }
+    return result;
+}
+
+}  // namespace topk

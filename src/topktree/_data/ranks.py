@@ -1,0 +1,106 @@
+"""Features as ranks: every threshold takes part in the search, without bits for any of them.
+
+In: the encoded values of a feature. Out: a `RankedFeature`, which the engine takes as it is, or thresholds if these are
+few. The one idea: the rank of a row among the distinct values says on which side of every threshold it is, so that
+thresholds are made only for the columns that somebody asks about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import rank_values
+from .arrays import BoolArray, FloatArray, IntArray
+from .thresholds import separators
+
+# Features with no more thresholds than this are columns of bits: the grid of the search would have all of them.
+FEW_THRESHOLDS = 16
+# The rank of a missing value.
+MISSING = np.iinfo(np.uint32).max
+# Rows that are looked at before whole features are compared.
+_SAMPLE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class RankedFeature:
+    """A feature whose thresholds are all gaps between its distinct values.
+
+    Its columns are those that `make_columns` would make for a tree: a column per threshold, the same ones `or missing`,
+    then `is missing`; the latter two only if there are missing values.
+    """
+
+    feature: int
+    ranks: NDArray[np.uint32]  # (n_rows,), among the distinct values; MISSING
+    n_ranks: int
+    is_whole: bool  # all values are whole numbers
+    values: NDArray[Any]  # (n_rows,), as they are encoded: a view of the user's table
+    has_missing: bool
+    first: int = 0  # the index of its first column
+
+    @property
+    def n_thresholds(self) -> int:
+        """The number of gaps between distinct values."""
+        return self.n_ranks - 1
+
+    @property
+    def n_columns(self) -> int:
+        """The number of its columns."""
+        return 2 * self.n_thresholds + 1 if self.has_missing else self.n_thresholds
+
+    def thresholds(self, gaps: IntArray) -> FloatArray:
+        """Return a threshold in each of the gaps; gap i is above rank i."""
+        return separators(self._numbers(gaps), self._numbers(gaps + 1), self.is_whole)
+
+    def _numbers(self, ranks: IntArray) -> FloatArray:
+        """Return the values of some ranks; infinities count as the largest float64, and there is no negative zero."""
+        rows = [int(np.argmax(self.ranks == rank)) for rank in ranks.tolist()]  # few: not worth an array for all
+        largest = np.finfo(np.float64).max
+        return np.asarray(np.clip(self.values[rows].astype(np.float64), -largest, largest) + 0.0)
+
+    def reading(self, index: int) -> tuple[int, bool]:
+        """Return the gap of its column `index` and whether it also holds for missing values; `is missing`: gap -1."""
+        second, gap = divmod(index, self.n_thresholds)
+        return (-1, False) if second == 2 else (gap, second == 1)
+
+    def bits(self, index: int, rows: IntArray) -> BoolArray:
+        """Return the bits of its column `index` in some of the rows: true on the right side of a threshold."""
+        ranks, (gap, or_missing) = self.ranks[rows], self.reading(index)
+        is_missing = ranks == MISSING
+        return is_missing if gap < 0 else np.asarray((ranks > gap) & ~(is_missing & or_missing))
+
+
+def rank_feature(
+    feature: int, values: NDArray[Any], has_missing: bool, ranks: NDArray[np.uint32]
+) -> RankedFeature | FloatArray:
+    """Rank the encoded values of a feature, into `ranks`; return its thresholds instead if they are few."""
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    own = RankedFeature(feature, ranks, *rank_values(values=numbers, ranks=ranks), values, has_missing)
+    return own if own.n_thresholds > FEW_THRESHOLDS else own.thresholds(np.arange(own.n_thresholds))
+
+
+def without_repeated(features: Iterable[RankedFeature]) -> list[RankedFeature]:
+    """Return the features without those whose ranks are, forwards or backwards, the ranks of an earlier one.
+
+    Only whole features are dropped: a single threshold that splits the rows as that of another feature does remains.
+    """
+    kept: dict[Any, list[RankedFeature]] = {}
+    for own in features:
+        sample = own.ranks[:_SAMPLE]
+        key = own.has_missing, own.n_ranks, min(sample.tobytes(), _backwards(own, sample).tobytes())
+        earlier = kept.setdefault(key, [])
+        if not any(_is_same_order(own, other) for other in earlier):
+            earlier.append(own)
+    return sorted((own for group in kept.values() for own in group), key=lambda own: own.feature)
+
+
+def _backwards(own: RankedFeature, ranks: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return np.where(ranks == MISSING, ranks, np.uint32(own.n_thresholds) - ranks)
+
+
+def _is_same_order(own: RankedFeature, other: RankedFeature) -> bool:
+    return np.array_equal(own.ranks, other.ranks) or np.array_equal(_backwards(own, own.ranks), other.ranks)
