@@ -124,8 +124,6 @@ def ranked_problems(draw: st.DrawFn, max_rows: int = 40, max_depth: int = 3, all
     parameters = random_parameters(rng, data.y)
     parameters["min_samples_leaf"] = min(parameters["min_samples_leaf"], 5)
     sample_weight, class_weight = parameters.pop("sample_weight"), parameters.pop("class_weight")
-    if any(own.has_missing for own in data.columns.ranked):
-        parameters["distinct_splits"] = False  # not yet exact in the core
     data = replace(data, sample_weight=sample_weight, class_weight=class_weight)
     tree = TopKTreeClassifier(
         k=k, max_depth=depth, min_weight_fraction_leaf=draw(st.sampled_from([0.0, 0.0, 0.1])), **parameters

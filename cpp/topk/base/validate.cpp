@@ -38,6 +38,31 @@ void check_columns(const Data& data) {
             "rows must have n_rows * ceil(n_stored / 64) words, flags n_rows * n_stored bytes");
 }
 
+void check_groups(const Data& data, const Objective& objective) {
+    require(data.groups.size() < 1U << 17, "there must be fewer than 2^17 groups");
+    require(data.groups.empty() || objective.criterion != Criterion::user,
+            "a criterion of the user needs all columns as bits");
+    std::size_t n_columns = data.n_columns;
+    std::size_t end = 0;
+    for (const OrderedGroup& group : data.groups) {
+        require(group.n_ranks >= 1 && group.n_ranks <= INT32_MAX / 2, "n_ranks must be in [1, 2^30)");
+        require(group.ranks.size() == data.n_rows, "ranks must have an entry per row");
+        require(std::all_of(group.ranks.begin(), group.ranks.end(),
+                            [&](std::uint32_t rank) {
+                                return rank < group.n_ranks || (rank == OrderedGroup::kMissing && group.has_missing);
+                            }),
+                "ranks must be below n_ranks, or missing if the group has missing values");
+        require(group.first >= end, "groups must rise and not overlap");
+        require(objective.draw.n_features == 0 ||
+                    (group.feature >= 0 && static_cast<std::size_t>(group.feature) < objective.draw.n_all),
+                "features must be in [0, n_all)");
+        end = group.first + group.n_columns();
+        n_columns += group.n_columns();
+        require(n_columns <= INT32_MAX, "all columns together must be fewer than 2^31");
+    }
+    require(end <= n_columns, "groups must be among all columns");
+}
+
 void check_rows(const Data& data) {
     require(data.n_rows > 0 && data.n_rows < INT32_MAX, "n_rows must be in [1, 2^31)");
     require(data.classes.size() == data.n_rows, "classes must have one entry per row");
@@ -105,6 +130,7 @@ std::int64_t validate(const Data& data, const Options& options) {
     check_rows(data);
     check_columns(data);
     check_options(data, options);
+    check_groups(data, options.objective);
     return total_weight(data, options);
 }
 

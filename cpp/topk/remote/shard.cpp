@@ -72,6 +72,7 @@ void read_block(Reader& reader, ShardShape shape, const Kernels& kernels, BitMat
     const auto header = reader.take(kHeaderSize);
     matrix.n_words = header[kWords];
     matrix.n_columns = header[kColumns];
+    matrix.n_bits = shape.n_columns;
     matrix.n_planes = header[kPlanes];
     matrix.has_primary = header[kPrimary] != 0;
     require(matrix.n_columns > 0 && matrix.n_columns >= shape.n_columns && matrix.n_columns % kColumnPadding == 0 &&

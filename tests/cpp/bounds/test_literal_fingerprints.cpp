@@ -78,7 +78,6 @@ void test_problem(Problem& problem, Arrange arrange) {
     build_matrix(problem.data(), {.arrange = arrange}, find_kernels(""), ticker, matrix, all);
     const Fingerprint salt = hash_matrix(matrix, all, find_kernels(""), ticker);
     const LiteralFingerprints fingerprints(matrix, all, problem.n_columns, salt, ticker);
-    CHECK(fingerprints.empty() == (problem.n_columns == 0));
     check_paths(distinct_literals(problem, fingerprints));
 }
 
@@ -104,7 +103,6 @@ void test_copies_and_complements() {
         CHECK(fingerprints.of(0, side) != fingerprints.of(3, side));
     }
     CHECK(fingerprints.of(0, false) != fingerprints.of(0, true));
-    CHECK(LiteralFingerprints().empty());
 }
 
 // A column's fingerprints depend on the rest of the data.
