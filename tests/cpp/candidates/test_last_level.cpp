@@ -62,9 +62,9 @@ std::int64_t naive_fewest(const Problem& problem, const Rows& rows, Limits limit
 template <class Count>
 void check_split(const Problem& problem, const Rows& rows, const Node<Count>& node, std::int32_t column, Limits limits,
                  LastLevel<Count>& last, Counter<Count>& counter) {
-    const Split<Count> split_on(node.counts, column);
-    const Rows children[2] = {side(problem, rows, split_on.column, split_on.small_side),
-                              side(problem, rows, split_on.column, !split_on.small_side)};
+    const Split<Count> split_on(node, column);
+    const Rows children[2] = {side(problem, rows, static_cast<std::size_t>(column), split_on.small_side()),
+                              side(problem, rows, static_cast<std::size_t>(column), !split_on.small_side())};
     Count fewest[2];
     last.open(node, split_on, counter);
     last.count(node, split_on, counter, fewest);
@@ -94,7 +94,7 @@ struct RandomNode {
             const std::size_t column = random.below(problem.n_columns);
             const Subset all = node.subset;
             split(matrix, all, column, false, node.subset);
-            rows = side(problem, rows, column, false);
+            rows = side(problem, rows, static_cast<std::size_t>(column), false);
         }
         for (std::int32_t c = 0; c < problem.n_classes; ++c) {
             Rows of_class;
@@ -134,7 +134,7 @@ void test_node(Random& random, Problem& problem, Limits limits, const Kernels& k
     const Objective objective;
     const Scorer scorer(objective, problem.n_columns, problem.n_classes, problem.total_weight(), limits.min_weight,
                         kernels);
-    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, objective,
+    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows, 0}, objective,
                           problem.n_columns);
     if (!track_rows) {  // fewest_errors() is not for tracked rows
         CHECK(last.fewest_errors(node) == naive_fewest<Count>(problem, random_node.rows, limits), kernels.name);
