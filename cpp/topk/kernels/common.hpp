@@ -240,46 +240,38 @@ void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::
     }
 }
 
-// Hacker's Delight 7-3: swap quarters of smaller and smaller squares. Squares of 8 rows and more span several vectors.
-void swap_rows(UInt64x8& a, UInt64x8& b, int j, std::uint64_t mask) {
-    const UInt64x8 t = ((a >> j) ^ b) & mask;
-    a ^= t << j;
-    b ^= t;
+// Swap the bits of `mask` in the rows i, i without kDistance, with those kDistance further up in the rows i + kDistance.
+template <std::size_t kDistance>
+void swap_quarters(Words* v, std::uint64_t mask) {
+    for (std::size_t i = 0; i < 64 / kWords; ++i) {
+        if constexpr (kDistance < kWords) {
+            swap_lanes<kDistance>(v[i], mask);
+        } else if ((i & (kDistance / kWords)) == 0) {
+            Words& below = v[i + kDistance / kWords];
+            const Words t = ((v[i] >> kDistance) ^ below) & mask;
+            v[i] ^= t << kDistance;
+            below ^= t;
+        }
+    }
 }
 
-template <int j>
-void swap_lanes(UInt64x8& x, std::uint64_t mask, const UInt64x8& is_lower) {
-    UInt64x8 other;
-    swap_neighbours<j>(x, other);
-    const UInt64x8 lower = (((x >> j) ^ other) & mask) << j;
-    const UInt64x8 upper = ((other >> j) ^ x) & mask;
-    x ^= (lower & is_lower) | (upper & ~is_lower);
-}
-
+// Hacker's Delight 7-3: swap quarters of smaller and smaller squares.
 void transpose(std::uint64_t* block) {
-    auto* v = reinterpret_cast<UInt64x8*>(block);
-    for (int i = 0; i < 4; ++i) {
-        swap_rows(v[i], v[i + 4], 32, 0x00000000ffffffffU);
-    }
-    for (const int i : {0, 1, 4, 5}) {
-        swap_rows(v[i], v[i + 2], 16, 0x0000ffff0000ffffU);
-    }
-    for (int i = 0; i < 8; i += 2) {
-        swap_rows(v[i], v[i + 1], 8, 0x00ff00ff00ff00ffU);
-    }
-    constexpr std::uint64_t kOn = ~std::uint64_t{0};
-    for (int i = 0; i < 8; ++i) {
-        swap_lanes<4>(v[i], 0x0f0f0f0f0f0f0f0fU, UInt64x8{kOn, kOn, kOn, kOn, 0, 0, 0, 0});
-        swap_lanes<2>(v[i], 0x3333333333333333U, UInt64x8{kOn, kOn, 0, 0, kOn, kOn, 0, 0});
-        swap_lanes<1>(v[i], 0x5555555555555555U, UInt64x8{kOn, 0, kOn, 0, kOn, 0, kOn, 0});
-    }
+    auto* v = reinterpret_cast<Words*>(block);
+    swap_quarters<32>(v, 0x00000000ffffffffU);
+    swap_quarters<16>(v, 0x0000ffff0000ffffU);
+    swap_quarters<8>(v, 0x00ff00ff00ff00ffU);
+    swap_quarters<4>(v, 0x0f0f0f0f0f0f0f0fU);
+    swap_quarters<2>(v, 0x3333333333333333U);
+    swap_quarters<1>(v, 0x5555555555555555U);
 }
 
-// The state of SipHash, one or eight of them.
+// The state of SipHash, one or several of them.
 template <class Word>
 struct Sip {
     Word v0, v1, v2, v3;
 
+    Sip() = default;
     Sip(const Word& low, const Word& high)
         : v0(low ^ 0x736f6d6570736575U),
           v1(high ^ (0x646f72616e646f6dU ^ 0xeeU)),
@@ -318,15 +310,31 @@ Fingerprint hash_words(Fingerprint start, const std::uint64_t* words, std::size_
     Sip<std::uint64_t> sip(start.low, start.high);
     std::size_t i = 0;
     if (n >= 64) {
-        const UInt64x8 zero = {};
-        Sip<UInt64x8> eight((zero ^ start.low) ^ UInt64x8{1, 2, 3, 4, 5, 6, 7, 8}, zero ^ start.high);
-        for (; i + 8 <= n; i += 8) {
-            const std::uint64_t* w = words + i;
-            eight.add(UInt64x8{w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]});
+        constexpr std::size_t kParts = 8 / kWords;
+        Sip<Words> eight[kParts];
+        for (std::size_t part = 0; part < kParts; ++part) {
+            std::uint64_t low[kWords];
+            for (std::size_t lane = 0; lane < kWords; ++lane) {
+                low[lane] = start.low ^ (part * kWords + lane + 1);
+            }
+            Words lows;
+            std::memcpy(&lows, low, sizeof(lows));
+            eight[part] = Sip<Words>(lows, Words{} ^ start.high);
         }
-        for (int lane = 0; lane < 8; ++lane) {
-            for (const UInt64x8* v : {&eight.v0, &eight.v1, &eight.v2, &eight.v3}) {
-                sip.add((*v)[lane]);
+        for (; i + 8 <= n; i += 8) {
+            for (std::size_t part = 0; part < kParts; ++part) {
+                Words next;
+                std::memcpy(&next, words + i + part * kWords, sizeof(next));
+                eight[part].add(next);
+            }
+        }
+        for (const Sip<Words>& part : eight) {
+            std::uint64_t lanes[4][kWords];
+            std::memcpy(lanes, &part, sizeof(lanes));
+            for (std::size_t lane = 0; lane < kWords; ++lane) {
+                for (const auto& v : lanes) {
+                    sip.add(v[lane]);
+                }
             }
         }
     }
@@ -355,7 +363,22 @@ void fill_fingerprints(Fingerprint salt, std::size_t n, std::uint64_t* low, std:
 }
 
 void fill_xlog2x(double unit, std::size_t n, std::int64_t* out) {
-    for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i) {
+    alignas(64) std::int32_t next[kReals];
+    for (std::size_t lane = 0; lane < kReals; ++lane) {
+        next[lane] = static_cast<std::int32_t>(lane);
+    }
+    std::size_t i = 0;
+    for (; i + kReals <= n; i += kReals) {
+        Reals x;
+        Integers terms;
+        convert(next, x);
+        xlog2x_of(x, unit, terms);
+        std::memcpy(out + i, &terms, sizeof(terms));
+        for (std::int32_t& number : next) {
+            number += static_cast<std::int32_t>(kReals);
+        }
+    }
+    for (; i < n; ++i) {
         out[i] = xlog2x_of(static_cast<double>(i), unit);
     }
 }
