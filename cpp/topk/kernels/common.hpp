@@ -24,13 +24,16 @@ struct SideMaxima {
         raise_to(false_max, total - count);
         n_true += count;
     }
-    void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32s& best) const {
+    void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32s& best,
+                Int32s& best_free) const {
         const Int32s none = Int32s{} + kNoSplit;
         const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
+        const Int32s free = weight - true_max - false_max;
         Int32s errors;
-        choose(too_small, none, weight - true_max - false_max, errors);
+        choose(too_small, none, free, errors);
         *reinterpret_cast<Int32s*>(errors_out) = errors;
         lower_to(best, errors);
+        lower_to(best_free, free);
     }
 };
 
@@ -66,6 +69,8 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
     }
     Int32s best_small = Int32s{} + kNoSplit;
     Int32s best_large = best_small;
+    Int32s small_free = best_small;
+    Int32s large_free = best_small;
     for (std::size_t j = 0; j < n_columns; j += kInt32s) {
         SideMaxima small;
         SideMaxima large;
@@ -79,10 +84,10 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
             small.add(count, t.small_totals[c]);
             large.add(parent - count, t.parent_totals[c] - t.small_totals[c]);
         }
-        small.finish(small_weight, min_side, t.small_errors + j, best_small);
-        large.finish(large_weight, min_side, t.large_errors + j, best_large);
+        small.finish(small_weight, min_side, t.small_errors + j, best_small, small_free);
+        large.finish(large_weight, min_side, t.large_errors + j, best_large, large_free);
     }
-    return {smallest_lane(best_small), smallest_lane(best_large)};
+    return {smallest_lane(best_small), smallest_lane(best_large), smallest_lane(small_free), smallest_lane(large_free)};
 }
 
 inline void raise_to(std::int64_t& bound, std::int64_t x) { bound = bound > x ? bound : x; }

@@ -44,10 +44,12 @@ struct PairTable {
 
 inline constexpr std::int32_t kNoSplit = INT32_MAX;
 
-// The smallest entries of small_errors and large_errors.
+// The smallest entries of small_errors and large_errors; `free`: if no side could be too small.
 struct Minima {
     std::int32_t small;
     std::int32_t large;
+    std::int32_t small_free;
+    std::int32_t large_free;
 };
 
 // A split of a node into the sides A and B, and lower bounds for the sides of all other splits; the lemma is in

@@ -230,7 +230,8 @@ void NodeSearch<Count>::use_bounds(Space& space, CandidateGroup<Count>& group, s
                         context_.nodes.padded_columns(), group.candidates);
     space.payoff.spend(group.bounds->cycles());
     if (shallower < kInfinity) {
-        group.bounds->learn({{}, 0, {0, shallower}}, context_.kernels);  // as a split with no rows on one side
+        const std::int64_t free = shallower - context_.plan.cost_of_minimum(context_.plan.height(group.level) - 1);
+        group.bounds->learn({{}, 0, {0, free}}, context_.kernels);  // as a split with no rows on one side
     }
 }
 
@@ -347,7 +348,8 @@ std::int64_t NodeSearch<Count>::split_cost_deep(Space& space, CandidateGroup<Cou
             break;
         }
     }
-    group.learn({child[0].counts.rows, split_on.side(0).weight, {cost[0], cost[1]}}, budget);
+    const std::int64_t slack = context_.plan.cost_of_minimum(height);
+    group.learn({child[0].counts.rows, split_on.side(0).weight, {cost[0] - slack, cost[1] - slack}}, budget);
     return cost[0] + cost[1];
 }
 

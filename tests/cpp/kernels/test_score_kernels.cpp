@@ -73,6 +73,8 @@ void test_last_level(const Kernels& kernels, Random& random, std::size_t n_colum
                            min_side, n_columns);
     std::vector<std::int32_t> small(n_columns);
     std::vector<std::int32_t> large(n_columns);
+    std::vector<std::int32_t> small_free(n_columns);
+    std::vector<std::int32_t> large_free(n_columns);
     std::vector<std::int32_t> large_totals(n_classes);
     for (std::size_t j = 0; j < n_columns; ++j) {
         std::vector<std::int32_t> small_true(n_classes);
@@ -84,12 +86,16 @@ void test_last_level(const Kernels& kernels, Random& random, std::size_t n_colum
         }
         small[j] = naive_errors(small_true, counts.small_totals, min_side);
         large[j] = naive_errors(large_true, large_totals, min_side);
+        small_free[j] = naive_errors(small_true, counts.small_totals, 0);
+        large_free[j] = naive_errors(large_true, large_totals, 0);
     }
     const auto shape = std::to_string(n_columns) + " columns, " + std::to_string(n_classes) + " classes";
     CHECK(small_errors.copy() == small, kernels.name << ": " << shape);
     CHECK(large_errors.copy() == large, kernels.name << ": " << shape);
     CHECK(minima.small == *std::min_element(small.begin(), small.end()), kernels.name << ": " << shape);
     CHECK(minima.large == *std::min_element(large.begin(), large.end()), kernels.name << ": " << shape);
+    CHECK(minima.small_free == *std::min_element(small_free.begin(), small_free.end()), kernels.name << ": " << shape);
+    CHECK(minima.large_free == *std::min_element(large_free.begin(), large_free.end()), kernels.name << ": " << shape);
 }
 
 void test_add_product(const Kernels& kernels, Random& random, std::size_t n_columns) {
