@@ -428,6 +428,10 @@ class SmallCases {
         add("large_entropy_score_keys", {read}, 8 * kWide, [&](const Kernels& k) {
             k.large_entropy_score_keys(node, table_[100], kUnit, 1, kWide, keys);
         });
+        add("gini_score_keys", {read}, 8 * kWide,
+            [&](const Kernels& k) { k.gini_score_keys(node, 1000, kUnit, 1, kWide, keys); });
+        add("sqrt_score_keys", {read}, 8 * kWide,
+            [&](const Kernels& k) { k.sqrt_score_keys(node, -1000, kUnit, 1, kWide, keys); });
         add("count_greater", {words_of(keys_.data(), kWide)}, 0,
             [&](const Kernels& k) { sink += k.count_greater(keys_.data(), kWide, keys_[7]); });
     }

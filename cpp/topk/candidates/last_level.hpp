@@ -31,11 +31,12 @@ struct SideLimits {
 
 SideLimits side_limits(const Data& data, const Objective& objective);
 
-// The fewest errors of two children over all columns: with the limits, and `free` of them.
+// The fewest errors of two children over all columns: with the limits, and `free` of them. Whether a column with all rows
+// on one side counts among the latter is unspecified: it has the errors of a leaf.
 template <class Count>
 struct Fewest {
     Count of[2];
-    Count free[2];  // never numeric max: a column with all rows on one side counts as a leaf
+    Count free[2];
 };
 
 // One per thread of execution. Child 0 is the smaller one, child 1 the larger one. "Fewest errors" are numeric max if

@@ -24,6 +24,7 @@ struct SideMaxima {
         raise_to(false_max, total - count);
         n_true += count;
     }
+    template <bool kFree>
     void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32s& best,
                 Int32s& best_free) const {
         const Int32s none = Int32s{} + kNoSplit;
@@ -33,7 +34,9 @@ struct SideMaxima {
         choose(too_small, none, free, errors);
         *reinterpret_cast<Int32s*>(errors_out) = errors;
         lower_to(best, errors);
-        lower_to(best_free, free);
+        if constexpr (kFree) {
+            lower_to(best_free, free);
+        }
     }
 };
 
@@ -60,7 +63,8 @@ inline bool is_everywhere(const Int32s& where) {
     return all != 0;
 }
 
-Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
+template <bool kFree>
+Minima last_level_loop(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
     std::int32_t small_weight = 0;
     std::int32_t large_weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
@@ -84,10 +88,18 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
             small.add(count, t.small_totals[c]);
             large.add(parent - count, t.parent_totals[c] - t.small_totals[c]);
         }
-        small.finish(small_weight, min_side, t.small_errors + j, best_small, small_free);
-        large.finish(large_weight, min_side, t.large_errors + j, best_large, large_free);
+        small.template finish<kFree>(small_weight, min_side, t.small_errors + j, best_small, small_free);
+        large.template finish<kFree>(large_weight, min_side, t.large_errors + j, best_large, large_free);
     }
-    return {smallest_lane(best_small), smallest_lane(best_large), smallest_lane(small_free), smallest_lane(large_free)};
+    Minima minima = {smallest_lane(best_small), smallest_lane(best_large), 0, 0};
+    minima.small_free = kFree ? smallest_lane(small_free) : minima.small;
+    minima.large_free = kFree ? smallest_lane(large_free) : minima.large;
+    return minima;
+}
+
+Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
+    return min_side > 1 ? last_level_loop<true>(t, min_side, n_columns)
+                        : last_level_loop<false>(t, min_side, n_columns);
 }
 
 inline void raise_to(std::int64_t& bound, std::int64_t x) { bound = bound > x ? bound : x; }
@@ -112,26 +124,6 @@ void raise_bounds(const BoundTable& t, std::size_t n_columns) {
     }
 }
 
-[[maybe_unused]] void entropy_score_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
-                                              std::size_t n_columns, ScoreKey* keys) {
-    std::int32_t weight = 0;
-    for (std::size_t c = 0; c < t.n_classes; ++c) {
-        weight += t.totals[c];
-    }
-    for (std::size_t j = 0; j < n_columns; ++j) {
-        std::int64_t gain = -e.whole;
-        std::int32_t n_true = 0;
-        for (std::size_t c = 0; c < t.n_classes; ++c) {
-            const std::int32_t count = t.rows[c][j];
-            n_true += count;
-            gain += e.xlog2x[count] + e.xlog2x[t.totals[c] - count];
-        }
-        gain -= e.xlog2x[n_true] + e.xlog2x[weight - n_true];
-        const bool admissible = n_true >= min_side && weight - n_true >= min_side;
-        keys[j] = admissible ? make_score_key(round_gain(gain), j) : kNoScoreKey;
-    }
-}
-
 // sums[i] += sign * (the terms of both sides of column i), for kInt32s columns.
 template <int sign>
 inline void add_terms(const std::int32_t* n_true, std::int32_t total, double unit, std::int64_t* sums) {
@@ -147,9 +139,18 @@ inline void add_terms(const std::int32_t* n_true, std::int32_t total, double uni
     }
 }
 
-// Blocks of columns that split nothing are skipped: deep in a tree there are many of them.
-void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
-                              std::size_t n_columns, ScoreKey* keys) {
+// keys[j] = make_score_key(round_gain(gain of j - whole), j), or kNoScoreKey. add_gain(j, n_true, weight, gain) adds the terms of kInt32s columns from j on, whose true rows
+// weigh n_true. Blocks of columns that split nothing are skipped: deep in a tree there are many of them.
+template <class AddGain>
+inline void score_keys(const CountTable& t, std::int64_t whole, std::int32_t min_side, std::size_t n_columns,
+                       ScoreKey* keys, const AddGain& add_gain) {
+    constexpr std::int64_t kHalf = std::int64_t{1} << (kRoundBits - 1);
+    std::uint64_t first_columns[kWords];
+    for (std::size_t i = 0; i < kWords; ++i) {
+        first_columns[i] = kMaxColumns - i;
+    }
+    Words columns;
+    std::memcpy(&columns, first_columns, sizeof(columns));
     std::int32_t weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
         weight += t.totals[c];
@@ -162,16 +163,103 @@ void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double un
         const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
         alignas(64) std::int64_t gain[kInt32s] = {};
         if (!is_everywhere(too_small)) {
-            for (std::size_t c = 0; c < t.n_classes; ++c) {
-                add_terms<1>(t.rows[c] + j, t.totals[c], unit, gain);
-            }
-            add_terms<-1>(reinterpret_cast<const std::int32_t*>(&n_true), weight, unit, gain);
+            add_gain(j, reinterpret_cast<const std::int32_t*>(&n_true), weight, gain);
         }
-        for (std::size_t i = 0; i < kInt32s; ++i) {
-            keys[j + i] =
-                too_small[static_cast<int>(i)] == 0 ? make_score_key(round_gain(gain[i] - whole), j + i) : kNoScoreKey;
+        for (std::size_t i = 0; i < kInt32s; i += kReals) {
+            Integers dropped;
+            convert(reinterpret_cast<const std::int32_t*>(&too_small) + i, dropped);
+            Integers rounded = *reinterpret_cast<const Integers*>(gain + i) + (kHalf - whole);
+            choose_term(rounded > 0, rounded, Integers{}, rounded);
+            Words key;  // the shift of a signed vector takes several instructions
+            std::memcpy(&key, &rounded, sizeof(key));
+            key = ((key >> kRoundBits) << kColumnBits) | (columns - (j + i));
+            std::memcpy(&rounded, &key, sizeof(key));
+            choose_term(dropped != 0, Integers{} + kNoScoreKey, rounded, *reinterpret_cast<Integers*>(keys + j + i));
         }
     }
+}
+
+[[maybe_unused]] void entropy_score_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
+                                              std::size_t n_columns, ScoreKey* keys) {
+    score_keys(t, e.whole, min_side, n_columns, keys,
+               [&](std::size_t j, const std::int32_t* n_true, std::int32_t weight, std::int64_t* gain) {
+                   for (std::size_t i = 0; i < kInt32s; ++i) {
+                       std::int64_t sum = -e.xlog2x[n_true[i]] - e.xlog2x[weight - n_true[i]];
+                       for (std::size_t c = 0; c < t.n_classes; ++c) {
+                           const std::int32_t count = t.rows[c][j + i];
+                           sum += e.xlog2x[count] + e.xlog2x[t.totals[c] - count];
+                       }
+                       gain[i] = sum;
+                   }
+               });
+}
+
+void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
+                              std::size_t n_columns, ScoreKey* keys) {
+    score_keys(t, whole, min_side, n_columns, keys,
+               [&](std::size_t j, const std::int32_t* n_true, std::int32_t weight, std::int64_t* gain) {
+                   for (std::size_t c = 0; c < t.n_classes; ++c) {
+                       add_terms<1>(t.rows[c] + j, t.totals[c], unit, gain);
+                   }
+                   add_terms<-1>(n_true, weight, unit, gain);
+               });
+}
+
+// Gini and sqrt are computed as Scorer::side does, operation by operation.
+void gini_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side, std::size_t n_columns,
+                     ScoreKey* keys) {
+    const auto side = [unit](const Reals& squares, const Reals& total, Integers& out) {
+        Reals at_least_one;
+        choose_term(total < 1.0, Reals{} + 1.0, total, at_least_one);
+        round_to_integer<Reals, Integers>(squares / at_least_one * unit, out);
+    };
+    score_keys(t, whole, min_side, n_columns, keys,
+               [&](std::size_t j, const std::int32_t* n_true, std::int32_t weight, std::int64_t* gain) {
+                   for (std::size_t i = 0; i < kInt32s; i += kReals) {
+                       Reals true_squares = {};
+                       Reals false_squares = {};
+                       for (std::size_t c = 0; c < t.n_classes; ++c) {
+                           Reals n;
+                           convert(t.rows[c] + j + i, n);
+                           const Reals rest = static_cast<double>(t.totals[c]) - n;
+                           true_squares += n * n;
+                           false_squares += rest * rest;
+                       }
+                       Reals n;
+                       convert(n_true + i, n);
+                       Integers sides[2];
+                       side(true_squares, n, sides[0]);
+                       side(false_squares, static_cast<double>(weight) - n, sides[1]);
+                       *reinterpret_cast<Integers*>(gain + i) = sides[0] + sides[1];
+                   }
+               });
+}
+
+void sqrt_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side, std::size_t n_columns,
+                     ScoreKey* keys) {
+    const auto side = [unit](const Reals& n, const Reals& total, Integers& sum) {
+        Reals root;
+        square_root(n * (total - n), root);
+        Integers term;
+        round_to_integer<Reals, Integers>(root * unit, term);
+        sum -= term;
+    };
+    score_keys(t, whole, min_side, n_columns, keys,
+               [&](std::size_t j, const std::int32_t* n_true, std::int32_t weight, std::int64_t* gain) {
+                   for (std::size_t i = 0; i < kInt32s; i += kReals) {
+                       Reals true_weight;
+                       convert(n_true + i, true_weight);
+                       const Reals false_weight = static_cast<double>(weight) - true_weight;
+                       Integers sum = {};
+                       for (std::size_t c = 0; c < t.n_classes; ++c) {
+                           Reals n;
+                           convert(t.rows[c] + j + i, n);
+                           side(n, true_weight, sum);
+                           side(static_cast<double>(t.totals[c]) - n, false_weight, sum);
+                       }
+                       *reinterpret_cast<Integers*>(gain + i) = sum;
+                   }
+               });
 }
 
 [[maybe_unused]] Fingerprint xor_fingerprints_loop(const std::uint64_t* low, const std::uint64_t* high, WordList list) {

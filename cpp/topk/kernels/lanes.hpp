@@ -5,14 +5,19 @@
 // everything is in an unnamed namespace and calls nothing from the standard library.
 #pragma once
 
+#include <math.h>  // sqrt as a function of C, not as an inline function of the standard library
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(TOPK_PLAIN)
 #define TOPK_HAVE_BUILTINS
-#elif defined(__AVX2__)
+#endif
+#if defined(__SSE2__) || defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__aarch64__) && defined(TOPK_HAVE_BUILTINS)
+#include <arm_neon.h>
 #endif
 
 namespace topk {
@@ -55,6 +60,27 @@ inline constexpr std::size_t kWords = kVectorBytes / sizeof(std::uint64_t);
 inline void convert(const std::int32_t* n, Reals& out) {
     typedef std::int32_t Halves __attribute__((vector_size(kVectorBytes / 2)));
     out = __builtin_convertvector(*reinterpret_cast<const Halves*>(n), Reals);
+}
+
+inline void convert(const std::int32_t* n, Integers& out) {
+    typedef std::int32_t Halves __attribute__((vector_size(kVectorBytes / 2)));
+    out = __builtin_convertvector(*reinterpret_cast<const Halves*>(n), Integers);
+}
+
+inline void square_root(const Reals& x, Reals& out) {
+#if defined(__AVX512F__)
+    out = _mm512_sqrt_pd(x);
+#elif defined(__AVX2__)
+    out = _mm256_sqrt_pd(x);
+#elif defined(__SSE2__)
+    out = _mm_sqrt_pd(x);
+#elif defined(__aarch64__)
+    out = vsqrtq_f64(x);
+#else
+    for (std::size_t i = 0; i < kReals; ++i) {
+        out[i] = sqrt(x[i]);
+    }
+#endif
 }
 
 inline void raise_to(Int32s& best, const Int32s& x) { best = best > x ? best : x; }
@@ -119,6 +145,10 @@ inline constexpr std::size_t kReals = 1;
 inline constexpr std::size_t kWords = 1;
 
 inline void convert(const std::int32_t* n, Reals& out) { out = *n; }
+
+inline void convert(const std::int32_t* n, Integers& out) { out = *n; }
+
+inline void square_root(const Reals& x, Reals& out) { out = sqrt(x); }
 
 inline constexpr std::size_t kInt32s = 16;
 using Int32s = Lanes<std::int32_t, kInt32s>;
