@@ -90,11 +90,12 @@ void check_split_alike(Random& random, const Problem& problem, const Root& root,
     std::copy_if(all.begin(), all.end(), std::back_inserter(part),
                  [&](std::size_t i) { return (problem.rows[i][column] != 0) == value; });
     const RowSet all_rows = {root.matrix, root.node.subset};
-    const RowSet rows_of_side = {root.matrix, root.node.subset, true, column, value};
+    const RowSet rows_of_side = {root.matrix, root.node.subset, root.matrix.column(column), value};
     for (std::size_t a = 0; a < problem.n_columns; ++a) {
         for (std::size_t b = 0; b < problem.n_columns; ++b) {
-            CHECK(split_alike(all_rows, a, b) == naive_alike(problem, all, a, b), a << " and " << b);
-            CHECK(split_alike(rows_of_side, a, b) == naive_alike(problem, part, a, b), a << " and " << b);
+            const ColumnBits bits[2] = {root.matrix.column(a), root.matrix.column(b)};
+            CHECK(split_alike(all_rows, bits[0], bits[1]) == naive_alike(problem, all, a, b), a << " and " << b);
+            CHECK(split_alike(rows_of_side, bits[0], bits[1]) == naive_alike(problem, part, a, b), a << " and " << b);
         }
     }
 }
@@ -123,9 +124,34 @@ void test_random_problem(std::uint64_t seed) {
     CHECK(best == naive_best(problem, all, keys, k, true), "seed " << seed);
 }
 
+// So many keys that most are dropped before the k best are selected; few of them, or nearly all, can be candidates.
+void test_many_keys(std::uint64_t seed) {
+    Random random(seed);
+    const std::size_t n_columns = random.between(1, 700);
+    const std::size_t k = random.between(1, 40);
+    const double share = random.pick({0.01, 0.2, 0.9});
+    std::vector<ScoreKey> keys;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        const auto score = static_cast<std::int64_t>(random.below(random.pick<std::size_t>({3, 1000})));
+        keys.push_back(random.chance(share) ? make_score_key(score, j) : kNoScoreKey);
+    }
+    std::vector<ScoreKey> expected;
+    std::copy_if(keys.begin(), keys.end(), std::back_inserter(expected), [](ScoreKey key) { return key >= 0; });
+    std::sort(expected.begin(), expected.end(), std::greater<>());
+    const ScoreKey lowest = expected.size() < k ? 0 : expected[k - 1];
+    expected.resize(std::min(k, expected.size()));
+    std::vector<ScoreKey> best;
+    best_keys(keys.data(), n_columns, {k}, best);
+    CHECK(best == expected, "seed " << seed);
+    CHECK(lowest_candidate(keys.data(), n_columns, {k}, best) == lowest, "seed " << seed);
+}
+
 }  // namespace
 
 int main() {
+    for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+        test_many_keys(seed);
+    }
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
         test_random_problem(seed);
     }
