@@ -1,11 +1,11 @@
 // How fast every kernel of the table is, against the scalar kernel and against a bare loop over the same bytes.
 //
 // In: the number of samples (9 unless told). Out: CSV with a line per instruction set, kernel, cache level, number of
-// columns and word list; GB/s, the median of the samples. The loops take turns. The bare loop is what the memory and the
-// instruction set allow: for `count`, `sum += popcount(x[i] & mask)` with the same instructions, but no lists, no columns
-// and only one sum; for the others, a loop that adds up what the kernel reads and fills as many bytes as it writes,
-// compiled for the same instruction set. Time is that of the processor, so that other processes of a busy machine do
-// not count.
+// columns and word list; GB/s, the median of the samples. The loops take turns. The bare loop is what the memory and
+// the instruction set allow: for `count`, `sum += popcount(x[i] & mask)` with the same instructions, but no lists, no
+// columns and only one sum; for the others, a loop that adds up what the kernel reads and fills as many bytes as it
+// writes, compiled for the same instruction set. Time is that of the processor, so that other processes of a busy
+// machine do not count.
 #include <time.h>
 #include <unistd.h>
 
@@ -78,7 +78,9 @@ std::uint64_t bare_scalar(const std::uint64_t* x, std::size_t n, std::uint64_t m
     return sum;
 }
 
-std::uint64_t touch_plain(std::span<const Words> read, std::span<std::uint64_t> written) { return touch(read, written); }
+std::uint64_t touch_plain(std::span<const Words> read, std::span<std::uint64_t> written) {
+    return touch(read, written);
+}
 
 #if defined(__x86_64__)
 
@@ -301,7 +303,9 @@ void measure(const Case& c, std::size_t n_samples) {
         }
     }
     for (std::size_t i = 0; i < tables.size(); ++i) {
-        const auto rate = [](double bytes, const std::vector<double>& seconds) { return 1e-9 * bytes / median(seconds); };
+        const auto rate = [](double bytes, const std::vector<double>& seconds) {
+            return 1e-9 * bytes / median(seconds);
+        };
         std::printf("%s,%s,%s,%zu,%zu,%s,%.4g,%.4g,%.4g\n", tables[i]->name, c.kernel.c_str(), c.level, c.bytes,
                     c.n_columns, c.words, rate(c.kernel_bytes, kernel_seconds[i]), rate(c.bare_bytes, bare_seconds[i]),
                     rate(c.kernel_bytes, kernel_seconds[0]));
@@ -323,9 +327,7 @@ void measure_counts(const Level& level, const std::uint64_t* bits, std::size_t n
                  kernels.count(bits, n_columns, list.view(), n_columns, counts.data());
                  sink += static_cast<std::uint64_t>(counts[0]);
              },
-             [&](const BareLoops& loops) {
-                 return loops.count(bits, n_words * n_columns, list.masks[turn++ % 2]);
-             }},
+             [&](const BareLoops& loops) { return loops.count(bits, n_words * n_columns, list.masks[turn++ % 2]); }},
             n_samples);
 }
 
@@ -402,9 +404,8 @@ class SmallCases {
         add("add_product", {words_of(zeros_.data(), kWide), words_of(sums, kWide)}, 4 * kWide,
             [&](const Kernels& k) { k.add_product(zeros_.data(), 3, kWide, sums); });
         add("last_level", {parent, child}, 8 * kWide, [&](const Kernels& k) {
-            const PairTable pair = {rows_.data(),         small_rows_.data(), totals_.data(),
-                                    small_totals_.data(), kClasses,           sums,
-                                    sums + kWide};
+            const PairTable pair = {rows_.data(), small_rows_.data(), totals_.data(), small_totals_.data(), kClasses,
+                                    sums,         sums + kWide};
             sink += static_cast<std::uint64_t>(k.last_level(pair, 1, kWide).small);
         });
         for (const bool scaled : {false, true}) {
@@ -422,12 +423,10 @@ class SmallCases {
         const CountTable node = {rows_.data(), totals_.data(), kClasses};
         const Words read = words_of(counts_.data(), kClasses * kWide);
         auto* keys = reinterpret_cast<ScoreKey*>(out_.data());
-        add("entropy_score_keys", {read}, 8 * kWide, [&](const Kernels& k) {
-            k.entropy_score_keys(node, {table_.data(), table_[100]}, 1, kWide, keys);
-        });
-        add("large_entropy_score_keys", {read}, 8 * kWide, [&](const Kernels& k) {
-            k.large_entropy_score_keys(node, table_[100], kUnit, 1, kWide, keys);
-        });
+        add("entropy_score_keys", {read}, 8 * kWide,
+            [&](const Kernels& k) { k.entropy_score_keys(node, {table_.data(), table_[100]}, 1, kWide, keys); });
+        add("large_entropy_score_keys", {read}, 8 * kWide,
+            [&](const Kernels& k) { k.large_entropy_score_keys(node, table_[100], kUnit, 1, kWide, keys); });
         add("gini_score_keys", {read}, 8 * kWide,
             [&](const Kernels& k) { k.gini_score_keys(node, 1000, kUnit, 1, kWide, keys); });
         add("sqrt_score_keys", {read}, 8 * kWide,
@@ -450,13 +449,18 @@ class SmallCases {
             [&](const Kernels& k) { sink += k.count_rows(list, in); });
         add("compress", {{in, kWide}, {out, 2 * kWide}}, 16 * kWide,
             [&](const Kernels& k) { k.compress(in, list.masks[3], 40, kWide, out, out + kWide); });
-        add("pack_flags", {words_of(flags_.data(), kWords)}, kWords / 8,
+        add(
+            "pack_flags", {words_of(flags_.data(), kWords)}, kWords / 8,
             [&](const Kernels& k) { k.pack_flags(flags_.data(), kWords, out); }, 0);
         add("transpose", {{out, 64}}, 512, [&](const Kernels& k) { k.transpose(out); }, 64);
-        add("hash_words", {{in, kWords}}, 0, [&](const Kernels& k) { sink += k.hash_words({1, 2}, in, kWords).low; }, 0);
-        add("fill_fingerprints", {}, 8 * kWords,
+        add(
+            "hash_words", {{in, kWords}}, 0, [&](const Kernels& k) { sink += k.hash_words({1, 2}, in, kWords).low; },
+            0);
+        add(
+            "fill_fingerprints", {}, 8 * kWords,
             [&](const Kernels& k) { k.fill_fingerprints({1, 2}, kWords / 2, out, out + kWords / 2); }, 0);
-        add("fill_xlog2x", {}, 8 * kWords,
+        add(
+            "fill_xlog2x", {}, 8 * kWords,
             [&](const Kernels& k) { k.fill_xlog2x(kUnit, kWords, reinterpret_cast<std::int64_t*>(out)); }, 0);
     }
 

@@ -56,8 +56,7 @@ Count LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_
 }
 
 template <class Count>
-Fewest<Count> LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_on,
-                                      Counter<Count>& counter) {
+Fewest<Count> LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
     count_small(node, split_on, counter);
     return errors(node.counts, node.matrix->n_columns);
 }

@@ -31,8 +31,8 @@ struct SideLimits {
 
 SideLimits side_limits(const Data& data, const Objective& objective);
 
-// The fewest errors of two children over all columns: with the limits, and `free` of them. Whether a column with all rows
-// on one side counts among the latter is unspecified: it has the errors of a leaf.
+// The fewest errors of two children over all columns: with the limits, and `free` of them. Whether a column with all
+// rows on one side counts among the latter is unspecified: it has the errors of a leaf.
 template <class Count>
 struct Fewest {
     Count of[2];
@@ -74,8 +74,8 @@ class LastLevel {
     // Open the children of `node` on this split. Returns the conflicts of the smaller one.
     Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
 
-    // Count the children; fewest.of[i] are the fewest errors of child i over all columns. Preconditions: not draws(), and
-    // the children are open or counted ahead.
+    // Count the children; fewest.of[i] are the fewest errors of child i over all columns. Preconditions: not draws(),
+    // and the children are open or counted ahead.
     Fewest<Count> count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
 
     // Return the fewest errors of child i over its k best-scoring columns, given fewest.of[i] of count().

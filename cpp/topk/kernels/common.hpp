@@ -139,8 +139,9 @@ inline void add_terms(const std::int32_t* n_true, std::int32_t total, double uni
     }
 }
 
-// keys[j] = make_score_key(round_gain(gain of j - whole), j), or kNoScoreKey. add_gain(j, n_true, weight, gain) adds the terms of kInt32s columns from j on, whose true rows
-// weigh n_true. Blocks of columns that split nothing are skipped: deep in a tree there are many of them.
+// keys[j] = make_score_key(round_gain(gain of j - whole), j), or kNoScoreKey. add_gain(j, n_true, weight, gain) adds
+// the terms of kInt32s columns from j on, whose true rows weigh n_true. Blocks of columns that split nothing are
+// skipped: deep in a tree there are many of them.
 template <class AddGain>
 inline void score_keys(const CountTable& t, std::int64_t whole, std::int32_t min_side, std::size_t n_columns,
                        ScoreKey* keys, const AddGain& add_gain) {
@@ -333,7 +334,8 @@ void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::
     }
 }
 
-// Swap the bits of `mask` in the rows i, i without kDistance, with those kDistance further up in the rows i + kDistance.
+// Swap the bits of `mask` in the rows i, i without kDistance, with those kDistance further up in the rows i +
+// kDistance.
 template <std::size_t kDistance>
 void swap_quarters(Words* v, std::uint64_t mask) {
     for (std::size_t i = 0; i < 64 / kWords; ++i) {

@@ -72,8 +72,7 @@ template <class Count>
 void NodeSearch<Count>::list_root(Space& space, const Node<Count>& node, std::span<const std::int32_t> candidates) {
     context_.root_record.list(candidates, context_.n_classes());
     for (std::size_t i = 0; i < std::min(candidates.size(), RootChoices::kWeighed); ++i) {
-        const Split<Count> split_on =
-            context_.nodes.split_on(node, candidates[i], space.counter, space.level(0).split);
+        const Split<Count> split_on = context_.nodes.split_on(node, candidates[i], space.counter, space.level(0).split);
         context_.root_record.weigh(i, node.counts, split_on);
     }
 }

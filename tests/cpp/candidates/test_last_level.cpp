@@ -71,8 +71,10 @@ void check_split(const Problem& problem, const Rows& rows, const Node<Count>& no
     for (int i = 0; i < 2; ++i) {
         const Weights leaf = weigh(problem, children[i]);
         const auto free = naive_fewest<Count>(problem, children[i], {0, 0});
-        CHECK(fewest.of[i] == naive_fewest<Count>(problem, children[i], limits), "column " << column << ", child " << i);
-        CHECK(std::min<std::int64_t>(fewest.free[i], leaf.errors) == std::min(free, leaf.errors), "column " << column << ", child " << i);
+        CHECK(fewest.of[i] == naive_fewest<Count>(problem, children[i], limits),
+              "column " << column << ", child " << i);
+        CHECK(std::min<std::int64_t>(fewest.free[i], leaf.errors) == std::min(free, leaf.errors),
+              "column " << column << ", child " << i);
     }
     std::vector<std::int64_t> n_true(problem.n_columns, 0);
     for (const Count* row : last.small_rows()) {

@@ -195,8 +195,9 @@ void test_plain_keys(const Kernels& kernels, Random& random, std::size_t n_colum
         std::vector<std::int64_t> expected(n_columns);
         scorer.all_keys(narrow, n_columns, keys.data());
         scorer.all_keys(wide, n_columns, expected.data());
-        CHECK(keys.copy() == expected, kernels.name << ": criterion " << static_cast<int>(criterion) << ", " << n_columns
-                                                    << " columns, " << n_classes << " classes up to " << largest);
+        CHECK(keys.copy() == expected, kernels.name << ": criterion " << static_cast<int>(criterion) << ", "
+                                                    << n_columns << " columns, " << n_classes << " classes up to "
+                                                    << largest);
     }
 }
 
