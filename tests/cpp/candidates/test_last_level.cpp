@@ -63,13 +63,18 @@ template <class Count>
 void check_split(const Problem& problem, const Rows& rows, const Node<Count>& node, std::int32_t column, Limits limits,
                  LastLevel<Count>& last, Counter<Count>& counter) {
     const Split<Count> split_on(node, column);
-    const Rows children[2] = {side(problem, rows, static_cast<std::size_t>(column), split_on.small_side()),
-                              side(problem, rows, static_cast<std::size_t>(column), !split_on.small_side())};
-    Count fewest[2];
+    const auto j_split = static_cast<std::size_t>(column);
+    const Rows children[2] = {side(problem, rows, j_split, split_on.small_side()),
+                              side(problem, rows, j_split, !split_on.small_side())};
     last.open(node, split_on, counter);
-    last.count(node, split_on, counter, fewest);
+    const Fewest<Count> fewest = last.count(node, split_on, counter);
     for (int i = 0; i < 2; ++i) {
-        CHECK(fewest[i] == naive_fewest<Count>(problem, children[i], limits), "column " << column << ", child " << i);
+        const Weights leaf = weigh(problem, children[i]);
+        const auto free = naive_fewest<Count>(problem, children[i], {0, 0});
+        CHECK(fewest.of[i] == naive_fewest<Count>(problem, children[i], limits),
+              "column " << column << ", child " << i);
+        CHECK(std::min<std::int64_t>(fewest.free[i], leaf.errors) == std::min(free, leaf.errors),
+              "column " << column << ", child " << i);
     }
     std::vector<std::int64_t> n_true(problem.n_columns, 0);
     for (const Count* row : last.small_rows()) {
