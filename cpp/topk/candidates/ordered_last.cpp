@@ -68,7 +68,6 @@ void OrderedLast<Count>::bound_inner_blocks(const Counts<Count>& counts, std::si
     }
 }
 
-// The sides predict different classes, since else the split would be a leaf.
 template <class Count>
 void OrderedLast<Count>::bound_block(int i, std::size_t g, std::size_t block, Reading reading) {
     const OrderedView<Count>& view = view_[i];
@@ -80,25 +79,7 @@ void OrderedLast<Count>::bound_block(int i, std::size_t g, std::size_t block, Re
     if (high_.total - low_.total < 2) {
         return;
     }
-    std::int64_t most[2][2] = {};  // per side: its heaviest class, and its second
-    std::size_t heaviest[2] = {0, 0};
-    const auto add = [&](int side, std::size_t c, std::int64_t weight) {
-        if (weight > most[side][0]) {
-            most[side][1] = most[side][0];
-            most[side][0] = weight;
-            heaviest[side] = c;
-        } else {
-            most[side][1] = std::max(most[side][1], weight);
-        }
-    };
-    for (std::size_t c = 0; c < low_.weights.size(); ++c) {
-        add(0, c, high_.weights[c]);
-        add(1, c, view.counts().totals[c] - low_.weights[c]);
-    }
-    const bool differ = heaviest[0] != heaviest[1];
-    const std::int64_t right =
-        differ ? most[0][0] + most[1][0] : std::max(most[0][0] + most[1][1], most[0][1] + most[1][0]);
-    const auto bound = static_cast<Count>(view.total() - right);
+    const auto bound = static_cast<Count>(view.fewest_errors(low_, high_));
     if (bound < std::min(fewest_[i], limit_[i])) {
         blocks_[i].push_back({bound, static_cast<std::uint32_t>(g), static_cast<std::uint32_t>(block), reading});
     }
@@ -147,9 +128,16 @@ void OrderedLast<Count>::refine(int i, Ticker& ticker) {
 }
 
 template <class Count>
-Count OrderedLast<Count>::best_of_k(int i, std::size_t k, Ticker& ticker) {
+Count OrderedLast<Count>::begin_k(int i, std::size_t k, Ticker& ticker) {
+    ranking_[i].begin(with_rows(i), {k, false, false, distinct_}, ticker);
+    return static_cast<Count>(
+        std::min<std::int64_t>(ranking_[i].lowest_errors(), std::numeric_limits<Count>::max()));
+}
+
+template <class Count>
+Count OrderedLast<Count>::best_of_k(int i, Ticker& ticker) {
     Count fewest = std::numeric_limits<Count>::max();
-    for (const auto& candidate : ranking_.rank(with_rows(i), rows(i), {k, false, false, distinct_}, ticker)) {
+    for (const auto& candidate : ranking_[i].finish(rows(i), ticker)) {
         fewest = std::min(fewest, static_cast<Count>(candidate.errors));
     }
     return fewest;

@@ -27,13 +27,13 @@ template <class Count>
 class OrderedLast {
   public:
     // All arguments must outlive this object.
-    OrderedLast(const Data& data, const Kernels& kernels, SideLimits limits, const Objective& objective,
-                LastLevel<Count>& last, OrderedRanking<Count>& ranking)
+    OrderedLast(const Data& data, const ColumnMap& columns, const Kernels& kernels, const Scorer& scorer,
+                SideLimits limits, const Objective& objective, LastLevel<Count>& last)
         : data_(data),
           kernels_(kernels),
           distinct_(objective.distinct_splits),
           last_(last),
-          ranking_(ranking),
+          ranking_{{data, columns, objective, scorer, limits}, {data, columns, objective, scorer, limits}},
           view_{{data, limits}, {data, limits}} {}
 
     // Begin with the children of this split.
@@ -47,8 +47,10 @@ class OrderedLast {
     // Look at the rows of the block with the lowest bound. Precondition: is_open(i).
     void refine(int i, Ticker& ticker);
 
-    // Return the fewest errors of child i over its k best-scoring columns.
-    Count best_of_k(int i, std::size_t k, Ticker& ticker);
+    // Begin to rank the columns of child i. Returns a lower bound of the fewest errors of its k best-scoring columns.
+    Count begin_k(int i, std::size_t k, Ticker& ticker);
+    // Return the fewest errors of these columns.
+    Count best_of_k(int i, Ticker& ticker);
 
   private:
     struct Block {
@@ -69,7 +71,7 @@ class OrderedLast {
     const Kernels& kernels_;
     const bool distinct_;
     LastLevel<Count>& last_;
-    OrderedRanking<Count>& ranking_;
+    OrderedRanking<Count> ranking_[2];
     const Node<Count>* node_ = nullptr;
     ColumnBits column_ = {nullptr, 0};
     bool small_side_ = false;

@@ -262,7 +262,7 @@ bool OrderedRanking<Count>::is_known(const Run& run, std::span<const Run> kept, 
 
 // Returns false if a lower limit is needed to find k candidates.
 template <class Count>
-bool OrderedRanking<Count>::select(const Request& request, const RowSet& rows) {
+bool OrderedRanking<Count>::select(const RowSet& rows) {
     std::sort(runs_.begin(), runs_.end(), [](const Run& a, const Run& b) {
         return a.score != b.score ? a.score > b.score : a.column < b.column;
     });
@@ -274,7 +274,7 @@ bool OrderedRanking<Count>::select(const Request& request, const RowSet& rows) {
     std::unordered_map<std::int32_t, Test> tests;
     std::size_t n_places = 0;
     for (const Run& run : runs_) {
-        if (n_places >= request.k || run.score < limit_) {  // below the limit, some are missing
+        if (n_places >= request_.k || run.score < limit_) {  // below the limit, some are missing
             break;
         }
         bool has_place = false;
@@ -287,15 +287,15 @@ bool OrderedRanking<Count>::select(const Request& request, const RowSet& rows) {
                 continue;  // the second reading says nothing new
             }
         }
-        if (request.distinct) {
+        if (request_.distinct) {
             if (is_known(run, kept, rows)) {
                 continue;
             }
             kept.push_back(run);
         }
-        const std::size_t n_left = has_place ? run.size : request.k - n_places;
-        const std::size_t n = request.distinct ? 1 : std::min<std::size_t>(run.size, n_left);
-        for (std::size_t i = 0; i < (request.expand ? n : 1); ++i) {
+        const std::size_t n_left = has_place ? run.size : request_.k - n_places;
+        const std::size_t n = request_.distinct ? 1 : std::min<std::size_t>(run.size, n_left);
+        for (std::size_t i = 0; i < (request_.expand ? n : 1); ++i) {
             candidates_.push_back({run.column + static_cast<std::int32_t>(i), run.errors});
         }
         n_places += has_place ? 0 : n;
@@ -303,13 +303,13 @@ bool OrderedRanking<Count>::select(const Request& request, const RowSet& rows) {
             test->has_place = true;
         }
     }
-    return n_places >= request.k || limit_ == 0;
+    return n_places >= request_.k || limit_ == 0;
 }
 
 template <class Count>
-auto OrderedRanking<Count>::rank(OrderedView<Count>& view, const RowSet& rows, const Request& request, Ticker& ticker)
-    -> const std::vector<Candidate>& {
+void OrderedRanking<Count>::begin(OrderedView<Count>& view, const Request& request, Ticker& ticker) {
     view_ = &view;
+    request_ = request;
     const Counts<Count>& counts = view.counts();
     const std::size_t n_columns = view.matrix().n_columns;
     terms_ = scorer_.node_terms(counts);
@@ -319,21 +319,60 @@ auto OrderedRanking<Count>::rank(OrderedView<Count>& view, const RowSet& rows, c
     all_ = false;
     draw();
     all_ = request.all;
-    for (std::size_t k = request.all ? SIZE_MAX : request.k;; k *= 2) {
-        start(k);
-        take_bits();
-        for (std::size_t g = 0; g < data_.groups.size(); ++g) {
-            if (drawn_[g]) {
-                bound_blocks(g);
+    find_blocks(request.all ? SIZE_MAX : request.k);
+}
+
+// Find the blocks that may have one of the k best scores, and the limit that the thresholds of the grid set.
+template <class Count>
+void OrderedRanking<Count>::find_blocks(std::size_t k) {
+    start(k);
+    take_bits();
+    for (std::size_t g = 0; g < data_.groups.size(); ++g) {
+        if (drawn_[g]) {
+            bound_blocks(g);
+        }
+    }
+    std::sort(blocks_.begin(), blocks_.end(),
+              [](const OpenBlock& a, const OpenBlock& b) { return a.bound > b.bound; });
+}
+
+// Candidates have at least the score of the limit. That is not so if equal splits count as one: then it may fall.
+template <class Count>
+std::int64_t OrderedRanking<Count>::lowest_errors() {
+    if (request_.distinct) {
+        return 0;
+    }
+    std::int64_t lowest = INT64_MAX;
+    for (const Run& run : runs_) {
+        lowest = run.score >= limit_ ? std::min(lowest, run.errors) : lowest;
+    }
+    for (const OpenBlock& block : blocks_) {
+        view_->set_left(block.group, block.block, block.reading, low_);
+        view_->set_left(block.group, block.block + 1, block.reading, high_);
+        lowest = std::min(lowest, view_->fewest_errors(low_, high_));
+    }
+    for (std::size_t g = 0; g < data_.groups.size(); ++g) {
+        const OrderedRows::Grid& grid = view_->grid(g);
+        for (std::size_t i = 0; i < grid.cuts.size() && drawn_[g]; ++i) {
+            if (score_of(keys_[grid.first_column + i]) >= limit_ && keys_[grid.first_column + i] != kNoScoreKey) {
+                lowest = std::min(lowest, column_errors(grid.first_column + i));
             }
         }
-        std::sort(blocks_.begin(), blocks_.end(),
-                  [](const OpenBlock& a, const OpenBlock& b) { return a.bound > b.bound; });
+        if (drawn_[g] && view_->has_missing(g)) {
+            return 0;  // thresholds of the grid have another reading
+        }
+    }
+    return lowest;
+}
+
+template <class Count>
+auto OrderedRanking<Count>::finish(const RowSet& rows, Ticker& ticker) -> const std::vector<Candidate>& {
+    for (std::size_t k = request_.k;; find_blocks(k)) {
         for (const OpenBlock& block : blocks_) {
             if (block.bound < limit_) {
                 break;
             }
-            const OrderedRows::Grid& grid = view.grid(block.group);
+            const OrderedRows::Grid& grid = view_->grid(block.group);
             ticker.tick(4 * (grid.end(block.block) - grid.begin(block.block)));
             refine(block);
         }
@@ -342,9 +381,10 @@ auto OrderedRanking<Count>::rank(OrderedView<Count>& view, const RowSet& rows, c
                 take_cuts(g);
             }
         }
-        if (select(request, rows)) {
+        if (select(rows)) {
             return candidates_;
         }
+        k *= 2;
     }
 }
 

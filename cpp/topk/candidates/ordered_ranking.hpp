@@ -51,9 +51,12 @@ class OrderedRanking {
         std::int64_t errors;  // of two leaves
     };
 
-    // Return the candidates of a subset, best first. `rows`: the same subset.
-    const std::vector<Candidate>& rank(OrderedView<Count>& view, const RowSet& rows, const Request& request,
-                                       Ticker& ticker);
+    // Begin with a subset, which must stay as it is until finish().
+    void begin(OrderedView<Count>& view, const Request& request, Ticker& ticker);
+    // Return a lower bound of the fewest errors of the candidates; numeric max if there are none.
+    std::int64_t lowest_errors();
+    // Return the candidates, best first. `rows`: the subset.
+    const std::vector<Candidate>& finish(const RowSet& rows, Ticker& ticker);
 
   private:
     // A run of columns that divide the subset alike.
@@ -87,7 +90,8 @@ class OrderedRanking {
     void add_run(const Run& like, std::size_t g, std::size_t first, std::size_t last, Reading reading);
     void raise_limit(std::int64_t score, std::size_t n);
     void set_limit();
-    bool select(const Request& request, const RowSet& rows);
+    void find_blocks(std::size_t k);
+    bool select(const RowSet& rows);
     bool is_known(const Run& run, std::span<const Run> kept, const RowSet& rows);
     std::int64_t column_errors(std::size_t column) const;
 
@@ -99,6 +103,7 @@ class OrderedRanking {
     const bool has_readings_;  // some test has two
 
     OrderedView<Count>* view_ = nullptr;
+    Request request_ = {0, false, false, false};
     NodeTerms terms_;
     AlignedBuffer<ScoreKey> keys_;  // of the columns of the matrix
     AlignedBuffer<std::int64_t> bounds_;  // of the blocks before them; only if has_bounds_

@@ -111,6 +111,29 @@ class OrderedView {
         return total_ - heaviest_left - heaviest_right;
     }
 
+    // Return a lower bound of the errors of all splits whose left side has at least the rows of `low` and at most those of
+    // `high`. Their sides predict different classes, since else they would be one leaf.
+    std::int64_t fewest_errors(const LeftSide& low, const LeftSide& high) const {
+        std::int64_t most[2][2] = {};  // per side: its heaviest class, and its second
+        std::size_t heaviest[2] = {0, 0};
+        const auto add = [&](int side, std::size_t c, std::int64_t weight) {
+            if (weight > most[side][0]) {
+                most[side][1] = most[side][0];
+                most[side][0] = weight;
+                heaviest[side] = c;
+            } else {
+                most[side][1] = std::max(most[side][1], weight);
+            }
+        };
+        for (std::size_t c = 0; c < low.weights.size(); ++c) {
+            add(0, c, high.weights[c]);
+            add(1, c, counts_->totals[c] - low.weights[c]);
+        }
+        return total_ - (heaviest[0] != heaviest[1]
+                             ? most[0][0] + most[1][0]
+                             : std::max(most[0][0] + most[1][1], most[0][1] + most[1][0]));
+    }
+
     // Call visit(entry before, entry after) at every place inside a block where the rank changes from one row of the
     // subset to the next. `left` must be the left side of the block's beginning, and is always that of the place.
     template <class Visit>

@@ -96,21 +96,32 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
     context_.count_nodes(space, 2);
     OrderedLast<Count>& last = space.ordered_last;
     last.open(node, split_on, false_counts, space.counter);
+    bool is_ranked[2] = {false, false};
     const auto bound = [&](int i) {
         costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(last.low(i)));
     };
     bound(0);
     bound(1);
-    while (costs.sum() < budget && (last.is_open(0) || last.is_open(1))) {
-        const int i = last.is_open(1) ? 1 : 0;
-        last.refine(i, space.ticker);
-        bound(i);
+    if (context_.plan.all_columns(level + 1)) {
+        while (costs.sum() < budget && (last.is_open(0) || last.is_open(1))) {
+            const int i = last.is_open(1) ? 1 : 0;
+            last.refine(i, space.ticker);
+            bound(i);
+        }
+        return costs;
     }
-    const bool all = context_.plan.all_columns(level + 1);
-    for (int i = 0; i < 2 && costs.sum() < budget && !all; ++i) {
-        if (costs.cost[i] < costs.leaf[i]) {
-            const Count errors = last.best_of_k(i, context_.plan.k(level + 1), space.ticker);
-            costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
+    const auto raise = [&](int i, Count errors) {
+        costs.cost[i] = std::max(costs.cost[i], std::min(costs.leaf[i], context_.costs.two_leaves(errors)));
+    };
+    for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
+        is_ranked[i] = costs.cost[i] < costs.leaf[i];
+        if (is_ranked[i]) {
+            raise(i, last.begin_k(i, context_.plan.k(level + 1), space.ticker));
+        }
+    }
+    for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
+        if (is_ranked[i] && costs.cost[i] < costs.leaf[i]) {
+            raise(i, last.best_of_k(i, space.ticker));
         }
     }
     return costs;

@@ -75,7 +75,8 @@ void SearchContext<Count>::rank_ordered(Workspace<Count>& space, int level, cons
     std::vector<std::int64_t>& errors = space.level(level).errors;
     candidates.clear();
     errors.clear();
-    for (const auto& candidate : space.ordered.rank(space.view, rows, request, space.ticker)) {
+    space.ordered.begin(space.view, request, space.ticker);
+    for (const auto& candidate : space.ordered.finish(rows, space.ticker)) {
         candidates.push_back(candidate.column);
         errors.push_back(candidate.errors);
     }

@@ -61,7 +61,7 @@ struct Workspace {
           last(kernels, scorer, limits, options.objective, data.n_columns, drawn.get()),
           view(data, limits),
           ordered(data, columns, options.objective, scorer, limits),
-          ordered_last(data, kernels, limits, options.objective, last, ordered) {}
+          ordered_last(data, columns, kernels, scorer, limits, options.objective, last) {}
 
     LevelBuffers<Count>& level(int level) { return levels[static_cast<std::size_t>(level)]; }
 
