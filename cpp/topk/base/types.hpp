@@ -16,9 +16,9 @@ namespace topk {
 enum class Criterion { entropy, gini, sqrt, gain_ratio, user };
 
 // The columns of a feature whose values are ranked: numbers, or categories in some order. With n ranks there are n - 1
-// thresholds; the i-th column is true for the rows of a rank above i, and for missing values. If there are any of these,
-// n - 1 more columns follow, the second readings of the thresholds, which are false for missing values, and one column
-// that is true for missing values alone.
+// thresholds; the i-th column is true for the rows of a rank above i, and for missing values. If there are any of
+// these, n - 1 more columns follow, the second readings of the thresholds, which are false for missing values, and one
+// column that is true for missing values alone.
 struct OrderedGroup {
     static constexpr std::uint32_t kMissing = UINT32_MAX;
 

@@ -44,7 +44,8 @@ SideLimits side_limits(const Data& data, const Objective& objective) {
         const auto most = [](std::span<const std::int64_t> weights) {
             return weights.empty() ? 1.0 : static_cast<double>(*std::max_element(weights.begin(), weights.end()));
         };
-        const double weight = static_cast<double>(objective.min_rows - 1) * most(data.row_weight) * most(data.class_weight);
+        const double weight =
+            static_cast<double>(objective.min_rows - 1) * most(data.row_weight) * most(data.class_weight);
         too_few = static_cast<std::int64_t>(std::min(weight, 0x1p60));
     }
     return {.min_weight = min_weight,
@@ -77,8 +78,7 @@ Fewest<Count> LastLevel<Count>::count(const Node<Count>& node, const Split<Count
 }
 
 template <class Count>
-Fewest<Count> LastLevel<Count>::take(const Node<Count>& node, const Split<Count>& split_on,
-                                     const Count* false_counts) {
+Fewest<Count> LastLevel<Count>::take(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts) {
     const std::size_t n_columns = node.matrix->n_columns;
     const std::size_t n_classes = node.counts.rows.size();
     Count* storage = storage_.ensure(n_classes * n_columns);

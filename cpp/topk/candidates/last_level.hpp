@@ -25,8 +25,8 @@ namespace topk {
 // The rows and the weight that a split must leave on both sides.
 struct SideLimits {
     std::int64_t min_weight;
-    std::int64_t min_rows;  // checked only if track_rows
-    bool track_rows;        // rows and weights differ, and both matter
+    std::int64_t min_rows;    // checked only if track_rows
+    bool track_rows;          // rows and weights differ, and both matter
     std::int64_t too_little;  // weight that a side with too little of it has at most
 };
 
@@ -80,10 +80,12 @@ class LastLevel {
     // and the children are open or counted ahead.
     Fewest<Count> count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
 
-    // The same, given the counts of the false side, (classes of the node, n_columns). Precondition: rows are not tracked.
+    // The same, given the counts of the false side, (classes of the node, n_columns). Precondition: rows are not
+    // tracked.
     Fewest<Count> take(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts);
 
-    // Return the counts of child i. Precondition: they are counted. Those of the smaller child are valid with the others.
+    // Return the counts of child i. Precondition: they are counted. Those of the smaller child are valid with the
+    // others.
     const Counts<Count>& child_counts(const Node<Count>& node, int i);
 
     // Return the fewest errors of child i over its k best-scoring columns, given fewest.of[i] of count().

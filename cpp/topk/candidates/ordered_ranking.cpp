@@ -234,7 +234,8 @@ void OrderedRanking<Count>::take_cuts(std::size_t g) {
             }
             run.errors = reading == Reading::second ? view_->errors(low_) : column_errors(column);
             add_run(run, g, rank_before(grid.cuts[i]), rank_after(grid.cuts[i]), reading);
-            if (is_missing) {  // two more tests divide the rows in this way: thresholds below all rows, and "is missing"
+            if (is_missing) {  // two more tests divide the rows in this way: thresholds below all rows, and "is
+                               // missing"
                 add_run(run, g, 0, rank_after(0), Reading::second);
                 const std::int32_t is_missing_column = columns_.of_threshold(g, 0, Reading::is_missing);
                 runs_.push_back({run.score, run.errors, is_missing_column, is_missing_column, 1});
@@ -263,9 +264,8 @@ bool OrderedRanking<Count>::is_known(const Run& run, std::span<const Run> kept, 
 // Returns false if a lower limit is needed to find k candidates.
 template <class Count>
 bool OrderedRanking<Count>::select(const RowSet& rows) {
-    std::sort(runs_.begin(), runs_.end(), [](const Run& a, const Run& b) {
-        return a.score != b.score ? a.score > b.score : a.column < b.column;
-    });
+    std::sort(runs_.begin(), runs_.end(),
+              [](const Run& a, const Run& b) { return a.score != b.score ? a.score > b.score : a.column < b.column; });
     const auto last =
         std::unique(runs_.begin(), runs_.end(), [](const Run& a, const Run& b) { return a.column == b.column; });
     runs_.erase(last, runs_.end());
@@ -332,8 +332,7 @@ void OrderedRanking<Count>::find_blocks(std::size_t k) {
             bound_blocks(g);
         }
     }
-    std::sort(blocks_.begin(), blocks_.end(),
-              [](const OpenBlock& a, const OpenBlock& b) { return a.bound > b.bound; });
+    std::sort(blocks_.begin(), blocks_.end(), [](const OpenBlock& a, const OpenBlock& b) { return a.bound > b.bound; });
 }
 
 // Candidates have at least the score of the limit. That is not so if equal splits count as one: then it may fall.

@@ -105,11 +105,11 @@ class OrderedRanking {
     OrderedView<Count>* view_ = nullptr;
     Request request_ = {0, false, false, false};
     NodeTerms terms_;
-    AlignedBuffer<ScoreKey> keys_;  // of the columns of the matrix
+    AlignedBuffer<ScoreKey> keys_;        // of the columns of the matrix
     AlignedBuffer<std::int64_t> bounds_;  // of the blocks before them; only if has_bounds_
     bool has_bounds_ = false;
-    std::vector<bool> drawn_;       // per group
-    bool all_ = false;              // every column that can split the subset is a candidate
+    std::vector<bool> drawn_;  // per group
+    bool all_ = false;         // every column that can split the subset is a candidate
     std::size_t k_ = 0;
     std::int64_t limit_ = 0;            // candidates have at least this score
     std::vector<std::int64_t> scores_;  // of different tests, at most 2k of the best; limit_ is the k-th

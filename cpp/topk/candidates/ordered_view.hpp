@@ -29,8 +29,8 @@ class OrderedView {
   public:
     OrderedView(const Data& data, SideLimits limits) : data_(data), limits_(limits) {}
 
-    // Begin with counts of a subset, then with its rows: those of a node, or of one side of a split of it. What is given
-    // must outlive the view's use. Only walk() and has_row() need the rows.
+    // Begin with counts of a subset, then with its rows: those of a node, or of one side of a split of it. What is
+    // given must outlive the view's use. Only walk() and has_row() need the rows.
     void open(const BitMatrix& matrix, const Counts<Count>& counts) {
         matrix_ = &matrix;
         counts_ = &counts;
@@ -111,8 +111,8 @@ class OrderedView {
         return total_ - heaviest_left - heaviest_right;
     }
 
-    // Return a lower bound of the errors of all splits whose left side has at least the rows of `low` and at most those of
-    // `high`. Their sides predict different classes, since else they would be one leaf.
+    // Return a lower bound of the errors of all splits whose left side has at least the rows of `low` and at most those
+    // of `high`. Their sides predict different classes, since else they would be one leaf.
     std::int64_t fewest_errors(const LeftSide& low, const LeftSide& high) const {
         std::int64_t most[2][2] = {};  // per side: its heaviest class, and its second
         std::size_t heaviest[2] = {0, 0};
@@ -129,9 +129,8 @@ class OrderedView {
             add(0, c, high.weights[c]);
             add(1, c, counts_->totals[c] - low.weights[c]);
         }
-        return total_ - (heaviest[0] != heaviest[1]
-                             ? most[0][0] + most[1][0]
-                             : std::max(most[0][0] + most[1][1], most[0][1] + most[1][0]));
+        return total_ - (heaviest[0] != heaviest[1] ? most[0][0] + most[1][0]
+                                                    : std::max(most[0][0] + most[1][1], most[0][1] + most[1][0]));
     }
 
     // Call visit(entry before, entry after) at every place inside a block where the rank changes from one row of the

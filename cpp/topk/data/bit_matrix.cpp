@@ -298,8 +298,8 @@ ColumnBits bits_of(const BitMatrix& matrix, const ColumnPlace& place, AlignedBuf
     const OrderedRows::Grid& grid = ordered.grids[g];
     const std::uint32_t first_true =
         place.reading == Reading::is_missing ? grid.n_present : ordered.n_up_to(g, place.index);
-    const auto n_cuts = static_cast<std::size_t>(
-        std::upper_bound(grid.cuts.begin(), grid.cuts.end(), first_true) - grid.cuts.begin());
+    const auto n_cuts =
+        static_cast<std::size_t>(std::upper_bound(grid.cuts.begin(), grid.cuts.end(), first_true) - grid.cuts.begin());
     const std::uint32_t cut = n_cuts == 0 ? 0 : grid.cuts[n_cuts - 1];
     const ColumnBits of_cut = matrix.column(grid.first_column + n_cuts - 1);
     if (cut == first_true && n_cuts > 0 && place.reading != Reading::second) {

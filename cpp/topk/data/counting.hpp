@@ -62,7 +62,8 @@ class Counter {
     // Return the weight of the rows of the subset that every tree misclassifies.
     Count conflicts(const BitMatrix& matrix, const Subset& subset);
 
-    // Set `totals` to the weight of every class of the subset among the rows whose bit is set; bits[w] is that of word w.
+    // Set `totals` to the weight of every class of the subset among the rows whose bit is set; bits[w] is that of word
+    // w.
     void totals_among(const BitMatrix& matrix, const Subset& subset, const std::uint64_t* bits,
                       std::vector<Count>& totals);
 

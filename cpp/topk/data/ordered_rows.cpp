@@ -17,8 +17,8 @@ constexpr std::size_t kEntryWork = 4;  // of one step of an entry, in the units 
 
 std::uint32_t OrderedRows::n_up_to(std::size_t g, std::size_t threshold) const {
     const auto own = of_group(g).first(grids[g].n_present);
-    const auto above = std::partition_point(own.begin(), own.end(),
-                                            [&](std::uint32_t entry) { return rank(g, entry) <= threshold; });
+    const auto above =
+        std::partition_point(own.begin(), own.end(), [&](std::uint32_t entry) { return rank(g, entry) <= threshold; });
     return static_cast<std::uint32_t>(above - own.begin());
 }
 
@@ -28,12 +28,15 @@ void OrderedRows::build(std::span<const OrderedGroup> all_groups, std::span<cons
     grids.resize(groups.size());
     row_of.ensure(row_at.size());
     std::copy(row_at.begin(), row_at.end(), row_of.data());
-    n_entries = static_cast<std::size_t>(std::count_if(row_at.begin(), row_at.end(), [](auto r) { return r != UINT32_MAX; }));
+    n_entries =
+        static_cast<std::size_t>(std::count_if(row_at.begin(), row_at.end(), [](auto r) { return r != UINT32_MAX; }));
     entries.ensure(groups.size() * n_entries + 1)[groups.size() * n_entries] = 0;  // they are hashed in pairs
     std::vector<std::uint32_t> next;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const OrderedGroup& group = groups[g];
-        const auto place = [&](std::uint32_t row) { return std::min(group.ranks[row], group.n_ranks) + std::size_t{1}; };
+        const auto place = [&](std::uint32_t row) {
+            return std::min(group.ranks[row], group.n_ranks) + std::size_t{1};
+        };
         next.assign(group.n_ranks + std::size_t{2}, 0);
         const auto for_rows = [&](auto visit) {
             for_each(row_at.size(), kEntryWork, ticker, [&](std::size_t position) {

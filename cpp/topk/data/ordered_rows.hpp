@@ -48,9 +48,7 @@ struct OrderedRows {
     std::vector<Word> words;               // per word of the matrix
 
     bool empty() const { return groups.empty(); }
-    std::span<const std::uint32_t> of_group(std::size_t g) const {
-        return {entries.data() + g * n_entries, n_entries};
-    }
+    std::span<const std::uint32_t> of_group(std::size_t g) const { return {entries.data() + g * n_entries, n_entries}; }
     std::uint32_t rank(std::size_t g, std::uint32_t entry) const { return groups[g].ranks[row_of[entry & kPosition]]; }
 
     // Return the number of entries of a group that rank at most `threshold`.

@@ -109,8 +109,8 @@ inline std::size_t part_size(std::size_t begin, std::size_t n_columns) {
     return n_columns - begin < kPart ? n_columns - begin : kPart;
 }
 
-// A class has no more rows on the false side than it has there for column j, and on the true side than for column j - 1.
-// Two classes that are all there is are on different sides, since else the split would be a leaf.
+// A class has no more rows on the false side than it has there for column j, and on the true side than for column j
+// - 1. Two classes that are all there is are on different sides, since else the split would be a leaf.
 void block_errors(const CountTable& t, std::size_t n_columns, std::int32_t* out) {
     std::int32_t weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {

@@ -105,7 +105,8 @@ struct Kernels {
     void (*entropy_block_bounds)(const CountTable& table, const EntropyTable& entropy, std::size_t n_columns,
                                  std::int64_t* out);
 
-    // The same as entropy_score_keys() for nodes with larger totals: every term is computed, in fixed point of `unit` units.
+    // The same as entropy_score_keys() for nodes with larger totals: every term is computed, in fixed point of `unit`
+    // units.
     void (*large_entropy_score_keys)(const CountTable& table, std::int64_t whole, double unit, std::int32_t min_side,
                                      std::size_t n_columns, ScoreKey* keys);
 

@@ -97,9 +97,7 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
     OrderedLast<Count>& last = space.ordered_last;
     last.open(node, split_on, false_counts, space.counter);
     bool is_ranked[2] = {false, false};
-    const auto bound = [&](int i) {
-        costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(last.low(i)));
-    };
+    const auto bound = [&](int i) { costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(last.low(i))); };
     bound(0);
     bound(1);
     if (context_.plan.all_columns(level + 1)) {

@@ -263,7 +263,8 @@ List Enumeration<Count>::split_trees(Space& space, int level, const Node<Count>&
                                     lowest_cost(space, level + 1, child[1], limit)};
     SharedList side[2];  // false, true
     for (int i = 0; i < 2; ++i) {
-        side[(i == 0) == split_on.small_side() ? 1 : 0] = known_trees(space, level + 1, child[i], limit - lowest[1 - i]);
+        side[(i == 0) == split_on.small_side() ? 1 : 0] =
+            known_trees(space, level + 1, child[i], limit - lowest[1 - i]);
     }
     return pairs(space, side, split_here, limit);
 }

@@ -87,7 +87,8 @@ class NodeSearch {
         return has_groups() && !context_.enumerates && !lists_all && context_.plan.height(level) > 0 &&
                context_.plan.is_optimal(level);
     }
-    // The best split of the root that a search along its chains has found in this pass; the column is kLeaf before that.
+    // The best split of the root that a search along its chains has found in this pass; the column is kLeaf before
+    // that.
     const Result& split_so_far() const { return split_; }
     void keep_split(std::int64_t cost, std::int32_t column);
     // Set `column` to that of a node's best tree, or kLeaf, if it is known without a search.
@@ -141,7 +142,8 @@ void NodeSearch<Count>::for_tasks(Space& space, int level, std::size_t n, const 
         task(space, i);
     }
     if (i < n) {
-        run_tasks(level, static_cast<int>(n - i), [&](Space& own, int nth) { task(own, i + static_cast<std::size_t>(nth)); });
+        run_tasks(level, static_cast<int>(n - i),
+                  [&](Space& own, int nth) { task(own, i + static_cast<std::size_t>(nth)); });
     }
 }
 

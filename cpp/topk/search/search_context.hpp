@@ -38,7 +38,8 @@ class RootRecord {
     // Note the weights of a candidate; of those that are listed late, none are kept.
     template <class Count>
     void weigh(std::size_t rank, const Counts<Count>& counts, const Split<Count>& split_on) {
-        const std::size_t n_classes = current_.true_weight.size() / std::min(current_.column.size(), RootChoices::kWeighed);
+        const std::size_t n_classes =
+            current_.true_weight.size() / std::min(current_.column.size(), RootChoices::kWeighed);
         for (std::size_t c = 0; c < counts.totals.size() && rank < RootChoices::kWeighed; ++c) {
             const auto class_index = static_cast<std::size_t>(counts.class_index[c]);
             current_.true_weight[rank * n_classes + class_index] = split_on.total(c, true);

@@ -30,10 +30,10 @@ auto ThresholdSearch<Count>::make_chain(Space& space, const Node<Count>& node, s
                                         bool scored) const -> Chain {
     const SearchContext<Count>& context = nodes_.context();
     Chain chain = {g, reading, {}, {}, {}};
-    const std::int64_t n_missing = reading == Reading::second
-                                       ? static_cast<std::int64_t>(node.matrix->ordered.n_entries -
-                                                                   node.matrix->ordered.grids[g].n_present)
-                                       : 0;
+    const std::int64_t n_missing =
+        reading == Reading::second
+            ? static_cast<std::int64_t>(node.matrix->ordered.n_entries - node.matrix->ordered.grids[g].n_present)
+            : 0;
     if (scored || context.is_weighted) {
         const NodeTerms terms = context.scorer.node_terms(node.counts);
         for_places(space, node, g, reading, [&](std::uint32_t entry, const LeftSide& left) {
@@ -99,10 +99,10 @@ auto ThresholdSearch<Count>::single_columns(Space& space, const Node<Count>& nod
         }
         const std::uint32_t lowest = ordered.rank(g, ordered.of_group(g)[0]);
         const std::uint32_t highest = ordered.rank(g, ordered.of_group(g)[grid.n_present - 1]);
-        const std::int32_t column =
-            highest < ordered.groups[g].n_thresholds() ? columns.of_threshold(g, highest, Reading::first)
-            : lowest > 0                               ? columns.of_threshold(g, 0, Reading::second)
-                                                       : columns.of_threshold(g, 0, Reading::is_missing);
+        const std::int32_t column = highest < ordered.groups[g].n_thresholds()
+                                        ? columns.of_threshold(g, highest, Reading::first)
+                                    : lowest > 0 ? columns.of_threshold(g, 0, Reading::second)
+                                                 : columns.of_threshold(g, 0, Reading::is_missing);
         singles.push_back({column, grid.first_column + grid.cuts.size() - 1, 0});
     }
     if (!singles.empty()) {
@@ -123,7 +123,7 @@ void ThresholdSearch<Count>::narrow(const Chain& chain, int height, std::int64_t
     const std::int64_t scale = nodes_.context().options.objective.cost_scale;
     const std::int64_t slack = nodes_.context().plan.cost_of_minimum(height - 1);
     const auto begin = chain.left.begin();
-    const std::int64_t left = std::max<std::int64_t>(a.cost.side[0] - slack, 0);    // of all places after a
+    const std::int64_t left = std::max<std::int64_t>(a.cost.side[0] - slack, 0);   // of all places after a
     const std::int64_t right = std::max<std::int64_t>(b.cost.side[1] - slack, 0);  // of all places before b
     first = a.place;
     last = b.place - 1;
@@ -141,7 +141,8 @@ void ThresholdSearch<Count>::narrow(const Chain& chain, int height, std::int64_t
         last = static_cast<std::size_t>(std::lower_bound(begin, chain.left.end(), to) - begin);
     }
     const bool both = a.place > 0 && b.place <= chain.left.size();
-    if (both && a.cost.side[1] + b.cost.side[0] - scale * (chain.left[b.place - 1] - chain.left[a.place - 1]) >= limit) {
+    if (both &&
+        a.cost.side[1] + b.cost.side[0] - scale * (chain.left[b.place - 1] - chain.left[a.place - 1]) >= limit) {
         last = first;
     }
     last = std::max(first, last);
@@ -153,8 +154,8 @@ SideCosts ThresholdSearch<Count>::bounds_at(const Chain& chain, int height, cons
                                             std::size_t place) const {
     const std::int64_t scale = nodes_.context().options.objective.cost_scale;
     const std::int64_t slack = nodes_.context().plan.cost_of_minimum(height - 1);
-    SideCosts bounds = {{std::max<std::int64_t>(a.cost.side[0] - slack, 0),
-                         std::max<std::int64_t>(b.cost.side[1] - slack, 0)}};
+    SideCosts bounds = {
+        {std::max<std::int64_t>(a.cost.side[0] - slack, 0), std::max<std::int64_t>(b.cost.side[1] - slack, 0)}};
     if (a.place > 0) {
         const std::int64_t moved = chain.left[place] - chain.left[a.place - 1];
         bounds.side[1] = std::max(bounds.side[1], a.cost.side[1] - scale * moved);
@@ -233,8 +234,7 @@ void ThresholdSearch<Count>::search_between(Space& space, int level, const Node<
     // A cost of so much more settles the whole stretch.
     const std::int64_t reach =
         std::max(chain.left[middle] - chain.left[first], chain.left[last - 1] - chain.left[middle]);
-    const std::int64_t budget =
-        limit < kInfinity ? limit + context.options.objective.cost_scale * reach : kInfinity;
+    const std::int64_t budget = limit < kInfinity ? limit + context.options.objective.cost_scale * reach : kInfinity;
     Tried tried = {middle + 1, bounds_at(chain, height, a, b, middle), entry};
     const bool counts = height == 2 && !context.limits.track_rows;
     if (counts) {
@@ -338,8 +338,7 @@ template <class Count>
 std::int32_t ThresholdSearch<Count>::best_scored(Space& space, int level, const Node<Count>& node,
                                                  const Result& result) {
     SearchContext<Count>& context = nodes_.context();
-    const Split<Count> split_on =
-        context.nodes.split_on(node, result.column, space.counter, space.level(level).split);
+    const Split<Count> split_on = context.nodes.split_on(node, result.column, space.counter, space.level(level).split);
     std::vector<std::int64_t> left;
     for (std::size_t c = 0; c < node.counts.totals.size(); ++c) {
         left.push_back(split_on.total(c, false));

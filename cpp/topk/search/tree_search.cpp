@@ -36,9 +36,9 @@ Solution TreeSearch<Count>::run() {
     }
 }
 
-// A search widens k step by step where a time limit may end it, or where somebody watches. Where all thresholds of ordered
-// groups are candidates, the cost of a narrow tree comes first in any case, and trees whose last two levels are the
-// best of all come before the last pass: they take little time.
+// A search widens k step by step where a time limit may end it, or where somebody watches. Where all thresholds of
+// ordered groups are candidates, the cost of a narrow tree comes first in any case, and trees whose last two levels are
+// the best of all come before the last pass: they take little time.
 template <class Count>
 auto TreeSearch<Count>::passes() const -> std::vector<Pass> {
     const std::int32_t widest = context_.plan.widest();
@@ -53,7 +53,7 @@ auto TreeSearch<Count>::passes() const -> std::vector<Pass> {
             }
         }
     } else {
-        for (std::int32_t k = 1; is_watched && k < widest; k = k > widest / 2 ? widest : 2 * k) {
+        for (std::int32_t k = 1; is_watched && k<widest; k = k> widest / 2 ? widest : 2 * k) {
             passes.push_back({k, 0});
         }
     }
@@ -213,8 +213,7 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::read_tree(Space& space, int level, 
     if (column == kLeaf) {
         return tree;
     }
-    const Split<Count> split_on =
-        context_.nodes.split_on(node, column, space.counter, space.level(level).split);
+    const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
     Node<Count> child[2];
     nodes_.grow_children(space, level, node, split_on, child);
     auto small_tree = read_tree(space, level + 1, child[0], kInfinity);

@@ -31,8 +31,8 @@ class TreeSearch {
     Statistics statistics(const Space& space) const;
 
   private:
-    // One search of the whole tree; as LevelPlan::narrow_to(). With a tail, the trees of former passes need not be among
-    // those that it searches, so that it may find none that is as good.
+    // One search of the whole tree; as LevelPlan::narrow_to(). With a tail, the trees of former passes need not be
+    // among those that it searches, so that it may find none that is as good.
     struct Pass {
         std::int32_t k;
         int tail;

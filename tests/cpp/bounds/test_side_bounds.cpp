@@ -142,8 +142,10 @@ void check_bounds(const Problem& problem, BruteForce& brute, Rows node, int dept
 std::int64_t cost_of_minimum(Costs costs, int depth) {
     Options options;
     options.objective.cost_scale = costs.scale;
-    const LevelPlan plan(options, {.min_weight = costs.min_weight, .min_rows = 1, .track_rows = false, .too_little = costs.min_weight - 1},
-                         1, true);
+    const LevelPlan plan(
+        options,
+        {.min_weight = costs.min_weight, .min_rows = 1, .track_rows = false, .too_little = costs.min_weight - 1}, 1,
+        true);
     return depth > 0 ? plan.cost_of_minimum(depth) : 0;
 }
 

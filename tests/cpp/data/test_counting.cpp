@@ -38,8 +38,8 @@ void test_sides(const Problem& problem, const BitMatrix& matrix, const Subset& s
             std::vector<Count> expected(matrix.n_columns);
             for (std::size_t i = 0; i < problem.rows.size(); ++i) {
                 const auto& row = problem.rows[i];
-                const bool is_there = problem.classes[i] == class_index && row[column] != 0 &&
-                                      (row[columns[s]] != 0) == sides[s].value;
+                const bool is_there =
+                    problem.classes[i] == class_index && row[column] != 0 && (row[columns[s]] != 0) == sides[s].value;
                 for (std::size_t j = 0; j < n_columns && is_there; ++j) {
                     expected[j] += static_cast<Count>(row[j] * problem.weight(i));
                 }
