@@ -30,18 +30,20 @@ class OrderedView {
     OrderedView(const Data& data, SideLimits limits) : data_(data), limits_(limits) {}
 
     // Begin with counts of a subset, then with its rows: those of a node, or of one side of a split of it. What is
-    // given must outlive the view's use. Only walk() and has_row() need the rows.
+    // given must outlive the view's use.
     void open(const BitMatrix& matrix, const Counts<Count>& counts) {
         matrix_ = &matrix;
         counts_ = &counts;
         total_ = 0;
-        place_.resize(static_cast<std::size_t>(data_.n_classes));
+        place_.assign(static_cast<std::size_t>(data_.n_classes), 0);
         for (std::size_t c = 0; c < counts.totals.size(); ++c) {
             place_[static_cast<std::size_t>(counts.class_index[c])] = static_cast<std::uint32_t>(c);
             total_ += counts.totals[c];
         }
     }
+    // Needed for walk(), has_row() and add_row().
     void set_rows(const RowSet& rows) {
+        set_words();
         masks_.assign(matrix_->n_words, 0);
         const std::uint64_t flip = rows.side ? 0 : ~std::uint64_t{0};
         for (std::size_t i = 0; i < rows.subset.words.size(); ++i) {
@@ -162,23 +164,38 @@ class OrderedView {
     // Move a row to the left side.
     void add_row(std::uint32_t position, LeftSide& left) const {
         const BitMatrix& matrix = *matrix_;
-        const std::uint32_t word = position / 64;
-        const auto is_set = [&](std::uint64_t bits) { return (bits >> (position % 64) & 1) != 0; };
-        const auto class_index = static_cast<std::size_t>(matrix.ordered.words[word].class_index);
-        std::int64_t weight = data_.class_weight[class_index] << matrix.ordered.words[word].shift;
-        if (matrix.n_planes > 0) {
-            std::int64_t factor = 0;
+        const auto [place, word_weight] = words_[position / 64];
+        std::int64_t weight = word_weight;
+        if (has_extras_) {
+            const auto is_set = [&](std::uint64_t bits) { return (bits >> (position % 64) & 1) != 0; };
+            std::int64_t factor = matrix.n_planes > 0 ? 0 : 1;
             for (std::size_t p = 0; p < matrix.n_planes; ++p) {
-                factor += is_set(matrix.planes[p * matrix.n_words + word]) ? std::int64_t{1} << p : 0;
+                factor += is_set(matrix.planes[p * matrix.n_words + position / 64]) ? std::int64_t{1} << p : 0;
             }
             weight *= factor;
+            left.n_rows += !matrix.has_primary || is_set(matrix.primary[position / 64]) ? 1 : 0;
         }
-        left.weights[place_[class_index]] += weight;
+        left.weights[place] += weight;
         left.total += weight;
-        left.n_rows += !matrix.has_primary || is_set(matrix.primary[word]) ? 1 : 0;
+    }
+
+    // Describe the words of the matrix, for add_row() alone.
+    void set_words() {
+        has_extras_ = matrix_->n_planes > 0 || limits_.track_rows;
+        words_.clear();
+        for (const OrderedRows::Word& word : matrix_->ordered.words) {
+            const auto class_index = static_cast<std::size_t>(word.class_index);
+            words_.push_back({place_[class_index], data_.class_weight[class_index] << word.shift});
+        }
     }
 
   private:
+    // What a row of a word is to the subset.
+    struct Word {
+        std::uint32_t place;  // of its class in the counts; anything if the subset has none of it
+        std::int64_t weight;  // of a row, without what bit planes say
+    };
+
     const Data& data_;
     const SideLimits limits_;
     const BitMatrix* matrix_ = nullptr;
@@ -186,6 +203,8 @@ class OrderedView {
     std::int64_t total_ = 0;
     std::vector<std::uint64_t> masks_;  // per word of the matrix: the rows of the subset
     std::vector<std::uint32_t> place_;  // per class: its index in the counts
+    std::vector<Word> words_;
+    bool has_extras_ = false;  // weights are bit planes, or rows are counted besides weights
     AlignedBuffer<std::uint32_t> rows_;
 };
 

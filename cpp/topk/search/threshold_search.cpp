@@ -15,6 +15,7 @@ void ThresholdSearch<Count>::for_places(Space& space, const Node<Count>& node, s
     space.ticker.tick(4 * own.size());
     OrderedView<Count>& view = space.view;
     view.open(*node.matrix, node.counts);
+    view.set_words();
     LeftSide left;
     view.set_left(g, 0, reading, left);
     for (std::uint32_t i = 0; i < view.grid(g).n_present; ++i) {
