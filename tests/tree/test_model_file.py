@@ -28,7 +28,7 @@ from topktree._tree import model_file
 from topktree._tree.model_file import FORMAT, VERSION
 
 TREE_ARRAYS = (
-    *("children_left", "children_right", "feature", "threshold", "category"),
+    *("children_left", "children_right", "feature", "threshold", "category", "category_set"),
     *("missing_go_to_left", "unseen_go_to_left"),
     *("value", "impurity", "n_node_samples", "weighted_n_node_samples"),
 )
