@@ -122,6 +122,8 @@ class Reference:
             if value not in categories:
                 return is_left_heavier(tree, node)
             value = categories.index(value)
+        if tree.category_set[node].any():
+            return bool(np.pad(tree.category_set[node], (0, len(categories)))[value])
         return value == tree.category[node] if tree.category[node] >= 0 else value <= threshold
 
     def leaves(self, tree, rows):

@@ -330,7 +330,7 @@ def test_arrays_have_no_names(tmp_path):
 
 def test_a_file_is_ascii_json(good):
     content = json.loads(good)
-    assert (content["format"], content["version"]) == (FORMAT, VERSION) == ("topktree-classifier", 2)
+    assert (content["format"], content["version"]) == (FORMAT, VERSION) == ("topktree-classifier", 3)
     assert good.endswith("}\n")
 
 
@@ -464,7 +464,7 @@ def test_a_pickle_is_refused(tampered, fitted):
             assert_refused(tampered(pickle.dumps(content, protocol)))
 
 
-@pytest.mark.parametrize("version", [0, -1, 3, 10**6, 1.0, 1.5, "1", None, True, [1], 2**70])
+@pytest.mark.parametrize("version", [0, -1, VERSION + 1, 10**6, 1.0, 1.5, "1", None, True, [1], 2**70])
 def test_other_versions(tampered, good, version):
     payload = json.loads(good)
     payload["version"] = version
