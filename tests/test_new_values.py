@@ -30,7 +30,7 @@ from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClass
 few = examples(0.4)
 
 SIZES = ["S", "M", "L", "XL"]
-COLOURS = ["red", "it's blue", "green", "7"]
+COLOURS = ["red", "it's blue", "green", "7", "in", "grey", "pink"]
 # Each kind of feature twice: as it is, and with missing values in training.
 KINDS = ("number", "whole", "flag", "colour", "size")
 NAMES = [f"{kind}{ending}" for kind in KINDS for ending in ("", " or none")]
