@@ -96,7 +96,7 @@ def rank_categories(
 
     For two classes, no set of categories has a lower impurity than the best one below a gap (Breiman, Friedman, Olshen
     and Stone 1984, theorem 4.5). Sets of one category and of all but one repeat a column `colour = red`: so the first
-    two categories share a rank, and the last two.
+    two categories share a rank, and the last two. Precondition: every category occurs.
     """
     codes = np.where(np.isnan(values), -1, values).astype(np.int64) + 1
     n = int(codes.max())

@@ -224,7 +224,8 @@ def _rank_and_pack(
 ) -> tuple[Rows, Columns]:
     """Rank the features that have thresholds; return the bits of those with few and all others, and all columns.
 
-    Categories have both: bits, and sets by their ranks. Redundant columns of bits are dropped as always; of ranked features, only those that repeat all of another one.
+    Categories have both: bits, and sets by their ranks. Redundant columns of bits are dropped as always; of ranked
+    features, only those that repeat all of another one.
     """
     # What is not written to takes no memory. In arrays of their own, ranks would lie between gaps in the memory.
     ranks = np.empty((len(features), len(encoded)), dtype=np.uint32)

@@ -4,7 +4,8 @@ In: a `Model`; or parsed JSON, which is not trusted. Out: a dict of numbers, str
 them; or features and a `Tree`, checked entry by entry, where a ValueError says what is wrong. `_loading` makes an
 estimator from them. Files of all versions can be read and predict as they did: new keys may be added, existing ones
 stay, and parameters that a file lacks get their defaults. In version 1, a missing or new value makes every test false,
-and rows for which `=` or `is missing` holds go right. Version 2 has no sets of categories. The key "checksum", which early files have, is ignored.
+and rows for which `=` or `is missing` holds go right. Version 2 has no sets of categories. The key "checksum", which
+early files have, is ignored.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ def read_test(
     `indices` has the index of each category by feature; who reads many tests makes them once.
     """
     require(is_int(f) and 0 <= f < len(features), f"tests a feature that is not there: {checks.short(f)}")
-    feature, value = features[f], described.get("value")
+    feature, value = features[f], _from_plain(described.get("value"))
     symbol: Any = described.get("test")
     kinds = {text: kind for kind, text in SYMBOLS.items()}
     require(isinstance(symbol, str) and symbol in kinds, f"has an unknown test: {checks.short(symbol)}")
@@ -210,7 +211,7 @@ def read_test(
         index, unseen = _category_index(feature) if indices is None else indices[f], _read_answer(described, "unseen")
         if kinds[symbol] == IN:
             require(isinstance(value, list) and len(value) > 0, f"has no set of categories: {checks.short(value)}")
-            codes = tuple(sorted(_code(index, category) for category in value))
+            codes = tuple(sorted(_code(index, _from_plain(category)) for category in value))
             require(len(set(codes)) == len(codes), f"has a set with a duplicate category: {checks.short(value)}")
             return NodeTest(f, IN, 0.0, missing, unseen, codes)
         return NodeTest(f, kinds[symbol], float(_code(index, value)), missing, unseen)
@@ -218,9 +219,7 @@ def read_test(
     return NodeTest(f, AT_MOST, float(value), missing, False)
 
 
-def _code(index: dict[Any, int], value: Any) -> int:
-    """Return the index of a category as the file has it."""
-    category = _from_plain(value)
+def _code(index: dict[Any, int], category: Any) -> int:
     code = index.get(category) if isinstance(category, (str, int, float)) else None
     if code is None:
         raise ValueError(f"has an unknown category: {checks.short(category)}")

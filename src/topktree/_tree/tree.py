@@ -53,9 +53,10 @@ class Tree:
     """A fitted tree as read-only arrays with one entry per node.
 
     A row goes left if the answer to the node's question is yes: if `X[row, feature] <= threshold` or, where a category
-    or a set of them is tested, if it has that category or one of the set. A boolean that is false goes left. A threshold
-    of NaN asks whether the value is missing. `missing_go_to_left` and `unseen_go_to_left` say where missing values go, and categories that the training
-    data did not have: the latter, and missing values of features that had none, follow the heavier child.
+    or a set of them is tested, if it has that category or one of the set. A boolean that is false goes left. A
+    threshold of NaN asks whether the value is missing. `missing_go_to_left` and `unseen_go_to_left` say where missing
+    values go, and categories that the training data did not have: the latter, and missing values of features that had
+    none, follow the heavier child.
 
     Examples
     --------

@@ -121,7 +121,8 @@ def _form_field(model: Model, f: int, values: NDArray[Any] | None) -> dict[str, 
     if feature.kind == CATEGORY:
         codes = list(range(len(feature.categories)))
         if len(codes) > MANY_CATEGORIES and not feature.ordered:  # only those that are tested or occur in the rows
-            tested = {int(test.value) for test in tests if test.kind == EQUALS}.union(*(test.categories for test in tests))
+            tested = {int(test.value) for test in tests if test.kind == EQUALS}
+            tested.update(*(test.categories for test in tests))
             present = [] if values is None else values[np.isfinite(values)].astype(np.int64).tolist()
             codes = sorted(tested.union(present))
         options = [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]
