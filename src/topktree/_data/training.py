@@ -24,7 +24,7 @@ from .._runtime.checks import short
 from .._runtime.limits import Interruptible, Stop
 from .._runtime.parallel import count_threads
 from .arrays import BoolArray, FloatArray, Rows
-from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
+from .columns import IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
 from .features import Feature, encode, learn_features, warn_about_categories
 from .labels import number_labels, read_labels, read_weights, warn_about_regression
 from .ranks import RankedFeature, rank_categories, rank_feature, without_repeated
@@ -248,6 +248,9 @@ def _rank_and_pack(
         own[:] = encoded[:, f]
     values = by_feature(values.T, own_features)
     columns = make_columns(own_features, lambda i: np.asarray(found[others[i]]), for_tree=True)
-    columns = columns.take(~find_redundant(values, columns))
+    of_all = np.array(others, dtype=np.int64)  # the index of each of these features among all
+    has_ranks = np.isin(of_all[columns.feature], [own.feature for own in ranked])
+    repeated = has_ranks & (columns.test == IS_MISSING)  # ranks have this column, too
+    columns = columns.take(~find_redundant(values, columns) & ~repeated)
     rows = pack(values, columns)
-    return rows, replace(columns, feature=np.array(others, dtype=np.int64)[columns.feature]).joined(ranked)
+    return rows, replace(columns, feature=of_all[columns.feature]).joined(ranked)
