@@ -30,7 +30,7 @@ from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClass
 few = examples(0.4)
 
 SIZES = ["S", "M", "L", "XL"]
-COLOURS = ["red", "it's blue", "green", "7"]
+COLOURS = ["red", "it's blue", "green", "7", "in", "grey", "pink"]
 # Each kind of feature twice: as it is, and with missing values in training.
 KINDS = ("number", "whole", "flag", "colour", "size")
 NAMES = [f"{kind}{ending}" for kind in KINDS for ending in ("", " or none")]
@@ -122,6 +122,8 @@ class Reference:
             if value not in categories:
                 return is_left_heavier(tree, node)
             value = categories.index(value)
+        if tree.category_set[node].any():
+            return bool(np.pad(tree.category_set[node], (0, len(categories)))[value])
         return value == tree.category[node] if tree.category[node] >= 0 else value <= threshold
 
     def leaves(self, tree, rows):

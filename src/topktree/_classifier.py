@@ -55,8 +55,10 @@ class TopKTreeClassifier(FittedTree):
         Weights of the classes. "balanced" makes all classes weigh the same, `sample_weight` included.
     max_thresholds : int or None, default=32
         Number of thresholds per numeric feature: half of them at quantiles of the rows, half where the classes change.
-        None: one between any two neighbouring values. Numbers are then searched by their ranks, whose memory does not
-        depend on how many values there are; only a custom criterion needs a column of bits for every threshold.
+        None: one between any two neighbouring values, and sets of categories such as `colour in {blue, red}`: those
+        with the smallest shares of a class among their rows, for every class. Both are then searched by ranks, whose
+        memory does not depend on how many values there are; a custom criterion needs a column of bits for every
+        threshold, and gets no sets.
     categorical_features : "from_dtype", None or list, default="from_dtype"
         Which features are categories, tested as `colour = red`, or as `size <= "M"` if they are ordered. "from_dtype":
         those of a category, string or object type; None: none; otherwise a list of names, of indices, or of one bool

@@ -135,7 +135,7 @@ def change(payload, path, value):
     ("name", "path", "value", "message"),
     [
         ("forest", ("format",), "topktree-jungle", 'its "format" is not'),
-        ("forest", ("version",), 3, "format version 3"),
+        ("forest", ("version",), 4, "format version 4"),
         ("forest", ("kind",), "jungle", '"kind" must be "forest" or "boosting"'),
         ("forest", ("trees",), [], '"trees" must be objects'),
         ("forest", ("trees",), [1], '"trees" must be objects'),

@@ -116,6 +116,10 @@ def test_the_rule_of_a_row_says_what_new_values_are_treated_as(fitted, people, t
     assert n_treated > 50
 
 
+def with_many_jobs(X):
+    return X.assign(job=X["job"] + " of " + (X["age"] // 10).astype(int).astype(str))
+
+
 def with_new_values(X):
     """The rows, every other one with values that training did not have."""
     X = X.copy()
@@ -127,11 +131,14 @@ def with_new_values(X):
     return X
 
 
-def test_rows_follow_the_same_way_in_python(fitted, people, tmp_path):
+@pytest.mark.parametrize("max_thresholds", [32, None])
+def test_rows_follow_the_same_way_in_python(people, tmp_path, max_thresholds):
     """What the page's script does with the tests of the nodes, done here."""
-    _, _, X, y = people
-    X = with_new_values(X)
+    X, y, X_test, y_test = people
+    fitted = TopKTreeClassifier(k=2, max_depth=6, max_thresholds=max_thresholds).fit(with_many_jobs(X), y)
+    X, y = with_new_values(with_many_jobs(X_test)), y_test
     content = report(fitted, tmp_path, X, y, max_rows=150)
+    assert any(node.get("test") == "in" for node in content["nodes"]) == (max_thresholds is None)
     rows = content["rows"]
     assert len(rows["values"]) == 150
     assert rows["total"] == len(X)
@@ -149,6 +156,8 @@ def test_rows_follow_the_same_way_in_python(fitted, people, tmp_path):
                 yes = False
             elif value == "Infinity":  # the only such value is a category that training did not have
                 yes = node["unseen"]
+            elif node["test"] == "in":
+                yes = value in node["value"]
             else:
                 yes = value <= node["value"] if node["test"] == "<=" else value == node["value"]
             i = node["left"] if yes else node["right"]

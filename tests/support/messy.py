@@ -86,6 +86,7 @@ all_ints = st.lists(st.sampled_from(INT64_EDGES) | st.integers(-(2**63), 2**63 -
 booleans = st.lists(st.booleans(), min_size=2, max_size=8)
 words = st.lists(st.sampled_from(WORDS), min_size=2, max_size=8)
 odd_words = st.lists(st.sampled_from(ODD_WORDS) | text, min_size=2, max_size=8)
+many_words = st.lists(st.sampled_from(WORDS), min_size=5, max_size=7, unique=True)  # enough for sets
 mixtures = st.lists(
     st.sampled_from(ODD_WORDS)
     | st.booleans()
@@ -114,6 +115,7 @@ COLUMNS = {
     "str": (odd_words, True),
     "object words": (odd_words, True),
     "object mixture": (mixtures, True),
+    "category of many": (many_words, True),
 }
 TIDY_COLUMNS = {
     "float64": (tidy_floats, False),
@@ -122,6 +124,7 @@ TIDY_COLUMNS = {
     "bool": (booleans, False),
     "boolean": (booleans, True),
     "category": (words, True),
+    "category of many": (many_words, True),
     "str": (words, False),
 }
 NUMERIC_COLUMNS = ("float64", "float32", "int64", "big int64", "any int64", "uint8", "bool")
@@ -168,7 +171,7 @@ def parameters(draw: st.DrawFn) -> dict[str, Any]:
         "max_depth": draw(st.sampled_from([1, 2, 3, 4, 2, 3, 0])),
         "criterion": draw(st.sampled_from(["entropy", "gini", "sqrt", "gain_ratio"])),
         "leaf_penalty": draw(st.sampled_from([0.0, 0.0, 0.01, "tie"])),
-        "max_thresholds": draw(st.sampled_from([None, 2, 32])),
+        "max_thresholds": draw(st.sampled_from([None, None, 2, 32])),
     }
 
 
@@ -180,10 +183,13 @@ def cases(
     weighted: bool = True,
     odd_names: bool = True,
 ) -> Case:
-    """A table of one to four columns in which the label follows two of them, more or less."""
+    """A table of one to four columns in which the label follows one or two of them, more or less."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_rows = draw(st.sampled_from([4, 12, 20, 30, 40]))
     kinds = [draw(st.sampled_from(list(columns))) for _ in range(draw(st.sampled_from([1, 2, 3, 4])))]
+    n_followed = 2
+    if "category of many" in columns and draw(st.sampled_from([False, False, True])):  # or trees rarely have sets
+        kinds[0], n_followed = "category of many", 1
     names = draw(names_of_columns(len(kinds))) if odd_names else [f"f{i}" for i in range(len(kinds))]
     made, score = [], np.zeros(n_rows, dtype=np.int64)
     for i, kind in enumerate(kinds):
@@ -193,7 +199,7 @@ def cases(
             pool = [*pool, None]
         codes = rng.integers(len(pool), size=n_rows)
         made.append(make_column(kind, [pool[code] for code in codes]))
-        if i < 2:
+        if i < n_followed:
             score += codes % 3
     X = pd.concat(made, axis=1)
     X.columns = names

@@ -13,7 +13,7 @@ from support.problems import random_parameters
 
 from topktree import TopKTreeClassifier
 from topktree._data import ranks
-from topktree._data.columns import AT_MOST, is_true
+from topktree._data.columns import SET_IF_FALSE, is_true
 from topktree._data.training import TrainingData, prepare
 from topktree._search import engine
 from topktree._search.objective import FeatureDraw, Objective
@@ -36,12 +36,13 @@ class RankedProblem:
         """The objective of the expanded columns."""
         columns = self.data.columns
         literals = [columns.literal(j) for j in range(len(columns))]
-        first = {(a.feature, a.test, a.value): j for j, a in enumerate(literals) if not a.or_missing}
+        # The test of each column: two orders of the same categories may have a set in common.
+        tests = [(id(columns.place(j)[0]), *a[:2], str(a.value), a.categories) for j, a in enumerate(literals)]
+        first = {test: j for j, test in enumerate(tests) if not literals[j].or_missing}
         offsets = np.zeros(len(columns), dtype=np.int32)
         for j, literal in enumerate(literals):
-            i = first.get((literal.feature, literal.test, literal.value))
-            if literal.or_missing and i is not None:
-                offsets[i] = j - i
+            if literal.or_missing and tests[j] in first:
+                offsets[first[tests[j]]] = j - first[tests[j]]
         own = replace(self.objective, second_reading=offsets if offsets.any() else None)
         if own.draw is None:
             return own
@@ -64,18 +65,18 @@ def expanded_columns(data: TrainingData, X: np.ndarray) -> np.ndarray:
     """Every column of training data as bits, given the encoded rows with weight."""
     result = np.empty((len(X), len(data.columns)), dtype=bool)
     for j in range(len(data.columns)):
-        feature, test, value, or_missing = data.columns.literal(j)
-        yes = is_true(X[:, feature], test, value)
+        feature, test, value, or_missing, categories = data.columns.literal(j)
+        yes = is_true(X[:, feature], test, value, categories)
         if or_missing:
             yes |= np.isnan(X[:, feature])
-        result[:, j] = ~yes if test == AT_MOST else yes
+        result[:, j] = ~yes if test in SET_IF_FALSE else yes
     return result
 
 
-def prepared(X: np.ndarray, y: np.ndarray, few: int = 2, **parameters: Any) -> TrainingData:
+def prepared(X: Any, y: np.ndarray, few: int = 2, weights: np.ndarray | None = None, **parameters: Any) -> TrainingData:
     """Data in which features with more than `few` thresholds are ranked."""
     with mock.patch.object(ranks, "FEW_THRESHOLDS", few):
-        return prepare(TopKTreeClassifier(max_thresholds=None, **parameters), X, y, None)
+        return prepare(TopKTreeClassifier(max_thresholds=None, **parameters), X, y, weights)
 
 
 def random_table(rng: np.random.Generator, n: int, n_features: int) -> np.ndarray:
@@ -96,6 +97,16 @@ def random_table(rng: np.random.Generator, n: int, n_features: int) -> np.ndarra
     if rng.random() < 0.2:
         X = X[rng.integers(max(1, n // 2), size=n)]
     return X
+
+
+def some_as_categories(rng: np.random.Generator, X: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """Turn some features into indices of up to nine categories, all of which occur; return which, and the table."""
+    X, chosen = X.copy(), np.flatnonzero(rng.random(X.shape[1]) < 0.5).tolist()
+    for f in chosen:
+        n = int(rng.integers(1, 10))
+        present = ~np.isnan(X[:, f])
+        X[present, f] = np.unique((np.abs(X[present, f]) * 7).astype(int) % n, return_inverse=True)[1]
+    return chosen, X
 
 
 def random_target(rng: np.random.Generator, X: np.ndarray, n_classes: int) -> np.ndarray:
@@ -120,7 +131,8 @@ def ranked_problems(draw: st.DrawFn, max_rows: int = 40, max_depth: int = 3, all
         depth = min(depth, all_depth)
     elif draw(st.booleans()):
         k = [draw(st.integers(1, 4)) for _ in range(depth)] or 1
-    data = prepared(X, y, draw(st.sampled_from([0, 2, 5])))
+    categories, X = some_as_categories(rng, X)
+    data = prepared(X, y, draw(st.sampled_from([0, 2, 5])), categorical_features=categories)
     parameters = random_parameters(rng, data.y)
     parameters["min_samples_leaf"] = min(parameters["min_samples_leaf"], 5)
     sample_weight, class_weight = parameters.pop("sample_weight"), parameters.pop("class_weight")

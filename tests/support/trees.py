@@ -17,6 +17,7 @@ def random_tree(rng: np.random.Generator, n_features: int, max_depth: int) -> Tr
     feature: list[int] = []
     threshold: list[float] = []
     category: list[int] = []
+    sets: list[list[int]] = []
     missing_left: list[bool] = []
     unseen_left: list[bool] = []
     value: list[np.ndarray] = []
@@ -28,6 +29,7 @@ def random_tree(rng: np.random.Generator, n_features: int, max_depth: int) -> Tr
         feature.append(TREE_UNDEFINED)
         threshold.append(float(TREE_UNDEFINED))
         category.append(TREE_UNDEFINED)
+        sets.append([])
         missing_left.append(False)
         unseen_left.append(False)
         value.append(rng.integers(1, 10, 3).astype(float))
@@ -37,6 +39,8 @@ def random_tree(rng: np.random.Generator, n_features: int, max_depth: int) -> Tr
             missing_left[node] = bool(np.isnan(threshold[node]) or rng.random() < 0.3)
             if rng.random() < 0.3:
                 category[node], threshold[node] = int(rng.integers(4)), float(TREE_UNDEFINED)
+                if rng.random() < 0.5:
+                    category[node], sets[node] = TREE_UNDEFINED, rng.choice(4, rng.integers(1, 4), False).tolist()
                 missing_left[node], unseen_left[node] = bool(rng.random() < 0.5), bool(rng.random() < 0.5)
             left[node] = visit(depth + 1)
             right[node] = visit(depth + 1)
@@ -45,12 +49,16 @@ def random_tree(rng: np.random.Generator, n_features: int, max_depth: int) -> Tr
 
     visit(0)
     values = np.array(value)
+    category_set = np.zeros((len(left), max(map(max, filter(None, sets)), default=-1) + 1), dtype=bool)
+    for node, codes in enumerate(sets):
+        category_set[node, codes] = True
     return Tree(
         children_left=np.array(left),
         children_right=np.array(right),
         feature=np.array(feature),
         threshold=np.array(threshold),
         category=np.array(category),
+        category_set=category_set,
         missing_go_to_left=np.array(missing_left),
         unseen_go_to_left=np.array(unseen_left),
         value=values,
@@ -68,9 +76,9 @@ def path(tree: Tree, row: Sequence[float]) -> list[int]:
         value = row[tree.feature[node]]
         if math.isnan(value):
             goes_left = tree.missing_go_to_left[node]
-        elif tree.category[node] >= 0:
-            is_new = math.isinf(value) and tree.unseen_go_to_left[node]
-            goes_left = value == tree.category[node] or is_new
+        elif tree.category[node] >= 0 or tree.category_set[node].any():
+            going_left = {*np.flatnonzero(tree.category_set[node]), tree.category[node]} - {TREE_UNDEFINED}
+            goes_left = value in going_left or (math.isinf(value) and tree.unseen_go_to_left[node])
         else:
             goes_left = value <= tree.threshold[node]
         nodes.append(int((tree.children_left if goes_left else tree.children_right)[node]))

@@ -76,6 +76,8 @@ def holds(condition, row):
         return row[name] <= float(number) if sign == "<=" else row[name] > float(number)
     if found := re.fullmatch(r"(\S+) not in \{(.*)\}", condition):
         return row[found[1]] is not None and str(row[found[1]]) not in map(unquoted, found[2].split(", "))
+    if found := re.fullmatch(r"(\S+) in \{(.*)\}", condition):
+        return row[found[1]] is not None and str(row[found[1]]) in map(unquoted, found[2].split(", "))
     name, sign, value = re.fullmatch(r"(\S+) (=|!=) (.+)", condition).groups()
     return row[name] is not None and (str(row[name]) == unquoted(value)) == (sign == "=")
 

@@ -28,12 +28,12 @@ from topktree._tree import model_file
 from topktree._tree.model_file import FORMAT, VERSION
 
 TREE_ARRAYS = (
-    *("children_left", "children_right", "feature", "threshold", "category"),
+    *("children_left", "children_right", "feature", "threshold", "category", "category_set"),
     *("missing_go_to_left", "unseen_go_to_left"),
     *("value", "impurity", "n_node_samples", "weighted_n_node_samples"),
 )
 FILE_OF_VERSION_1 = Path(__file__).parents[1] / "support" / "models" / "model-v1.json"
-KEPT_FILE = FILE_OF_VERSION_1.with_name("model-v2.json")
+KEPT_FILES = {version: FILE_OF_VERSION_1.with_name(f"model-v{version}.json") for version in (2, 3)}
 
 
 def people():
@@ -49,9 +49,19 @@ def people():
     return pd.DataFrame({"age": age, "smoker": smoker, "colour": colour}), np.array(y)
 
 
+def kept_table(version):
+    """The people; for version 3, which has sets of categories, they live in towns."""
+    X, y = people()
+    if version == 3:
+        X["town"] = [{"high": "abc", "low": "de", "medium": "af", "unknown": "gh"}[c][i % 2] for i, c in enumerate(y)]
+        X = X.drop(columns="smoker")
+    return X, y
+
+
 def write_kept_file():
-    """How the file of version 2 was made: `python -c "import test_model_file as t; t.write_kept_file()"`, in tests."""
-    TopKTreeClassifier(k="all", max_depth=3).fit(*people()).save(KEPT_FILE)
+    """How the latest file was made: `python -c "import test_model_file as t; t.write_kept_file()"`, in tests/tree."""
+    clf = TopKTreeClassifier(k="all", max_depth=3, max_thresholds=None)
+    clf.fit(*kept_table(VERSION)).save(KEPT_FILES[VERSION])
 
 
 def assert_same_model(one, other, rows=None):
@@ -330,7 +340,7 @@ def test_arrays_have_no_names(tmp_path):
 
 def test_a_file_is_ascii_json(good):
     content = json.loads(good)
-    assert (content["format"], content["version"]) == (FORMAT, VERSION) == ("topktree-classifier", 2)
+    assert (content["format"], content["version"]) == (FORMAT, VERSION) == ("topktree-classifier", 3)
     assert good.endswith("}\n")
 
 
@@ -464,7 +474,7 @@ def test_a_pickle_is_refused(tampered, fitted):
             assert_refused(tampered(pickle.dumps(content, protocol)))
 
 
-@pytest.mark.parametrize("version", [0, -1, 3, 10**6, 1.0, 1.5, "1", None, True, [1], 2**70])
+@pytest.mark.parametrize("version", [0, -1, VERSION + 1, 10**6, 1.0, 1.5, "1", None, True, [1], 2**70])
 def test_other_versions(tampered, good, version):
     payload = json.loads(good)
     payload["version"] = version
@@ -859,9 +869,12 @@ def test_a_file_of_version_1_can_be_saved_in_the_next(tmp_path):
     assert_same_model(load(tmp_path / "next.json"), old, people()[0])
 
 
-def test_the_kept_file_can_be_made_again():
-    kept = load(KEPT_FILE)
-    X, y = people()
+@pytest.mark.parametrize("version", KEPT_FILES)
+def test_the_kept_file_can_be_made_again(version):
+    assert json.loads(KEPT_FILES[version].read_text())["version"] == version
+    kept = load(KEPT_FILES[version])
+    assert (kept.tree_.category_set.shape[1] > 0) == (version == 3)
+    X, y = kept_table(version)
     assert_same_tree(clone(kept).fit(X, y), kept)
     assert np.count_nonzero(kept.predict(X) != y) == kept.train_errors_
 
@@ -892,6 +905,44 @@ def test_reading_a_tree_goes_through_the_categories_once_and_not_for_every_node(
     np.testing.assert_array_equal(tree.category, clf.tree_.category)
     assert (tree.category >= 0).any()
     assert indexed == [feature.name for feature in features]
+
+
+@pytest.mark.parametrize(
+    ("value", "codes"),
+    [
+        (["1", 1], (0, 1)),
+        ([{"number": "inf"}], (2,)),
+        ([], "has no set of categories"),
+        ("1", "has no set of categories"),
+        (None, "has no set of categories"),
+        ([1, 1.0], "has a set with a duplicate category"),
+        ([1, 2], "has an unknown category: 2"),
+        ([1, [1]], "has an unknown category"),
+        ([1, {"number": "x"}], "has an unknown value"),
+    ],
+)
+def test_a_set_is_read_category_by_category(value, codes):
+    features = (Feature("c", "category", (1, "1", math.inf)), Feature("o", "category", (1,), ordered=True))
+    test = {"test": "in", "value": value, "missing": "no", "unseen": "yes"}
+    if isinstance(codes, str):
+        with pytest.raises(ValueError, match=codes):
+            model_file.read_test(0, test, features)
+    else:
+        found = model_file.read_test(0, test, features)
+        assert (found.categories, found.unseen) == (codes, True)
+        assert model_file.describe_test(found, features)["value"] == [
+            {"number": "inf"} if c == math.inf else c for c in (features[0].categories[code] for code in codes)
+        ]
+        with pytest.raises(ValueError, match="tests a category by 'in'"):
+            model_file.read_test(1, test, features)
+
+
+def test_only_a_category_has_sets():
+    test = {"test": "in", "value": [False], "missing": "no", "unseen": "no"}
+    with pytest.raises(ValueError, match="compares a boolean with"):
+        model_file.read_test(0, test, (Feature("b", "boolean"),))
+    with pytest.raises(ValueError, match="tests a number by 'in'"):
+        model_file.read_test(0, test, (Feature("n", "number"),))
 
 
 @pytest.mark.parametrize(("value", "code"), [(1, 0), (1.0, 0), ("1", 1), (2, None), ([1], None), (None, None)])

@@ -146,6 +146,7 @@ def small_tree(value):
         feature=np.where(inner, 0, TREE_UNDEFINED),
         threshold=np.where(inner, [1.5, 0.5, 0, 0, 0], TREE_UNDEFINED),
         category=np.full(5, TREE_UNDEFINED),
+        category_set=np.zeros((5, 0), dtype=bool),
         missing_go_to_left=np.zeros(5, dtype=bool),
         unseen_go_to_left=np.zeros(5, dtype=bool),
         value=value,
@@ -192,6 +193,7 @@ def test_a_subtree_is_a_tree_like_any_other(seed, depth):
     for name in ("feature", "threshold", "category"):
         assert (getattr(small, name)[leaf] == TREE_UNDEFINED).all()
     assert not small.missing_go_to_left[leaf].any()
+    assert not small.category_set[leaf].any()
     for field in fields(Tree):
         mine, theirs = getattr(small, field.name), getattr(tree, field.name)
         assert (mine.dtype, len(mine)) == (theirs.dtype, small.node_count), field.name

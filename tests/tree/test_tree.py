@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.profiles import examples
 from support.trees import path, random_tree
 
-from topktree._data.columns import AT_MOST, EQUALS, IS_MISSING
+from topktree._data.columns import AT_MOST, EQUALS, IN, IS_MISSING
 from topktree._data.features import UNSEEN, Feature
 from topktree._data.table import BOOLEAN, CATEGORY, NUMBER
 from topktree._tree.model_file import describe_test, read_test
@@ -86,12 +86,15 @@ FEATURES = (
     Feature("o", CATEGORY, ("S", "M", "L"), ordered=True),
 )
 CODES = st.sampled_from([0.0, 1.0, 2.0])
+SETS = st.sampled_from([(0,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)])
+NO_SET = st.just(())  # or Hypothesis would draw some
 TESTS = st.one_of(
-    st.builds(NodeTest, st.just(0), st.just(AT_MOST), st.floats(-1e300, 1e300), st.booleans(), st.just(False)),
-    st.builds(NodeTest, st.just(1), st.just(AT_MOST), st.just(0.0), st.booleans(), st.just(False)),
-    st.builds(NodeTest, st.just(2), st.just(EQUALS), CODES, st.booleans(), st.booleans()),
-    st.builds(NodeTest, st.just(3), st.just(AT_MOST), CODES, st.booleans(), st.booleans()),
-    st.builds(NodeTest, st.integers(0, 3), st.just(IS_MISSING), st.just(0.0), st.just(True), st.just(False)),
+    st.builds(NodeTest, st.just(0), st.just(AT_MOST), st.floats(-1e300, 1e300), st.booleans(), st.just(False), NO_SET),
+    st.builds(NodeTest, st.just(1), st.just(AT_MOST), st.just(0.0), st.booleans(), st.just(False), NO_SET),
+    st.builds(NodeTest, st.just(2), st.just(EQUALS), CODES, st.booleans(), st.booleans(), NO_SET),
+    st.builds(NodeTest, st.just(2), st.just(IN), st.just(0.0), st.booleans(), st.booleans(), SETS),
+    st.builds(NodeTest, st.just(3), st.just(AT_MOST), CODES, st.booleans(), st.booleans(), NO_SET),
+    st.builds(NodeTest, st.integers(0, 3), st.just(IS_MISSING), st.just(0.0), st.just(True), st.just(False), NO_SET),
 )
 
 
@@ -120,6 +123,8 @@ def test_a_test_has_an_answer_for_every_value(test):
     values = np.array([0.0, 1.0, 2.0, *np.nextafter(test.value, [-np.inf, np.inf]), test.value])
     if test.kind == IS_MISSING:
         expected = np.zeros(len(values), dtype=bool)
+    elif test.kind == IN:
+        expected = np.array([value in test.categories for value in values])
     else:
         expected = values <= test.value if test.kind == AT_MOST else values == test.value
     np.testing.assert_array_equal(test.holds(values), expected)
@@ -144,6 +149,7 @@ def test_the_threshold_itself_goes_left(x):
         feature=np.array([0, TREE_UNDEFINED, TREE_UNDEFINED]),
         threshold=np.array([0.5, TREE_UNDEFINED, TREE_UNDEFINED]),
         category=np.full(3, TREE_UNDEFINED),
+        category_set=np.zeros((3, 0), dtype=bool),
         missing_go_to_left=np.zeros(3, dtype=bool),
         unseen_go_to_left=np.zeros(3, dtype=bool),
         value=np.array([[2.0, 2.0], [2.0, 0.0], [0.0, 2.0]]),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -32,6 +32,10 @@ AT_MOST = 0
 EQUALS = 1
 IS_MISSING = 2
 AT_LEAST = 3
+IN = 4  # a set of categories
+
+# Tests whose columns have a bit set where they are false, so that a set bit sends a row right.
+SET_IF_FALSE = (AT_MOST, IN)
 
 # Values of a table that are copied at once while it is packed.
 _PART = 2**22
@@ -47,9 +51,10 @@ class Literal(NamedTuple):
     """The test that a column stands for."""
 
     feature: int
-    test: int  # AT_MOST, EQUALS, IS_MISSING or AT_LEAST
-    value: float  # the threshold or the code; NaN for IS_MISSING
+    test: int  # AT_MOST, EQUALS, IS_MISSING, AT_LEAST or IN
+    value: float  # the threshold or the code; NaN for IS_MISSING and IN
     or_missing: bool  # the second reading of a test: it also holds for missing values; False for IS_MISSING
+    categories: tuple[int, ...] = ()  # the codes of a set, ascending; empty unless the test is IN
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +85,10 @@ class Columns:
         return Columns(self.feature[kept], self.test[kept], self.value[kept], self.or_missing[kept])
 
     def joined(self, ranked: Sequence[RankedFeature]) -> Columns:
-        """Return these columns of bits, and those of ranked features between them."""
+        """Return these columns of bits, and those of ranked features between them; sets follow the bits of theirs."""
         placed, n_before = [], 0
         for own in ranked:
-            first = n_before + int(np.searchsorted(self.feature, own.feature))
+            first = n_before + int(np.searchsorted(self.feature, own.feature, side="right"))
             placed.append(replace(own, first=first))
             n_before += own.n_columns
         return replace(self, ranked=tuple(placed))
@@ -113,6 +118,8 @@ class Columns:
         gap, or_missing = own.reading(j)
         if gap < 0:
             return Literal(own.feature, IS_MISSING, np.nan, False)
+        if own.order:
+            return Literal(own.feature, IN, np.nan, or_missing, own.categories(gap))
         return Literal(own.feature, AT_MOST, float(own.thresholds(np.array([gap]))[0]), or_missing)
 
     def bits(self, column: int, packed_rows: PackedRows, some: IntArray) -> BoolArray:
@@ -256,10 +263,12 @@ def _splitmix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def is_true(values: NDArray[Any], test: int, value: float) -> BoolArray:
+def is_true(values: NDArray[Any], test: int, value: float, categories: Sequence[int] = ()) -> BoolArray:
     """Return for which encoded values a test is true. Only `is missing` is true for a missing value."""
     if test == AT_MOST:
         return np.asarray(values <= value)
+    if test == IN:
+        return np.isin(values, categories)
     if test == AT_LEAST:
         return np.asarray(values >= value)
     return np.asarray(values == value if test == EQUALS else np.isnan(values))
@@ -276,6 +285,11 @@ def value_text(feature: Feature, value: float) -> str:
         is_plain = _PLAIN.fullmatch(category) and category.lower() not in _WORDS and not feature.ordered
         return category if is_plain else json.dumps(category, ensure_ascii=False)
     return format_number(category) if isinstance(category, float) else str(category)
+
+
+def set_text(feature: Feature, categories: Iterable[int]) -> str:
+    """Return a set of categories as people read it."""
+    return f"{{{', '.join(value_text(feature, code) for code in categories)}}}"
 
 
 def _core_arguments(columns: Columns) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 In: the encoded values of a feature. Out: a `RankedFeature`, which the engine takes as it is, or thresholds if these are
 few. The one idea: the rank of a row among the distinct values says on which side of every threshold it is, so that
-thresholds are made only for the columns that somebody asks about.
+thresholds are made only for the columns that somebody asks about. Categories are ranked by the share of a class in
+their rows: then a threshold divides them into two sets.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._core import rank_values
 from .arrays import BoolArray, FloatArray, IntArray
-from .thresholds import separators
+from .thresholds import Target, separators
 
 # Features with no more thresholds than this are columns of bits: the grid of the search would have all of them.
 FEW_THRESHOLDS = 16
@@ -28,7 +29,7 @@ _SAMPLE = 256
 
 @dataclass(frozen=True, eq=False)
 class RankedFeature:
-    """A feature whose thresholds are all gaps between its distinct values.
+    """A feature whose thresholds are all gaps between its distinct values, or one order of its categories.
 
     Its columns are those that `make_columns` would make for a tree: a column per threshold, the same ones `or missing`,
     then `is missing`; the latter two only if there are missing values.
@@ -40,6 +41,7 @@ class RankedFeature:
     is_whole: bool  # all values are whole numbers
     values: NDArray[Any]  # (n_rows,), as they are encoded: a view of the user's table
     has_missing: bool
+    order: tuple[int, ...] = ()  # the categories in the order of their ranks; empty for numbers
     first: int = 0  # the index of its first column
 
     @property
@@ -55,6 +57,10 @@ class RankedFeature:
     def thresholds(self, gaps: IntArray) -> FloatArray:
         """Return a threshold in each of the gaps; gap i is above rank i."""
         return separators(self._numbers(gaps), self._numbers(gaps + 1), self.is_whole)
+
+    def categories(self, gap: int) -> tuple[int, ...]:
+        """Return the categories below a gap, ascending."""
+        return tuple(sorted(self.order[: gap + 2]))  # the first two share rank 0
 
     def _numbers(self, ranks: IntArray) -> FloatArray:
         """Return the values of some ranks; infinities count as the largest float64, and there is no negative zero."""
@@ -83,19 +89,46 @@ def rank_feature(
     return own if own.n_thresholds > FEW_THRESHOLDS else own.thresholds(np.arange(own.n_thresholds))
 
 
+def rank_categories(
+    feature: int, values: NDArray[Any], has_missing: bool, weights: FloatArray | None, target: Target
+) -> list[RankedFeature]:
+    """Rank the categories of a feature by the share of each class in their weight; of two classes, by the second one.
+
+    For two classes, no set of categories has a lower impurity than the best one below a gap (Breiman, Friedman, Olshen
+    and Stone 1984, theorem 4.5). Sets of one category and of all but one repeat a column `colour = red`: so the first
+    two categories share a rank, and the last two. Precondition: every category occurs.
+    """
+    codes = np.where(np.isnan(values), -1, values).astype(np.int64) + 1
+    n = int(codes.max())
+    if n < 4:
+        return []
+    cells = np.bincount(codes * target.n_classes + target.classes, weights, (n + 1) * target.n_classes)
+    by_class = cells.reshape(n + 1, -1)[1:].T
+    by_class = by_class[by_class.any(axis=1)]
+    ranked = []
+    for own in by_class[1:] if len(by_class) <= 2 else by_class:
+        order = np.argsort(own / by_class.sum(axis=0), kind="stable")  # ties: the lower category first
+        ranks = np.full(n + 1, MISSING, dtype=np.uint32)
+        ranks[order + 1] = np.clip(np.arange(n) - 1, 0, n - 3)
+        ranked.append(RankedFeature(feature, ranks[codes], n - 2, True, values, has_missing, tuple(order.tolist())))
+    return ranked
+
+
 def without_repeated(features: Iterable[RankedFeature]) -> list[RankedFeature]:
     """Return the features without those whose ranks are, forwards or backwards, the ranks of an earlier one.
 
     Only whole features are dropped: a single threshold that splits the rows as that of another feature does remains.
     """
-    kept: dict[Any, list[RankedFeature]] = {}
+    kept: list[RankedFeature] = []
+    alike: dict[Any, list[RankedFeature]] = {}
     for own in features:
         sample = own.ranks[:_SAMPLE]
         key = own.has_missing, own.n_ranks, min(sample.tobytes(), _backwards(own, sample).tobytes())
-        earlier = kept.setdefault(key, [])
+        earlier = alike.setdefault(key, [])
         if not any(_is_same_order(own, other) for other in earlier):
             earlier.append(own)
-    return sorted((own for group in kept.values() for own in group), key=lambda own: own.feature)
+            kept.append(own)
+    return kept
 
 
 def _backwards(own: RankedFeature, ranks: NDArray[np.uint32]) -> NDArray[np.uint32]:

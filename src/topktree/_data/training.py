@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ from .._runtime.checks import short
 from .._runtime.limits import Interruptible, Stop
 from .._runtime.parallel import count_threads
 from .arrays import BoolArray, FloatArray, Rows
-from .columns import Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
+from .columns import IS_MISSING, Columns, by_feature, find_redundant, make_columns, pack, pack_binary, packed
 from .features import Feature, encode, learn_features, warn_about_categories
 from .labels import number_labels, read_labels, read_weights, warn_about_regression
-from .ranks import RankedFeature, rank_feature, without_repeated
-from .table import Table, read_table
+from .ranks import RankedFeature, rank_categories, rank_feature, without_repeated
+from .table import CATEGORY, Table, read_table
 from .thresholds import FINE_BOUNDARIES, Target, quantile_thresholds
 from .weights import threshold_weights
 
@@ -170,11 +171,13 @@ def _make_ready(
             left_out = encode(without_weight[0], features), without_weight[1]
     encoded = encode(table, features)
     bits = pack_binary(encoded, features)  # a table of nothing but 0 and 1 stays as it is
-    if bits is None and estimator.max_thresholds is None and not callable(estimator.criterion):
-        bits = _rank_and_pack(encoded, features, count_threads(estimator.n_jobs), work.check)
-    if bits is None:  # a criterion of the user's own sees the class counts of every column
-        cuts = estimator.max_thresholds, threshold_weights(y, by_class, weights), Target.of_rows(y, len(classes))
-        bits = _cut_and_pack(by_feature(encoded, features), features, *cuts, work.check)
+    if bits is None:
+        target = threshold_weights(y, by_class, weights), Target.of_rows(y, len(classes))
+        if estimator.max_thresholds is None and not callable(estimator.criterion):
+            bits = _rank_and_pack(encoded, features, *target, count_threads(estimator.n_jobs), work.check)
+        else:  # a criterion of the user's own sees the class counts of every column
+            values = by_feature(encoded, features)
+            bits = _cut_and_pack(values, features, estimator.max_thresholds, *target, work.check)
     return TrainingData(*bits, y, weights, by_class, classes, features, has_weight, left_out, work)
 
 
@@ -212,24 +215,32 @@ def _cut_and_pack(
 
 
 def _rank_and_pack(
-    encoded: NDArray[Any], features: tuple[Feature, ...], n_threads: int, check: Callable[[], None]
+    encoded: NDArray[Any],
+    features: tuple[Feature, ...],
+    weights: FloatArray | None,
+    target: Target,
+    n_threads: int,
+    check: Callable[[], None],
 ) -> tuple[Rows, Columns]:
     """Rank the features that have thresholds; return the bits of those with few and all others, and all columns.
 
-    Redundant columns of bits are dropped as always; of ranked features, only those that repeat all of another one.
+    Categories have both: bits, and sets by their ranks. Redundant columns of bits are dropped as always; of ranked
+    features, only those that repeat all of another one.
     """
     # What is not written to takes no memory. In arrays of their own, ranks would lie between gaps in the memory.
     ranks = np.empty((len(features), len(encoded)), dtype=np.uint32)
 
-    def rank(f: int) -> RankedFeature | FloatArray:
+    def rank(f: int) -> RankedFeature | FloatArray | list[RankedFeature]:
         check()
-        if not features[f].has_thresholds:
-            return np.empty(0)
-        return rank_feature(f, encoded[:, f], features[f].has_missing, ranks[f])
+        own = f, encoded[:, f], features[f].has_missing
+        if features[f].has_thresholds:
+            return rank_feature(*own, ranks[f])
+        return rank_categories(*own, weights, target) if features[f].kind == CATEGORY else []
 
     with ThreadPoolExecutor(n_threads) as pool:
         found = list((map if n_threads == 1 else pool.map)(rank, range(len(features))))
-    ranked = without_repeated(own for own in found if isinstance(own, RankedFeature))
+    orders = chain.from_iterable(own if isinstance(own, list) else [own] for own in found)
+    ranked = without_repeated(own for own in orders if isinstance(own, RankedFeature))
     others = [f for f, own in enumerate(found) if not isinstance(own, RankedFeature)]
     own_features = [features[f] for f in others]
     values = np.empty((len(others), len(encoded)))
@@ -237,6 +248,9 @@ def _rank_and_pack(
         own[:] = encoded[:, f]
     values = by_feature(values.T, own_features)
     columns = make_columns(own_features, lambda i: np.asarray(found[others[i]]), for_tree=True)
-    columns = columns.take(~find_redundant(values, columns))
+    of_all = np.array(others, dtype=np.int64)  # the index of each of these features among all
+    has_ranks = np.isin(of_all[columns.feature], [own.feature for own in ranked])
+    repeated = has_ranks & (columns.test == IS_MISSING)  # ranks have this column, too
+    columns = columns.take(~find_redundant(values, columns) & ~repeated)
     rows = pack(values, columns)
-    return rows, replace(columns, feature=np.array(others, dtype=np.int64)[columns.feature]).joined(ranked)
+    return rows, replace(columns, feature=of_all[columns.feature]).joined(ranked)

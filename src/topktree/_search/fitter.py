@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.columns import AT_MOST, IS_MISSING, Columns
+from .._data.columns import IS_MISSING, SET_IF_FALSE, Columns
 from .._data.features import Feature
 from .._data.table import CATEGORY
 from .._data.training import EncodedRows, TrainingData
@@ -125,7 +125,7 @@ def count_errors(tree: Tree, rows: EncodedRows | None) -> int:
 def yes_first(solution: engine.Solution, columns: Columns) -> engine.Solution:
     """Return the solution with its nodes in the order of a `Tree`: the rows for which a test holds come first."""
     is_swapped = solution.column >= 0
-    is_swapped[is_swapped] = [columns.literal(j).test != AT_MOST for j in solution.column[is_swapped].tolist()]
+    is_swapped[is_swapped] = [columns.literal(j).test not in SET_IF_FALSE for j in solution.column[is_swapped].tolist()]
     if not is_swapped.any():
         return solution
     order, todo = [], [0]
@@ -158,12 +158,12 @@ def make_tree(
         if column < 0:
             continue
         test = column_test(columns, column)
-        if test.kind == AT_MOST:  # its bit is set where it is false
+        if test.kind in SET_IF_FALSE:  # its bit is set where it is false
             left[node], right[node] = right[node], left[node]
         feature, is_heavier = features[test.feature], weight[left[node]] >= weight[right[node]]
         missing = test.missing if feature.has_missing else is_heavier
         unseen = is_heavier and feature.kind == CATEGORY and test.kind != IS_MISSING
-        tests[node] = NodeTest(test.feature, test.kind, test.value, missing, unseen)
+        tests[node] = test._replace(missing=missing, unseen=unseen)
     value = np.asarray(solution.class_weight * weight_unit, dtype=np.float64)
     return Tree(
         children_left=np.array(left, dtype=np.int64),

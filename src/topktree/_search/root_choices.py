@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._data.arrays import FloatArray
-from .._data.columns import IS_MISSING, Columns
+from .._data.columns import IN, IS_MISSING, Columns
 from .._data.features import Feature
 from .._tree.model_file import describe_test
 from .._tree.tree import NodeTest, node_impurity
@@ -72,9 +72,9 @@ def list_choices(
 
 def column_test(columns: Columns, column: int) -> NodeTest:
     """Return the test that a column stands for."""
-    feature, kind, value, or_missing = columns.literal(column)
-    is_missing = kind == IS_MISSING
-    return NodeTest(feature, kind, 0.0 if is_missing else value, is_missing or or_missing, False)
+    feature, kind, value, or_missing, categories = columns.literal(column)
+    own_value = 0.0 if kind in (IS_MISSING, IN) else value
+    return NodeTest(feature, kind, own_value, kind == IS_MISSING or or_missing, False, categories)
 
 
 def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .._data.columns import AT_MOST, EQUALS, IS_MISSING, value_text
+from .._data.columns import AT_MOST, EQUALS, IN, IS_MISSING, set_text, value_text
 from .._data.features import UNSEEN, Feature
 from .._data.table import BOOLEAN, CATEGORY, NUMBER
 from .naming import Model
@@ -26,6 +26,7 @@ class Condition:
     above: float | None = None  # a threshold
     at_most: float | None = None
     excluded: frozenset[int] = frozenset()  # codes of categories; 0 or 1 of a boolean
+    is_set: bool = False  # True: `in {...}` was answered with yes
     present: bool = True  # False: `is missing` was answered with yes
     missing: bool = True
     unseen: bool = True  # categories that the training data did not have
@@ -43,8 +44,9 @@ class Condition:
             if holds:
                 return replace(narrower, at_most=min(test.value, math.inf if self.at_most is None else self.at_most))
             return replace(narrower, above=max(test.value, -math.inf if self.above is None else self.above))
-        code = int(test.value)
-        return replace(narrower, excluded=self.excluded | (self._codes() - {code} if holds else {code}))
+        codes = frozenset(test.categories if test.kind == IN else [int(test.value)])
+        excluded = self.excluded | (self._codes() - codes if holds else codes)
+        return replace(narrower, excluded=excluded, is_set=self.is_set or (test.kind == IN and holds))
 
     def text(self) -> str:
         """Return the condition in words."""
@@ -68,7 +70,7 @@ class Condition:
         """Return what the last test on the path adds, given that this is the condition after it."""
         if test.kind == IS_MISSING:
             return f"{self.feature.name} is {'' if holds else 'not '}missing"
-        if test.kind == EQUALS or self.feature.kind == BOOLEAN:
+        if test.kind in (EQUALS, IN) or self.feature.kind == BOOLEAN:
             return self._with_missing(self._full(), in_brackets=False)
         return self._with_missing(
             f"{self.feature.name} {'<=' if holds else '>'} {value_text(self.feature, test.value)}", in_brackets=False
@@ -102,8 +104,12 @@ class Condition:
         allowed = self.allowed()
         if len(allowed) == 1:
             return f"= {value_text(self.feature, allowed[0])}"
-        texts = [value_text(self.feature, code) for code in sorted(self.excluded)]
-        return f"!= {texts[0]}" if len(texts) == 1 else f"not in {{{', '.join(texts)}}}"
+        if self.is_set:
+            return f"in {set_text(self.feature, allowed)}"
+        excluded = sorted(self.excluded)
+        if len(excluded) == 1:
+            return f"!= {value_text(self.feature, excluded[0])}"
+        return f"not in {set_text(self.feature, excluded)}"
 
     def _with_missing(self, said: str, in_brackets: bool = True) -> str:
         """Return the text with its word about missing values, which only those features have that had some."""

@@ -4,7 +4,8 @@ In: a `Model`; or parsed JSON, which is not trusted. Out: a dict of numbers, str
 them; or features and a `Tree`, checked entry by entry, where a ValueError says what is wrong. `_loading` makes an
 estimator from them. Files of all versions can be read and predict as they did: new keys may be added, existing ones
 stay, and parameters that a file lacks get their defaults. In version 1, a missing or new value makes every test false,
-and rows for which `=` or `is missing` holds go right. The key "checksum", which early files have, is ignored.
+and rows for which `=` or `is missing` holds go right. Version 2 has no sets of categories. The key "checksum", which
+early files have, is ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._data.columns import AT_MOST, EQUALS, IS_MISSING
+from .._data.columns import AT_MOST, EQUALS, IN, IS_MISSING
 from .._data.features import KINDS, Feature
 from .._data.table import BOOLEAN, CATEGORY
 from .._runtime import checks
@@ -28,7 +29,7 @@ from .tree import TREE_LEAF, NodeTest, Tree, code_tests
 
 FORMAT, ENSEMBLE_FORMAT = "topktree-classifier", "topktree-ensemble"
 FOREST, BOOSTING = "forest", "boosting"
-VERSION = 2
+VERSION = 3
 
 # The types that the labels of a file can have; "str" is as wide as the longest label.
 CLASS_TYPES = ("str", "bool", "object", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
@@ -74,8 +75,9 @@ def describe_test(test: NodeTest, features: Sequence[Feature]) -> dict[str, Any]
     if feature.kind == BOOLEAN:
         return {**described, "test": SYMBOLS[EQUALS], "value": False}
     if feature.kind == CATEGORY:
-        category = feature.categories[int(test.value)]
-        return {**described, "value": _plain(category), "unseen": _ANSWERS[test.unseen]}
+        codes = test.categories if test.kind == IN else [int(test.value)]
+        values = [_plain(feature.categories[code]) for code in codes]
+        return {**described, "value": values if test.kind == IN else values[0], "unseen": _ANSWERS[test.unseen]}
     return {**described, "value": test.value}
 
 
@@ -203,16 +205,25 @@ def read_test(
         return NodeTest(f, IS_MISSING, 0.0, True, False)
     require(feature.has_thresholds == (kinds[symbol] == AT_MOST), f"tests a {feature.kind} by {symbol!r}")
     if feature.kind == BOOLEAN:
-        require(value is False, f"compares a boolean with {checks.short(value)}")
+        require(kinds[symbol] == EQUALS and value is False, f"compares a boolean with {checks.short(value)}")
         return NodeTest(f, AT_MOST, 0.0, missing, False)
     if feature.kind == CATEGORY:
-        index = _category_index(feature) if indices is None else indices[f]
-        code = index.get(value) if isinstance(value, (str, int, float)) else None
-        if code is None:
-            raise ValueError(f"has an unknown category: {checks.short(value)}")
-        return NodeTest(f, kinds[symbol], float(code), missing, _read_answer(described, "unseen"))
+        index, unseen = _category_index(feature) if indices is None else indices[f], _read_answer(described, "unseen")
+        if kinds[symbol] == IN:
+            require(isinstance(value, list) and len(value) > 0, f"has no set of categories: {checks.short(value)}")
+            codes = tuple(sorted(_code(index, _from_plain(category)) for category in value))
+            require(len(set(codes)) == len(codes), f"has a set with a duplicate category: {checks.short(value)}")
+            return NodeTest(f, IN, 0.0, missing, unseen, codes)
+        return NodeTest(f, kinds[symbol], float(_code(index, value)), missing, unseen)
     require(is_number(value), f"compares a number with {checks.short(value)}")
     return NodeTest(f, AT_MOST, float(value), missing, False)
+
+
+def _code(index: dict[Any, int], category: Any) -> int:
+    code = index.get(category) if isinstance(category, (str, int, float)) else None
+    if code is None:
+        raise ValueError(f"has an unknown category: {checks.short(category)}")
+    return code
 
 
 def _read_answer(described: dict[str, Any], key: str) -> bool:

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._data.arrays import FloatArray
-from .._data.columns import AT_MOST, EQUALS, IS_MISSING, value_text
+from .._data.columns import AT_MOST, EQUALS, IN, IS_MISSING, set_text, value_text
 from .._data.features import Feature
 from .._data.table import BOOLEAN
 from .tree import TREE_LEAF, NodeTest, Tree
 
 # How texts, dicts and files write the kind of a test.
-SYMBOLS = {AT_MOST: "<=", EQUALS: "=", IS_MISSING: "is missing"}
+SYMBOLS = {AT_MOST: "<=", EQUALS: "=", IS_MISSING: "is missing", IN: "in"}
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; the last is a grey.
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
@@ -54,7 +54,7 @@ class Literal:
             return "is not missing"
         if self._is_boolean or (self.test.kind == EQUALS and len(self.feature.categories) == 2):
             return f"= {value_text(self.feature, 1 - self.test.value)}"
-        return self._comparison(">" if self.test.kind == AT_MOST else "!=")
+        return self._comparison({AT_MOST: ">", EQUALS: "!=", IN: "not in"}[self.test.kind])
 
     @property
     def yes(self) -> str:
@@ -71,6 +71,8 @@ class Literal:
         return self.feature.kind == BOOLEAN and self.test.kind != IS_MISSING
 
     def _comparison(self, symbol: str) -> str:
+        if self.test.kind == IN:
+            return f"{symbol} {set_text(self.feature, self.test.categories)}"
         return symbol if self.test.kind == IS_MISSING else f"{symbol} {value_text(self.feature, self.test.value)}"
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray, IntArray
-from .tree import TREE_LEAF, TREE_UNDEFINED, Tree
+from .tree import TREE_LEAF, Tree, code_tests
 
 RULES = ("best", "1se")
 
@@ -140,11 +140,8 @@ def subtree(tree: Tree, splits: NDArray[np.bool_]) -> Tree:
     arrays = {field.name: getattr(tree, field.name)[reached] for field in fields(Tree)}
     for name in ("children_left", "children_right"):
         arrays[name] = np.where(splits[reached], number[arrays[name]], TREE_LEAF)
-    for name in ("feature", "threshold", "category"):
-        arrays[name][~splits[reached]] = TREE_UNDEFINED
-    for name in ("missing_go_to_left", "unseen_go_to_left"):
-        arrays[name] &= splits[reached]
-    return Tree(**arrays)
+    tests = [tree.test(node) if splits[node] else None for node in np.flatnonzero(reached).tolist()]
+    return Tree(**arrays | code_tests(tests))
 
 
 def node_errors(tree: Tree) -> FloatArray:

@@ -181,7 +181,8 @@ def _classifier(
     """Return a fitted classifier around a `Tree` of scikit-learn's: the same nodes, with small numbers on the left."""
     criterion = "gini" if criterion == "gini" else "entropy"
     nodes = np.zeros(tree.node_count, dtype=sklearn_tree.NODE_DTYPE)
-    is_swapped = ~tree.is_leaf & ((tree.category >= 0) | np.isnan(tree.threshold))  # 1 is yes, and goes right
+    tests_numbers = (tree.category < 0) & ~tree.category_set.any(axis=1) & ~np.isnan(tree.threshold)
+    is_swapped = ~tree.is_leaf & ~tests_numbers  # 1 is yes, and goes right
     nodes["left_child"] = np.where(is_swapped, tree.children_right, tree.children_left)
     nodes["right_child"] = np.where(is_swapped, tree.children_left, tree.children_right)
     nodes["feature"], nodes["threshold"] = feature, threshold

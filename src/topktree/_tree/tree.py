@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray, IntArray
-from .._data.columns import AT_MOST, EQUALS, IS_MISSING, is_true
+from .._data.columns import AT_MOST, EQUALS, IN, IS_MISSING, is_true
 from .._data.features import UNSEEN
 
 TREE_LEAF = -1
@@ -32,14 +32,15 @@ class NodeTest(NamedTuple):
     """
 
     feature: int
-    kind: int  # AT_MOST, EQUALS or IS_MISSING
-    value: float  # threshold (0 of a boolean: is it false?) or index of a category; 0 for IS_MISSING
+    kind: int  # AT_MOST, EQUALS, IS_MISSING or IN
+    value: float  # threshold (0 of a boolean: is it false?) or index of a category; 0 for IS_MISSING and IN
     missing: bool  # True for IS_MISSING
     unseen: bool  # False for IS_MISSING, and for features that are not categories
+    categories: tuple[int, ...] = ()  # the indices of the categories of a set, ascending; empty unless it is IN
 
     def holds(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Return for which encoded values of the feature the answer is yes."""
-        yes = is_true(values.astype(np.float64, copy=False), self.kind, self.value)
+        yes = is_true(values.astype(np.float64, copy=False), self.kind, self.value, self.categories)
         if self.missing and self.kind != IS_MISSING:
             yes |= np.isnan(values)
         if self.unseen:
@@ -52,9 +53,10 @@ class Tree:
     """A fitted tree as read-only arrays with one entry per node.
 
     A row goes left if the answer to the node's question is yes: if `X[row, feature] <= threshold` or, where a category
-    is tested, if it has that category. A boolean that is false goes left. A threshold of NaN asks whether the value is
-    missing. `missing_go_to_left` and `unseen_go_to_left` say where missing values go, and categories that the training
-    data did not have: the latter, and missing values of features that had none, follow the heavier child.
+    or a set of them is tested, if it has that category or one of the set. A boolean that is false goes left. A
+    threshold of NaN asks whether the value is missing. `missing_go_to_left` and `unseen_go_to_left` say where missing
+    values go, and categories that the training data did not have: the latter, and missing values of features that had
+    none, follow the heavier child.
 
     Examples
     --------
@@ -75,8 +77,9 @@ class Tree:
     children_left: IntArray  # TREE_LEAF at a leaf
     children_right: IntArray
     feature: IntArray  # TREE_UNDEFINED at a leaf
-    threshold: FloatArray  # TREE_UNDEFINED at a leaf and where a category is tested; the index of an ordered category
+    threshold: FloatArray  # TREE_UNDEFINED at a leaf and where categories are tested; the index of an ordered category
     category: IntArray  # index of the category that goes left; TREE_UNDEFINED where none is tested
+    category_set: NDArray[np.bool_]  # (node_count, n): which categories go left where a set is tested; n = 0: nowhere
     missing_go_to_left: NDArray[np.bool_]  # False at a leaf
     unseen_go_to_left: NDArray[np.bool_]  # False at a leaf and where the feature is not a category
     value: FloatArray  # (node_count, n_classes): weight of the training rows of each class
@@ -120,7 +123,10 @@ class Tree:
             kind, value = IS_MISSING, 0.0
         elif self.category[node] >= 0:
             kind, value = EQUALS, float(self.category[node])
-        return NodeTest(f, kind, value, bool(missing), bool(unseen))
+        categories = tuple(np.flatnonzero(self.category_set[node]).tolist())
+        if categories:
+            kind, value = IN, 0.0
+        return NodeTest(f, kind, value, bool(missing), bool(unseen), categories)
 
     def node_depths(self) -> IntArray:
         """Return the number of splits above each node."""
@@ -186,24 +192,27 @@ class Tree:
 
 def code_tests(tests: Sequence[NodeTest | None]) -> dict[str, NDArray[Any]]:
     """Return the arrays of a `Tree` that say what its nodes ask, by name; a leaf has no test."""
-    feature, threshold, category, missing, unseen = zip(*map(_code_test, tests), strict=True)
+    feature, threshold, category, missing, unseen, sets = zip(*map(_code_test, tests), strict=True)
+    category_set = np.zeros((len(tests), max(codes[-1] + 1 if codes else 0 for codes in sets)), dtype=bool)
+    for own, codes in zip(category_set, sets, strict=True):
+        own[list(codes)] = True
     return {
         "feature": np.array(feature, dtype=np.int64),
         "threshold": np.array(threshold, dtype=np.float64),
         "category": np.array(category, dtype=np.int64),
+        "category_set": category_set,
         "missing_go_to_left": np.array(missing, dtype=bool),
         "unseen_go_to_left": np.array(unseen, dtype=bool),
     }
 
 
-def _code_test(test: NodeTest | None) -> tuple[int, float, int, bool, bool]:
-    """Return feature, threshold, category, and where missing and unseen values go."""
+def _code_test(test: NodeTest | None) -> tuple[int, float, int, bool, bool, tuple[int, ...]]:
+    """Return feature, threshold, category, where missing and unseen values go, and the set."""
     if test is None:
-        return TREE_UNDEFINED, TREE_UNDEFINED, TREE_UNDEFINED, False, False
-    threshold, category = (math.nan if test.kind == IS_MISSING else test.value), TREE_UNDEFINED
-    if test.kind == EQUALS:
-        threshold, category = TREE_UNDEFINED, int(test.value)
-    return test.feature, threshold, category, test.missing, test.unseen
+        return TREE_UNDEFINED, TREE_UNDEFINED, TREE_UNDEFINED, False, False, ()
+    threshold = {AT_MOST: test.value, IS_MISSING: math.nan}.get(test.kind, TREE_UNDEFINED)
+    category = int(test.value) if test.kind == EQUALS else TREE_UNDEFINED
+    return test.feature, threshold, category, test.missing, test.unseen, test.categories
 
 
 def node_impurity(value: FloatArray, criterion: str) -> FloatArray:

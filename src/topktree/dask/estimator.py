@@ -38,7 +38,7 @@ class DaskTopKTreeClassifier(ClassifierMixin, BaseEstimator):
     With the same Boolean columns the tree is the same as that of the local class, for any partitions and workers. The
     columns are the same if every numeric feature has at most 4096 distinct values, or fewer where features times
     classes are more than 1024; otherwise a threshold at a quantile may be off by the fraction of the rows in
-    `search_["threshold_error"]`.
+    `search_["threshold_error"]`. With `max_thresholds=None` there are no sets of categories.
 
     Partitions stay where they are: workers turn them into bits and count, and the search on the client asks for the
     counts of many nodes at a time. Few distinct rows are brought to the client instead and searched there.

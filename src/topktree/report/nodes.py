@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._data.arrays import FloatArray
-from .._data.columns import AT_MOST, IS_MISSING, value_text
+from .._data.columns import AT_MOST, EQUALS, IN, value_text
 from .._data.features import one_line
 from .._data.table import CATEGORY
 from .._data.thresholds import format_number
@@ -79,7 +79,7 @@ def _question(model: Model, node: int) -> dict[str, Any]:
         "right": right,
         "feature": test.feature,
         "test": SYMBOLS[test.kind],
-        "value": test.value,
+        "value": list(test.categories) if test.kind == IN else test.value,
         "missing": test.missing,
         "unseen": test.unseen,
         "name": one_line(literal.name),
@@ -121,7 +121,8 @@ def _form_field(model: Model, f: int, values: NDArray[Any] | None) -> dict[str, 
     if feature.kind == CATEGORY:
         codes = list(range(len(feature.categories)))
         if len(codes) > MANY_CATEGORIES and not feature.ordered:  # only those that are tested or occur in the rows
-            tested = {int(test.value) for test in tests if test.kind != IS_MISSING}
+            tested = {int(test.value) for test in tests if test.kind == EQUALS}
+            tested.update(*(test.categories for test in tests))
             present = [] if values is None else values[np.isfinite(values)].astype(np.int64).tolist()
             codes = sorted(tested.union(present))
         options = [{"code": code, "text": one_line(value_text(feature, code))} for code in codes]

@@ -127,7 +127,8 @@ function rowChooser(show) {
 function holds(node, value) {
   if (value === null) return node.missing;
   if (node.test === "is missing") return false;
-  return (node.test === "<=" ? value <= node.value : value === node.value) || (node.unseen && value === Number(ANOTHER));
+  if (value === Number(ANOTHER) && node.unseen) return true;
+  return node.test === "in" ? node.value.includes(value) : node.test === "<=" ? value <= node.value : value === node.value;
 }
 
 // What is new about a value to the tree, or null: then training has decided where it goes.
