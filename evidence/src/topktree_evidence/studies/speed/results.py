@@ -6,6 +6,7 @@ The one idea: a contestant stopped at the cap still says something, a bound, and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pandas as pd
 from ...peers import OURS, TOP_K
 from ...store import as_key
 from ...study import FAILED, FINISHED, NO_MEMORY, SKIPPED, TIMEOUT
-from ...text import geometric_mean, is_missing, where
+from ...text import aligned, geometric_mean, is_missing, where
 from .measuring import RESULTS
 from .plans import KEYS, WIDE
 
@@ -116,6 +117,12 @@ def times(ratio: float, bound: str = EXACTLY) -> str:
     """Return a ratio or a bound of it."""
     digits = 0 if ratio >= 100 else 1 if ratio >= 10 else 2
     return "-" if is_missing(ratio) else f"{bound}{ratio:,.{digits}f}"
+
+
+def table(frame: pd.DataFrame, columns: Sequence[str], headings: Sequence[str]) -> str:
+    """Return a table of some columns; numbers are whole."""
+    texts = [[value if isinstance(value, str) else whole(value) for value in frame[name]] for name in columns]
+    return aligned(headings, zip(*texts, strict=True))
 
 
 def whole(value: float) -> str:
