@@ -55,16 +55,17 @@ def plan(settings: Settings) -> list[Task]:
 
 
 def measure(task: Task, settings: Settings, stopwatch: Stopwatch) -> Row:
-    """Measure; a search that is asked for its best tree by the limit is finished if it returns one."""
-    is_limited = task["section"] == LIMITED
+    """Measure; a search that is asked for its best tree after SECONDS is finished if it returns one by then."""
+    is_limited, limit = task["section"] == LIMITED, settings.time_limit or CAP
     more = {
         "input": plans.NORMAL if task["section"] == SCALE else plans.EXACT,
         "penalty": 0.0,
-        "cap": SECONDS if is_limited else settings.time_limit,
+        "cap": min(SECONDS, limit) if is_limited else limit,
         "anytime": is_limited,
     }
     found = measuring.measure({**task, **more}, settings, stopwatch)
-    return found | {"status": FINISHED} if is_limited and found.get("errors") is not None else found
+    is_whole = is_limited and limit >= SECONDS and found.get("errors") is not None
+    return found | {"status": FINISHED} if is_whole else found
 
 
 def is_hopeless(task: Task, stopped: Task) -> bool:
@@ -77,7 +78,7 @@ def read(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the results, with the columns that other benchmarks have as keys."""
     planned = pd.DataFrame(plan(Settings()))
     runs = planned.merge(readable(runs), on=list(KEYS))  # in the order of the plan
-    caps = runs["limit"].where(runs["section"] != LIMITED, SECONDS)
+    caps = runs["limit"].where(runs["section"] != LIMITED, runs["limit"].clip(upper=SECONDS))
     cap = runs.assign(cap=caps).groupby([name for name in KEYS if name != "round"])["cap"].transform("max")
     return results(runs.assign(input=plans.EXACT, penalty=0.0, cap=cap))
 
