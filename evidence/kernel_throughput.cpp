@@ -1,9 +1,11 @@
-// How fast Kernels::count reads a matrix, against a bare loop `sum += popcount(x[i] & mask)` over the same bytes.
+// How fast every kernel of the table is, against the scalar kernel and against a bare loop over the same bytes.
 //
-// In: the number of samples (9 unless told). Out: CSV with a line per kernel, cache level, number of columns and word
-// list; GB/s of matrix words counted, the median of the samples. The two loops take turns. The bare loop is written
-// with the same instructions as the kernel and unrolled, but knows no lists, no columns and only one sum. Time is that
-// of the processor, so that other processes of a busy machine do not count.
+// In: the number of samples (9 unless told). Out: CSV with a line per instruction set, kernel, cache level, number of
+// columns and word list; GB/s, the median of the samples. The loops take turns. The bare loop is what the memory and
+// the instruction set allow: for `count`, `sum += popcount(x[i] & mask)` with the same instructions, but no lists, no
+// columns and only one sum; for the others, a loop that adds up what the kernel reads and fills as many bytes as it
+// writes, compiled for the same instruction set. Time is that of the processor, so that other processes of a busy
+// machine do not count.
 #include <time.h>
 #include <unistd.h>
 
@@ -12,12 +14,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "topk/base/memory.hpp"
 #include "topk/kernels/kernels.hpp"
+#include "topk/score/scoring.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -34,6 +39,23 @@ constexpr double kSampleSeconds = 2e-3;
 constexpr std::size_t kUnroll = 8;  // divides n: a matrix has a multiple of kColumnPadding words
 
 using BareLoop = std::uint64_t (*)(const std::uint64_t* x, std::size_t n, std::uint64_t mask);
+using Words = std::span<const std::uint64_t>;
+using TouchLoop = std::uint64_t (*)(std::span<const Words> read, std::span<std::uint64_t> written);
+
+// In every instruction set's own function below.
+__attribute__((always_inline)) inline std::uint64_t touch(std::span<const Words> read,
+                                                          std::span<std::uint64_t> written) {
+    std::uint64_t sum = 0;
+    for (const Words& words : read) {
+        for (const std::uint64_t word : words) {
+            sum += word;
+        }
+    }
+    for (std::uint64_t& word : written) {
+        word = sum;
+    }
+    return sum;
+}
 
 inline std::uint64_t popcount_by_sums(std::uint64_t x) {
     x -= (x >> 1) & 0x5555555555555555U;
@@ -56,7 +78,21 @@ std::uint64_t bare_scalar(const std::uint64_t* x, std::size_t n, std::uint64_t m
     return sum;
 }
 
+std::uint64_t touch_plain(std::span<const Words> read, std::span<std::uint64_t> written) {
+    return touch(read, written);
+}
+
 #if defined(__x86_64__)
+
+__attribute__((target("avx2"))) std::uint64_t touch_avx2(std::span<const Words> read,
+                                                         std::span<std::uint64_t> written) {
+    return touch(read, written);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) std::uint64_t touch_avx512(
+    std::span<const Words> read, std::span<std::uint64_t> written) {
+    return touch(read, written);
+}
 
 __attribute__((target("avx2"))) std::uint64_t bare_avx2(const std::uint64_t* x, std::size_t n, std::uint64_t mask) {
     constexpr std::size_t kVectors = 4;
@@ -140,20 +176,25 @@ std::uint64_t bare_neon(const std::uint64_t* x, std::size_t n, std::uint64_t mas
 
 #endif
 
-BareLoop bare_loop(const std::string& kernel) {
+struct BareLoops {
+    BareLoop count;
+    TouchLoop touch;
+};
+
+BareLoops bare_loops(const std::string& isa) {
 #if defined(__x86_64__)
-    if (kernel == "avx2") {
-        return bare_avx2;
+    if (isa == "avx2") {
+        return {bare_avx2, touch_avx2};
     }
-    if (kernel == "avx512") {
-        return bare_avx512;
+    if (isa == "avx512") {
+        return {bare_avx512, touch_avx512};
     }
 #elif defined(__aarch64__)
-    if (kernel == "neon") {
-        return bare_neon;
+    if (isa == "neon") {
+        return {bare_neon, touch_plain};
     }
 #endif
-    return bare_scalar;
+    return {bare_scalar, touch_plain};
 }
 
 class Random {
@@ -236,30 +277,204 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-void measure(const Kernels& kernels, const Level& level, const std::uint64_t* bits, std::size_t n_columns, bool all,
-             std::size_t n_samples) {
+// One call of a kernel, and a bare loop to compare it with.
+struct Case {
+    std::string kernel;
+    const char* level;
+    std::size_t bytes;  // of the matrix; else what a call reads and writes
+    std::size_t n_columns;
+    const char* words;
+    double kernel_bytes;  // that a call goes through
+    double bare_bytes;
+    std::function<void(const Kernels&)> call;
+    std::function<std::uint64_t(const BareLoops&)> bare;
+};
+
+// Print a line per instruction set.
+void measure(const Case& c, std::size_t n_samples) {
+    const std::vector<const Kernels*>& tables = available_kernels();
+    std::vector<std::vector<double>> kernel_seconds(tables.size());
+    std::vector<std::vector<double>> bare_seconds(tables.size());
+    for (std::size_t s = 0; s < n_samples; ++s) {
+        for (std::size_t i = 0; i < tables.size(); ++i) {
+            const BareLoops loops = bare_loops(tables[i]->name);
+            kernel_seconds[i].push_back(sample([&] { c.call(*tables[i]); }));
+            bare_seconds[i].push_back(sample([&] { sink += c.bare(loops); }));
+        }
+    }
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+        const auto rate = [](double bytes, const std::vector<double>& seconds) {
+            return 1e-9 * bytes / median(seconds);
+        };
+        std::printf("%s,%s,%s,%zu,%zu,%s,%.4g,%.4g,%.4g\n", tables[i]->name, c.kernel.c_str(), c.level, c.bytes,
+                    c.n_columns, c.words, rate(c.kernel_bytes, kernel_seconds[i]), rate(c.bare_bytes, bare_seconds[i]),
+                    rate(c.kernel_bytes, kernel_seconds[0]));
+    }
+}
+
+void measure_counts(const Level& level, const std::uint64_t* bits, std::size_t n_columns, bool all,
+                    std::size_t n_samples) {
     Random random;
     const std::size_t n_words = std::max<std::size_t>(2, level.bytes / 8 / n_columns);
     const List list = make_list(random, n_words, all);
-    const BareLoop bare = bare_loop(kernels.name);
     AlignedBuffer<std::int32_t> counts;
     counts.ensure(n_columns);
-    std::vector<double> kernel_seconds;
-    std::vector<double> bare_seconds;
-    for (std::size_t s = 0; s < n_samples; ++s) {
-        kernel_seconds.push_back(sample([&] {
-            kernels.count(bits, n_columns, list.view(), n_columns, counts.data());
-            sink += static_cast<std::uint64_t>(counts[0]);
-        }));
-        bare_seconds.push_back(sample([&] { sink += bare(bits, n_words * n_columns, list.masks[s % 2]); }));
-    }
-    const auto rate = [&](std::size_t words, double seconds) {
-        return 8e-9 * static_cast<double>(words * n_columns) / seconds;
-    };
-    std::printf("%s,%s,%zu,%zu,%s,%.4g,%.4g\n", kernels.name, level.name, 8 * n_words * n_columns, n_columns,
-                all ? "all" : "half", rate(list.words.size(), median(kernel_seconds)),
-                rate(n_words, median(bare_seconds)));
+    const std::size_t bytes = 8 * n_words * n_columns;
+    std::size_t turn = 0;
+    measure({"count", level.name, bytes, n_columns, all ? "all" : "half",
+             static_cast<double>(8 * list.words.size() * n_columns), static_cast<double>(bytes),
+             [&](const Kernels& kernels) {
+                 kernels.count(bits, n_columns, list.view(), n_columns, counts.data());
+                 sink += static_cast<std::uint64_t>(counts[0]);
+             },
+             [&](const BareLoops& loops) { return loops.count(bits, n_words * n_columns, list.masks[turn++ % 2]); }},
+            n_samples);
 }
+
+// Arguments for the other kernels: a node with 128 columns and three classes, lists and words in the first-level cache.
+class SmallCases {
+  public:
+    explicit SmallCases(std::size_t n_samples) : n_samples_(n_samples) {
+        for (std::size_t c = 0; c < kClasses; ++c) {
+            totals_.push_back(2 * kMostRows);
+            small_totals_.push_back(kMostRows);
+            rows_.push_back(counts_.ensure(kClasses * kWide) + c * kWide);
+            small_rows_.push_back(small_counts_.ensure(kClasses * kWide) + c * kWide);
+            for (std::size_t j = 0; j < kWide; ++j) {
+                small_counts_[c * kWide + j] = draw(kMostRows);
+                counts_[c * kWide + j] = small_counts_[c * kWide + j] + draw(kMostRows);
+            }
+        }
+        table_.resize(std::size_t{2 * kMostRows} * kClasses + 1);
+        for (std::size_t i = 0; i < table_.size(); ++i) {
+            table_[i] = xlog2x(static_cast<std::int64_t>(i), kUnit);
+        }
+        std::generate_n(in_.ensure(kWords), kWords, [&] { return random_.bits(); });
+        std::fill_n(out_.ensure(kWords), kWords, 0);
+        std::fill_n(zeros_.ensure(kWide), kWide, 0);
+        for (std::size_t j = 0; j < kWords; ++j) {
+            keys_.ensure(kWords)[j] = static_cast<ScoreKey>(random_.bits() >> 2);
+            flags_.push_back(static_cast<std::uint8_t>(random_.bits() & 1));
+        }
+        list_ = make_list(random_, kListed, true);
+    }
+
+    void measure_all() {
+        counts();
+        scores();
+        words();
+    }
+
+  private:
+    static constexpr std::size_t kWide = 128;
+    static constexpr std::size_t kClasses = 3;
+    static constexpr std::int32_t kMostRows = 500;
+    static constexpr std::size_t kWords = 2048;
+    static constexpr std::size_t kListed = kWords / 64 / 2;
+    static constexpr double kUnit = 0x1p24;
+
+    std::int32_t draw(std::int32_t most) {
+        return static_cast<std::int32_t>(random_.bits() % (static_cast<std::uint64_t>(most) + 1));
+    }
+    template <class T>
+    static Words words_of(const T* data, std::size_t n) {
+        return {reinterpret_cast<const std::uint64_t*>(data), n * sizeof(T) / 8};
+    }
+
+    void add(const char* kernel, const std::vector<Words>& read, std::size_t written,
+             const std::function<void(const Kernels&)>& call, std::size_t n_columns = kWide) {
+        std::size_t bytes = written;
+        for (const Words& words : read) {
+            bytes += words.size_bytes();
+        }
+        const auto gone_through = static_cast<double>(bytes);
+        measure({kernel, "L1", bytes, n_columns, "all", gone_through, gone_through, call,
+                 [&](const BareLoops& loops) { return loops.touch(read, {touched_.ensure(kWords * 4), written / 8}); }},
+                n_samples_);
+    }
+
+    // Kernels that make counts, errors and bounds of counts.
+    void counts() {
+        std::int32_t* sums = sums_.ensure(2 * kWide);
+        auto* lower = reinterpret_cast<std::int64_t*>(out_.data());
+        const Words parent = words_of(counts_.data(), kClasses * kWide);
+        const Words child = words_of(small_counts_.data(), kClasses * kWide);
+        const Words row = words_of(counts_.data(), kWide);
+        std::fill_n(sums, 2 * kWide, 0);
+        add("add_product", {words_of(zeros_.data(), kWide), words_of(sums, kWide)}, 4 * kWide,
+            [&](const Kernels& k) { k.add_product(zeros_.data(), 3, kWide, sums); });
+        add("last_level", {parent, child}, 8 * kWide, [&](const Kernels& k) {
+            const PairTable pair = {rows_.data(), small_rows_.data(), totals_.data(), small_totals_.data(), kClasses,
+                                    sums,         sums + kWide};
+            sink += static_cast<std::uint64_t>(k.last_level(pair, 1, kWide).small);
+        });
+        for (const bool scaled : {false, true}) {
+            add(scaled ? "raise_bounds (scaled)" : "raise_bounds", {row, row, words_of(lower, 2 * kWide)}, 16 * kWide,
+                [&, scaled](const Kernels& k) {
+                    k.raise_bounds({small_counts_.data(), counts_.data(), kMostRows, kMostRows, scaled ? 1000 : 1, 300,
+                                    200, lower, lower + kWide},
+                                   kWide);
+                });
+        }
+    }
+
+    // Kernels that make keys, or compare them.
+    void scores() {
+        const CountTable node = {rows_.data(), totals_.data(), kClasses};
+        const Words read = words_of(counts_.data(), kClasses * kWide);
+        auto* keys = reinterpret_cast<ScoreKey*>(out_.data());
+        add("entropy_score_keys", {read}, 8 * kWide,
+            [&](const Kernels& k) { k.entropy_score_keys(node, {table_.data(), table_[100]}, 1, kWide, keys); });
+        add("large_entropy_score_keys", {read}, 8 * kWide,
+            [&](const Kernels& k) { k.large_entropy_score_keys(node, table_[100], kUnit, 1, kWide, keys); });
+        add("gini_score_keys", {read}, 8 * kWide,
+            [&](const Kernels& k) { k.gini_score_keys(node, 1000, kUnit, 1, kWide, keys); });
+        add("sqrt_score_keys", {read}, 8 * kWide,
+            [&](const Kernels& k) { k.sqrt_score_keys(node, -1000, kUnit, 1, kWide, keys); });
+        add("count_greater", {words_of(keys_.data(), kWide)}, 0,
+            [&](const Kernels& k) { sink += k.count_greater(keys_.data(), kWide, keys_[7]); });
+    }
+
+    // Kernels that work on rows and words.
+    void words() {
+        const std::uint64_t* in = in_.data();
+        std::uint64_t* out = out_.data();
+        const WordList list = list_.view();
+        const Words masks = words_of(list.masks, list.size);
+        const Words indices = words_of(list.words, list.size);
+        add("xor_fingerprints", {masks, indices, {in, kWords}}, 0,
+            [&](const Kernels& k) { sink += k.xor_fingerprints(in, in + kWords / 2, list).low; });
+        add("count_rows", {masks}, 0, [&](const Kernels& k) { sink += k.count_rows(list, nullptr); });
+        add("count_rows (among)", {masks, indices, {in, list.size}}, 0,
+            [&](const Kernels& k) { sink += k.count_rows(list, in); });
+        add("compress", {{in, kWide}, {out, 2 * kWide}}, 16 * kWide,
+            [&](const Kernels& k) { k.compress(in, list.masks[3], 40, kWide, out, out + kWide); });
+        add(
+            "pack_flags", {words_of(flags_.data(), kWords)}, kWords / 8,
+            [&](const Kernels& k) { k.pack_flags(flags_.data(), kWords, out); }, 0);
+        add("transpose", {{out, 64}}, 512, [&](const Kernels& k) { k.transpose(out); }, 64);
+        add(
+            "hash_words", {{in, kWords}}, 0, [&](const Kernels& k) { sink += k.hash_words({1, 2}, in, kWords).low; },
+            0);
+        add(
+            "fill_fingerprints", {}, 8 * kWords,
+            [&](const Kernels& k) { k.fill_fingerprints({1, 2}, kWords / 2, out, out + kWords / 2); }, 0);
+        add(
+            "fill_xlog2x", {}, 8 * kWords,
+            [&](const Kernels& k) { k.fill_xlog2x(kUnit, kWords, reinterpret_cast<std::int64_t*>(out)); }, 0);
+    }
+
+    const std::size_t n_samples_;
+    Random random_;
+    AlignedBuffer<std::int32_t> counts_, small_counts_, zeros_, sums_;
+    std::vector<std::int32_t> totals_, small_totals_;
+    std::vector<const std::int32_t*> rows_, small_rows_;
+    std::vector<std::int64_t> table_;
+    AlignedBuffer<std::uint64_t> in_, out_, touched_;
+    AlignedBuffer<ScoreKey> keys_;
+    std::vector<std::uint8_t> flags_;
+    List list_;
+};
 
 }  // namespace
 
@@ -271,14 +486,13 @@ int main(int argc, char** argv) {
     bits.ensure(n);
     Random random;
     std::generate_n(bits.data(), n, [&] { return random.bits(); });
-    std::printf("kernel,level,bytes,columns,words,kernel_gb_s,bare_gb_s\n");
-    for (const Kernels* kernels : available_kernels()) {
-        for (const Level& level : all_levels) {
-            for (const std::size_t n_columns : kColumns) {
-                measure(*kernels, level, bits.data(), n_columns, true, n_samples);
-                measure(*kernels, level, bits.data(), n_columns, false, n_samples);
-            }
+    std::printf("isa,kernel,level,bytes,columns,words,gb_s,bare_gb_s,scalar_gb_s\n");
+    for (const Level& level : all_levels) {
+        for (const std::size_t n_columns : kColumns) {
+            measure_counts(level, bits.data(), n_columns, true, n_samples);
+            measure_counts(level, bits.data(), n_columns, false, n_samples);
         }
     }
+    SmallCases(n_samples).measure_all();
     return sink == 0;  // the sums are used
 }

@@ -4,8 +4,8 @@
 // cost(S) >= cost(A) - cost_scale * weight(A \ S). A side A of a tried split thus bounds the sides S of all other
 // splits. Thresholds of one feature differ by few rows, so that one of them that is far too expensive rules out its
 // neighbours. Precondition: every tree of S is a tree of A. True for costs that are minima over all columns; false for
-// costs over the k best columns of each set, and if sides must have a minimum of rows or weight (see
-// LevelPlan::bounds_sides).
+// costs over the k best columns of each set (see LevelPlan::bounds_sides). If sides must have a minimum of rows or
+// weight, it is true of the costs without the minimum: these are learnt, and no cost with it is lower.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@
 
 namespace topk {
 
-// A tried split: the counts of its side A for every column, and lower bounds for the costs of both sides.
+// A tried split: the counts of its side A for every column, and lower bounds for the costs of both sides without a
+// minimum of rows or weight per side.
 template <class Count>
 struct TriedSplit {
     std::span<const Count* const> rows;  // per class: weight of A's true rows per column; null if A has none

@@ -2,14 +2,45 @@
 #include "topk/candidates/candidates.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 namespace topk {
 namespace {
 
-void candidate_keys(const ScoreKey* keys, std::size_t n_columns, std::vector<std::int64_t>& out) {
-    out.clear();
-    std::copy_if(keys, keys + n_columns, std::back_inserter(out), [](ScoreKey key) { return key != kNoScoreKey; });
+// Put all keys from `lowest` on into `out`.
+void keys_from(const ScoreKey* keys, std::size_t n_columns, ScoreKey lowest, std::vector<ScoreKey>& out) {
+    out.resize(n_columns);
+    std::size_t n = 0;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        out[n] = keys[j];
+        n += keys[j] >= lowest ? 1U : 0U;
+    }
+    out.resize(n);
+}
+
+// The best key of each of a few groups of columns bounds the k-th of all keys from below, and most keys are lower.
+constexpr std::size_t kMostGroups = 128;
+
+// Put keys into `out`, all candidates among the k best included. Neighbours, which are often of one feature and score
+// alike, are in different groups.
+void likely_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& out) {
+    const std::size_t n_groups = 4 * k;
+    ScoreKey lowest = 0;
+    if (n_groups <= kMostGroups && n_columns >= 2 * n_groups) {
+        std::array<ScoreKey, kMostGroups> best = {};
+        std::copy_n(keys, n_groups, best.begin());
+        for (std::size_t begin = n_groups; begin < n_columns; begin += n_groups) {
+            const std::size_t size = std::min(n_groups, n_columns - begin);
+            for (std::size_t i = 0; i < size; ++i) {
+                best[i] = std::max(best[i], keys[begin + i]);
+            }
+        }
+        const auto last = best.begin() + static_cast<std::ptrdiff_t>(k - 1);
+        std::nth_element(best.begin(), last, best.begin() + static_cast<std::ptrdiff_t>(n_groups), std::greater<>());
+        lowest = std::max<ScoreKey>(*last, 0);
+    }
+    keys_from(keys, n_columns, lowest, out);
 }
 
 // Move the best keys from `begin` on to [begin, end) and sort them. Keys before `begin` are better than all others.
@@ -54,6 +85,15 @@ bool split_alike(const RowSet& rows, ColumnBits a, ColumnBits b) {
 
 // The test in the last place is the k-th of all tests, each by its better reading.
 ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& buffer) {
+    if (places.second_reading.empty()) {
+        likely_keys(keys, n_columns, places.k, buffer);
+        if (buffer.size() < places.k) {
+            return 0;
+        }
+        const auto last = buffer.begin() + static_cast<std::ptrdiff_t>(places.k - 1);
+        std::nth_element(buffer.begin(), last, buffer.end(), std::greater<>());
+        return *last;
+    }
     buffer.assign(keys, keys + n_columns);
     for (std::size_t j = 0; j < places.second_reading.size(); ++j) {
         ScoreKey& second = buffer[j + static_cast<std::size_t>(places.second_reading[j])];
@@ -68,7 +108,7 @@ ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places pl
 
 void best_keys(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& best) {
     if (places.second_reading.empty()) {
-        candidate_keys(keys, n_columns, best);
+        likely_keys(keys, n_columns, places.k, best);
         const std::size_t n = std::min(places.k, best.size());
         sort_part(best, 0, n);
         best.resize(n);
@@ -76,14 +116,14 @@ void best_keys(const ScoreKey* keys, std::size_t n_columns, Places places, std::
     }
     const ScoreKey lowest = lowest_candidate(keys, n_columns, places, best);
     best.clear();
-    std::copy_if(keys, keys + n_columns, std::back_inserter(best), [=](ScoreKey key) { return key >= lowest; });
+    keys_from(keys, n_columns, lowest, best);
     std::sort(best.begin(), best.end(), std::greater<>());
 }
 
 template <class Count>
 void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, Places places, const Counts<Count>& counts,
                         const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best) {
-    candidate_keys(keys, n_columns, best);
+    keys_from(keys, n_columns, 0, best);
     std::size_t n_kept = 0;
     std::size_t n_places = 0;
     const auto shares_a_place = [&](ScoreKey key) {

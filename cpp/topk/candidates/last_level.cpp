@@ -71,15 +71,14 @@ Count LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_
 }
 
 template <class Count>
-void LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
-                             Count fewest[2]) {
+Fewest<Count> LastLevel<Count>::count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
     count_small(node, split_on, counter);
-    errors(node.counts, node.matrix->n_columns, fewest);
+    return errors(node.counts, node.matrix->n_columns);
 }
 
 template <class Count>
-void LastLevel<Count>::take(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts,
-                            Count fewest[2]) {
+Fewest<Count> LastLevel<Count>::take(const Node<Count>& node, const Split<Count>& split_on,
+                                     const Count* false_counts) {
     const std::size_t n_columns = node.matrix->n_columns;
     const std::size_t n_classes = node.counts.rows.size();
     Count* storage = storage_.ensure(n_classes * n_columns);
@@ -99,16 +98,19 @@ void LastLevel<Count>::take(const Node<Count>& node, const Split<Count>& split_o
             small_rows_[c] = row;
         }
     }
-    errors(node.counts, n_columns, fewest);
+    return errors(node.counts, n_columns);
 }
 
 template <class Count>
-void LastLevel<Count>::errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]) {
+Fewest<Count> LastLevel<Count>::errors(const Counts<Count>& counts, std::size_t n_columns) {
     errors_[0].ensure(n_columns);
     errors_[1].ensure(n_columns);
-    if (!fast_errors(counts, n_columns, fewest)) {
-        slow_errors(counts, n_columns, fewest);
+    if constexpr (std::is_same_v<Count, std::int32_t>) {
+        if (!limits_.track_rows) {
+            return fast_errors(counts, n_columns);
+        }
     }
+    return slow_errors(counts, n_columns);
 }
 
 // The counts are taken as those of the larger child of a split with no rows on the other side.
@@ -116,9 +118,7 @@ template <class Count>
 Count LastLevel<Count>::fewest_errors(const Counts<Count>& counts, std::size_t n_columns) {
     small_rows_.assign(counts.rows.size(), nullptr);
     small_totals_.assign(counts.rows.size(), 0);
-    Count fewest[2];
-    errors(counts, n_columns, fewest);
-    return fewest[1];
+    return errors(counts, n_columns).of[1];
 }
 
 template <class Count>
@@ -172,30 +172,26 @@ void LastLevel<Count>::count_small(const Node<Count>& node, const Split<Count>& 
 }
 
 template <class Count>
-bool LastLevel<Count>::fast_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]) {
-    if constexpr (std::is_same_v<Count, std::int32_t>) {
-        if (limits_.track_rows) {
-            return false;
-        }
-        PairTable table;
-        table.parent_rows = counts.rows.data();
-        table.small_rows = small_rows_.data();
-        table.parent_totals = counts.totals.data();
-        table.small_totals = small_totals_.data();
-        table.n_classes = counts.rows.size();
-        table.small_errors = errors_[0].data();
-        table.large_errors = errors_[1].data();
-        const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(limits_.min_weight, INT32_MAX));
-        const Minima minima = kernels_.last_level(table, min_side, n_columns);
-        fewest[0] = minima.small;
-        fewest[1] = minima.large;
-        return true;
-    }
-    return false;
+Fewest<Count> LastLevel<Count>::fast_errors(const Counts<Count>& counts, std::size_t n_columns)
+    requires std::is_same_v<Count, std::int32_t>
+{
+    PairTable table;
+    table.parent_rows = counts.rows.data();
+    table.small_rows = small_rows_.data();
+    table.parent_totals = counts.totals.data();
+    table.small_totals = small_totals_.data();
+    table.n_classes = counts.rows.size();
+    table.small_errors = errors_[0].data();
+    table.large_errors = errors_[1].data();
+    const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(limits_.min_weight, INT32_MAX));
+    const Minima minima = kernels_.last_level(table, min_side, n_columns);
+    return {{minima.small, minima.large}, {minima.small_free, minima.large_free}};
 }
 
 template <class Count>
-void LastLevel<Count>::slow_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]) {
+Fewest<Count> LastLevel<Count>::slow_errors(const Counts<Count>& counts, std::size_t n_columns) {
+    constexpr Count kNone = std::numeric_limits<Count>::max();
+    Fewest<Count> fewest = {{kNone, kNone}, {kNone, kNone}};
     for (std::size_t j = 0; j < n_columns; ++j) {
         ChildErrors<Count> child[2];
         for (std::size_t c = 0; c < counts.rows.size(); ++c) {
@@ -206,14 +202,16 @@ void LastLevel<Count>::slow_errors(const Counts<Count>& counts, std::size_t n_co
         }
         for (int i = 0; i < 2; ++i) {
             errors_[i][j] = child[i].errors(limits_.min_weight);
+            fewest.free[i] = std::min(fewest.free[i], child[i].errors(0));
         }
     }
     if (limits_.track_rows) {
         drop_small_sides(counts, n_columns);
     }
     for (int i = 0; i < 2; ++i) {
-        fewest[i] = *std::min_element(errors_[i].data(), errors_[i].data() + n_columns);
+        fewest.of[i] = *std::min_element(errors_[i].data(), errors_[i].data() + n_columns);
     }
+    return fewest;
 }
 
 template <class Count>

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "topk/base/memory.hpp"
@@ -31,6 +32,14 @@ struct SideLimits {
 
 bool has_weights(const Data& data);
 SideLimits side_limits(const Data& data, const Objective& objective);
+
+// The fewest errors of two children over all columns: with the limits, and `free` of them. Whether a column with all
+// rows on one side counts among the latter is unspecified: it has the errors of a leaf.
+template <class Count>
+struct Fewest {
+    Count of[2];
+    Count free[2];
+};
 
 // One per thread of execution. Child 0 is the smaller one, child 1 the larger one. "Fewest errors" are numeric max if
 // no column can split the child.
@@ -67,17 +76,17 @@ class LastLevel {
     // Open the children of `node` on this split. Returns the conflicts of the smaller one.
     Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
 
-    // Count the children; fewest[i] are the fewest errors of child i over all columns. Preconditions: not draws(), and
-    // the children are open or counted ahead.
-    void count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter, Count fewest[2]);
+    // Count the children; fewest.of[i] are the fewest errors of child i over all columns. Preconditions: not draws(),
+    // and the children are open or counted ahead.
+    Fewest<Count> count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
 
     // The same, given the counts of the false side, (classes of the node, n_columns). Precondition: rows are not tracked.
-    void take(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts, Count fewest[2]);
+    Fewest<Count> take(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts);
 
     // Return the counts of child i. Precondition: they are counted. Those of the smaller child are valid with the others.
     const Counts<Count>& child_counts(const Node<Count>& node, int i);
 
-    // Return the fewest errors of child i over its k best-scoring columns, given fewest[i] of count().
+    // Return the fewest errors of child i over its k best-scoring columns, given fewest.of[i] of count().
     Count best_of_k(const Node<Count>& node, const Split<Count>& split_on, int i, std::size_t k, Count fewest,
                     Ticker& ticker);
 
@@ -93,9 +102,10 @@ class LastLevel {
 
   private:
     void count_small(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
-    void errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]);
-    bool fast_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]);
-    void slow_errors(const Counts<Count>& counts, std::size_t n_columns, Count fewest[2]);
+    Fewest<Count> errors(const Counts<Count>& counts, std::size_t n_columns);
+    Fewest<Count> fast_errors(const Counts<Count>& counts, std::size_t n_columns)
+        requires std::is_same_v<Count, std::int32_t>;
+    Fewest<Count> slow_errors(const Counts<Count>& counts, std::size_t n_columns);
     void drop_small_sides(const Counts<Count>& counts, std::size_t n_columns);
     Count fewest_errors(const Counts<Count>& counts, std::size_t n_columns);
     std::optional<Count> best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k, Count fewest) const;

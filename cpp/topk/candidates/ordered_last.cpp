@@ -12,13 +12,15 @@ void OrderedLast<Count>::open(const Node<Count>& node, const Split<Count>& split
     node_ = &node;
     column_ = split_on.bits();
     small_side_ = split_on.small_side();
+    Fewest<Count> fewest;
     if (false_counts != nullptr) {
-        last_.take(node, split_on, false_counts, fewest_);
+        fewest = last_.take(node, split_on, false_counts);
     } else {
         last_.open(node, split_on, counter);
-        last_.count(node, split_on, counter, fewest_);
+        fewest = last_.count(node, split_on, counter);
     }
     for (const int i : {1, 0}) {
+        fewest_[i] = fewest.of[i];
         has_rows_[i] = false;
         blocks_[i].clear();
         view_[i].open(*node.matrix, last_.child_counts(node, i));

@@ -24,13 +24,19 @@ struct SideMaxima {
         raise_to(false_max, total - count);
         n_true += count;
     }
-    void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32s& best) const {
+    template <bool kFree>
+    void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32s& best,
+                Int32s& best_free) const {
         const Int32s none = Int32s{} + kNoSplit;
         const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
+        const Int32s free = weight - true_max - false_max;
         Int32s errors;
-        choose(too_small, none, weight - true_max - false_max, errors);
+        choose(too_small, none, free, errors);
         *reinterpret_cast<Int32s*>(errors_out) = errors;
         lower_to(best, errors);
+        if constexpr (kFree) {
+            lower_to(best_free, free);
+        }
     }
 };
 
@@ -57,7 +63,8 @@ inline bool is_everywhere(const Int32s& where) {
     return all != 0;
 }
 
-Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
+template <bool kFree>
+Minima last_level_loop(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
     std::int32_t small_weight = 0;
     std::int32_t large_weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
@@ -66,6 +73,8 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
     }
     Int32s best_small = Int32s{} + kNoSplit;
     Int32s best_large = best_small;
+    Int32s small_free = best_small;
+    Int32s large_free = best_small;
     for (std::size_t j = 0; j < n_columns; j += kInt32s) {
         SideMaxima small;
         SideMaxima large;
@@ -79,10 +88,18 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
             small.add(count, t.small_totals[c]);
             large.add(parent - count, t.parent_totals[c] - t.small_totals[c]);
         }
-        small.finish(small_weight, min_side, t.small_errors + j, best_small);
-        large.finish(large_weight, min_side, t.large_errors + j, best_large);
+        small.template finish<kFree>(small_weight, min_side, t.small_errors + j, best_small, small_free);
+        large.template finish<kFree>(large_weight, min_side, t.large_errors + j, best_large, large_free);
     }
-    return {smallest_lane(best_small), smallest_lane(best_large)};
+    Minima minima = {smallest_lane(best_small), smallest_lane(best_large), 0, 0};
+    minima.small_free = kFree ? smallest_lane(small_free) : minima.small;
+    minima.large_free = kFree ? smallest_lane(large_free) : minima.large;
+    return minima;
+}
+
+Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
+    return min_side > 1 ? last_level_loop<true>(t, min_side, n_columns)
+                        : last_level_loop<false>(t, min_side, n_columns);
 }
 
 // The blocks between nested columns are looked at in parts, whose first column needs the one before it.
@@ -213,26 +230,6 @@ void raise_bounds(const BoundTable& t, std::size_t n_columns) {
     }
 }
 
-[[maybe_unused]] void entropy_score_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
-                                              std::size_t n_columns, ScoreKey* keys) {
-    std::int32_t weight = 0;
-    for (std::size_t c = 0; c < t.n_classes; ++c) {
-        weight += t.totals[c];
-    }
-    for (std::size_t j = 0; j < n_columns; ++j) {
-        std::int64_t gain = -e.whole;
-        std::int32_t n_true = 0;
-        for (std::size_t c = 0; c < t.n_classes; ++c) {
-            const std::int32_t count = t.rows[c][j];
-            n_true += count;
-            gain += e.xlog2x[count] + e.xlog2x[t.totals[c] - count];
-        }
-        gain -= e.xlog2x[n_true] + e.xlog2x[weight - n_true];
-        const bool admissible = n_true >= min_side && weight - n_true >= min_side;
-        keys[j] = admissible ? make_score_key(round_gain(gain), j) : kNoScoreKey;
-    }
-}
-
 // sums[i] += sign * (the terms of both sides of column i), for kInt32s columns.
 template <int sign>
 inline void add_terms(const std::int32_t* n_true, std::int32_t total, double unit, std::int64_t* sums) {
@@ -248,9 +245,19 @@ inline void add_terms(const std::int32_t* n_true, std::int32_t total, double uni
     }
 }
 
-// Blocks of columns that split nothing are skipped: deep in a tree there are many of them.
-void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
-                              std::size_t n_columns, ScoreKey* keys) {
+// keys[j] = make_score_key(round_gain(gain of j - whole), j), or kNoScoreKey. add_gain(j, n_true, weight, gain) adds
+// the terms of kInt32s columns from j on, whose true rows weigh n_true. Blocks of columns that split nothing are
+// skipped: deep in a tree there are many of them.
+template <class AddGain>
+inline void score_keys(const CountTable& t, std::int64_t whole, std::int32_t min_side, std::size_t n_columns,
+                       ScoreKey* keys, const AddGain& add_gain) {
+    constexpr std::int64_t kHalf = std::int64_t{1} << (kRoundBits - 1);
+    std::uint64_t first_columns[kWords];
+    for (std::size_t i = 0; i < kWords; ++i) {
+        first_columns[i] = kMaxColumns - i;
+    }
+    Words columns;
+    std::memcpy(&columns, first_columns, sizeof(columns));
     std::int32_t weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
         weight += t.totals[c];
@@ -263,16 +270,103 @@ void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double un
         const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
         alignas(64) std::int64_t gain[kInt32s] = {};
         if (!is_everywhere(too_small)) {
-            for (std::size_t c = 0; c < t.n_classes; ++c) {
-                add_terms<1>(t.rows[c] + j, t.totals[c], unit, gain);
-            }
-            add_terms<-1>(reinterpret_cast<const std::int32_t*>(&n_true), weight, unit, gain);
+            add_gain(j, reinterpret_cast<const std::int32_t*>(&n_true), weight, gain);
         }
-        for (std::size_t i = 0; i < kInt32s; ++i) {
-            keys[j + i] =
-                too_small[static_cast<int>(i)] == 0 ? make_score_key(round_gain(gain[i] - whole), j + i) : kNoScoreKey;
+        for (std::size_t i = 0; i < kInt32s; i += kReals) {
+            Integers dropped;
+            convert(reinterpret_cast<const std::int32_t*>(&too_small) + i, dropped);
+            Integers rounded = *reinterpret_cast<const Integers*>(gain + i) + (kHalf - whole);
+            choose_term(rounded > 0, rounded, Integers{}, rounded);
+            Words key;  // the shift of a signed vector takes several instructions
+            std::memcpy(&key, &rounded, sizeof(key));
+            key = ((key >> kRoundBits) << kColumnBits) | (columns - (j + i));
+            std::memcpy(&rounded, &key, sizeof(key));
+            choose_term(dropped != 0, Integers{} + kNoScoreKey, rounded, *reinterpret_cast<Integers*>(keys + j + i));
         }
     }
+}
+
+[[maybe_unused]] void entropy_score_keys_loop(const CountTable& t, const EntropyTable& e, std::int32_t min_side,
+                                              std::size_t n_columns, ScoreKey* keys) {
+    score_keys(t, e.whole, min_side, n_columns, keys,
+               [&](std::size_t j, const std::int32_t* n_true, std::int32_t weight, std::int64_t* gain) {
+                   for (std::size_t i = 0; i < kInt32s; ++i) {
+                       std::int64_t sum = -e.xlog2x[n_true[i]] - e.xlog2x[weight - n_true[i]];
+                       for (std::size_t c = 0; c < t.n_classes; ++c) {
+                           const std::int32_t count = t.rows[c][j + i];
+                           sum += e.xlog2x[count] + e.xlog2x[t.totals[c] - count];
+                       }
+                       gain[i] = sum;
+                   }
+               });
+}
+
+void large_entropy_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side,
+                              std::size_t n_columns, ScoreKey* keys) {
+    score_keys(t, whole, min_side, n_columns, keys,
+               [&](std::size_t j, const std::int32_t* n_true, std::int32_t weight, std::int64_t* gain) {
+                   for (std::size_t c = 0; c < t.n_classes; ++c) {
+                       add_terms<1>(t.rows[c] + j, t.totals[c], unit, gain);
+                   }
+                   add_terms<-1>(n_true, weight, unit, gain);
+               });
+}
+
+// Gini and sqrt are computed as Scorer::side does, operation by operation.
+void gini_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side, std::size_t n_columns,
+                     ScoreKey* keys) {
+    const auto side = [unit](const Reals& squares, const Reals& total, Integers& out) {
+        Reals at_least_one;
+        choose_term(total < 1.0, Reals{} + 1.0, total, at_least_one);
+        round_to_integer<Reals, Integers>(squares / at_least_one * unit, out);
+    };
+    score_keys(t, whole, min_side, n_columns, keys,
+               [&](std::size_t j, const std::int32_t* n_true, std::int32_t weight, std::int64_t* gain) {
+                   for (std::size_t i = 0; i < kInt32s; i += kReals) {
+                       Reals true_squares = {};
+                       Reals false_squares = {};
+                       for (std::size_t c = 0; c < t.n_classes; ++c) {
+                           Reals n;
+                           convert(t.rows[c] + j + i, n);
+                           const Reals rest = static_cast<double>(t.totals[c]) - n;
+                           true_squares += n * n;
+                           false_squares += rest * rest;
+                       }
+                       Reals n;
+                       convert(n_true + i, n);
+                       Integers sides[2];
+                       side(true_squares, n, sides[0]);
+                       side(false_squares, static_cast<double>(weight) - n, sides[1]);
+                       *reinterpret_cast<Integers*>(gain + i) = sides[0] + sides[1];
+                   }
+               });
+}
+
+void sqrt_score_keys(const CountTable& t, std::int64_t whole, double unit, std::int32_t min_side, std::size_t n_columns,
+                     ScoreKey* keys) {
+    const auto side = [unit](const Reals& n, const Reals& total, Integers& sum) {
+        Reals root;
+        square_root(n * (total - n), root);
+        Integers term;
+        round_to_integer<Reals, Integers>(root * unit, term);
+        sum -= term;
+    };
+    score_keys(t, whole, min_side, n_columns, keys,
+               [&](std::size_t j, const std::int32_t* n_true, std::int32_t weight, std::int64_t* gain) {
+                   for (std::size_t i = 0; i < kInt32s; i += kReals) {
+                       Reals true_weight;
+                       convert(n_true + i, true_weight);
+                       const Reals false_weight = static_cast<double>(weight) - true_weight;
+                       Integers sum = {};
+                       for (std::size_t c = 0; c < t.n_classes; ++c) {
+                           Reals n;
+                           convert(t.rows[c] + j + i, n);
+                           side(n, true_weight, sum);
+                           side(static_cast<double>(t.totals[c]) - n, false_weight, sum);
+                       }
+                       *reinterpret_cast<Integers*>(gain + i) = sum;
+                   }
+               });
 }
 
 [[maybe_unused]] Fingerprint xor_fingerprints_loop(const std::uint64_t* low, const std::uint64_t* high, WordList list) {
@@ -346,46 +440,39 @@ void compress(const std::uint64_t* in, std::uint64_t mask, unsigned shift, std::
     }
 }
 
-// Hacker's Delight 7-3: swap quarters of smaller and smaller squares. Squares of 8 rows and more span several vectors.
-void swap_rows(UInt64x8& a, UInt64x8& b, int j, std::uint64_t mask) {
-    const UInt64x8 t = ((a >> j) ^ b) & mask;
-    a ^= t << j;
-    b ^= t;
+// Swap the bits of `mask` in the rows i, i without kDistance, with those kDistance further up in the rows i +
+// kDistance.
+template <std::size_t kDistance>
+void swap_quarters(Words* v, std::uint64_t mask) {
+    for (std::size_t i = 0; i < 64 / kWords; ++i) {
+        if constexpr (kDistance < kWords) {
+            swap_lanes<kDistance>(v[i], mask);
+        } else if ((i & (kDistance / kWords)) == 0) {
+            Words& below = v[i + kDistance / kWords];
+            const Words t = ((v[i] >> kDistance) ^ below) & mask;
+            v[i] ^= t << kDistance;
+            below ^= t;
+        }
+    }
 }
 
-template <int j>
-void swap_lanes(UInt64x8& x, std::uint64_t mask, const UInt64x8& is_lower) {
-    UInt64x8 other;
-    swap_neighbours<j>(x, other);
-    const UInt64x8 lower = (((x >> j) ^ other) & mask) << j;
-    const UInt64x8 upper = ((other >> j) ^ x) & mask;
-    x ^= (lower & is_lower) | (upper & ~is_lower);
-}
-
+// Hacker's Delight 7-3: swap quarters of smaller and smaller squares.
 void transpose(std::uint64_t* block) {
-    auto* v = reinterpret_cast<UInt64x8*>(block);
-    for (int i = 0; i < 4; ++i) {
-        swap_rows(v[i], v[i + 4], 32, 0x00000000ffffffffU);
-    }
-    for (const int i : {0, 1, 4, 5}) {
-        swap_rows(v[i], v[i + 2], 16, 0x0000ffff0000ffffU);
-    }
-    for (int i = 0; i < 8; i += 2) {
-        swap_rows(v[i], v[i + 1], 8, 0x00ff00ff00ff00ffU);
-    }
-    constexpr std::uint64_t kOn = ~std::uint64_t{0};
-    for (int i = 0; i < 8; ++i) {
-        swap_lanes<4>(v[i], 0x0f0f0f0f0f0f0f0fU, UInt64x8{kOn, kOn, kOn, kOn, 0, 0, 0, 0});
-        swap_lanes<2>(v[i], 0x3333333333333333U, UInt64x8{kOn, kOn, 0, 0, kOn, kOn, 0, 0});
-        swap_lanes<1>(v[i], 0x5555555555555555U, UInt64x8{kOn, 0, kOn, 0, kOn, 0, kOn, 0});
-    }
+    auto* v = reinterpret_cast<Words*>(block);
+    swap_quarters<32>(v, 0x00000000ffffffffU);
+    swap_quarters<16>(v, 0x0000ffff0000ffffU);
+    swap_quarters<8>(v, 0x00ff00ff00ff00ffU);
+    swap_quarters<4>(v, 0x0f0f0f0f0f0f0f0fU);
+    swap_quarters<2>(v, 0x3333333333333333U);
+    swap_quarters<1>(v, 0x5555555555555555U);
 }
 
-// The state of SipHash, one or eight of them.
+// The state of SipHash, one or several of them.
 template <class Word>
 struct Sip {
     Word v0, v1, v2, v3;
 
+    Sip() = default;
     Sip(const Word& low, const Word& high)
         : v0(low ^ 0x736f6d6570736575U),
           v1(high ^ (0x646f72616e646f6dU ^ 0xeeU)),
@@ -424,15 +511,31 @@ Fingerprint hash_words(Fingerprint start, const std::uint64_t* words, std::size_
     Sip<std::uint64_t> sip(start.low, start.high);
     std::size_t i = 0;
     if (n >= 64) {
-        const UInt64x8 zero = {};
-        Sip<UInt64x8> eight((zero ^ start.low) ^ UInt64x8{1, 2, 3, 4, 5, 6, 7, 8}, zero ^ start.high);
-        for (; i + 8 <= n; i += 8) {
-            const std::uint64_t* w = words + i;
-            eight.add(UInt64x8{w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]});
+        constexpr std::size_t kParts = 8 / kWords;
+        Sip<Words> eight[kParts];
+        for (std::size_t part = 0; part < kParts; ++part) {
+            std::uint64_t low[kWords];
+            for (std::size_t lane = 0; lane < kWords; ++lane) {
+                low[lane] = start.low ^ (part * kWords + lane + 1);
+            }
+            Words lows;
+            std::memcpy(&lows, low, sizeof(lows));
+            eight[part] = Sip<Words>(lows, Words{} ^ start.high);
         }
-        for (int lane = 0; lane < 8; ++lane) {
-            for (const UInt64x8* v : {&eight.v0, &eight.v1, &eight.v2, &eight.v3}) {
-                sip.add((*v)[lane]);
+        for (; i + 8 <= n; i += 8) {
+            for (std::size_t part = 0; part < kParts; ++part) {
+                Words next;
+                std::memcpy(&next, words + i + part * kWords, sizeof(next));
+                eight[part].add(next);
+            }
+        }
+        for (const Sip<Words>& part : eight) {
+            std::uint64_t lanes[4][kWords];
+            std::memcpy(lanes, &part, sizeof(lanes));
+            for (std::size_t lane = 0; lane < kWords; ++lane) {
+                for (const auto& v : lanes) {
+                    sip.add(v[lane]);
+                }
             }
         }
     }
@@ -461,7 +564,22 @@ void fill_fingerprints(Fingerprint salt, std::size_t n, std::uint64_t* low, std:
 }
 
 void fill_xlog2x(double unit, std::size_t n, std::int64_t* out) {
-    for (std::int32_t i = 0; i < static_cast<std::int32_t>(n); ++i) {
+    alignas(64) std::int32_t next[kReals];
+    for (std::size_t lane = 0; lane < kReals; ++lane) {
+        next[lane] = static_cast<std::int32_t>(lane);
+    }
+    std::size_t i = 0;
+    for (; i + kReals <= n; i += kReals) {
+        Reals x;
+        Integers terms;
+        convert(next, x);
+        xlog2x_of(x, unit, terms);
+        std::memcpy(out + i, &terms, sizeof(terms));
+        for (std::int32_t& number : next) {
+            number += static_cast<std::int32_t>(kReals);
+        }
+    }
+    for (; i < n; ++i) {
         out[i] = xlog2x_of(static_cast<double>(i), unit);
     }
 }

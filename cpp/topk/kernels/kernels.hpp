@@ -44,10 +44,13 @@ struct PairTable {
 
 inline constexpr std::int32_t kNoSplit = INT32_MAX;
 
-// The smallest entries of small_errors and large_errors.
+// The smallest entries of small_errors and large_errors; `free`: if no side could be too small, or the same if every
+// side with a row is large enough.
 struct Minima {
     std::int32_t small;
     std::int32_t large;
+    std::int32_t small_free;
+    std::int32_t large_free;
 };
 
 // A split of a node into the sides A and B, and lower bounds for the sides of all other splits; the lemma is in
@@ -105,6 +108,12 @@ struct Kernels {
     // The same as entropy_score_keys() for nodes with larger totals: every term is computed, in fixed point of `unit` units.
     void (*large_entropy_score_keys)(const CountTable& table, std::int64_t whole, double unit, std::int32_t min_side,
                                      std::size_t n_columns, ScoreKey* keys);
+
+    // The same for the other criteria that need no logarithms; `whole`: the criterion's value of the node as one side.
+    void (*gini_score_keys)(const CountTable& table, std::int64_t whole, double unit, std::int32_t min_side,
+                            std::size_t n_columns, ScoreKey* keys);
+    void (*sqrt_score_keys)(const CountTable& table, std::int64_t whole, double unit, std::int32_t min_side,
+                            std::size_t n_columns, ScoreKey* keys);
 
     // The number of keys[0..n_columns) that are greater than `key`.
     std::size_t (*count_greater)(const ScoreKey* keys, std::size_t n_columns, ScoreKey key);

@@ -5,13 +5,19 @@
 // everything is in an unnamed namespace and calls nothing from the standard library.
 #pragma once
 
+#include <math.h>  // sqrt as a function of C, not as an inline function of the standard library
+
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(TOPK_PLAIN)
 #define TOPK_HAVE_BUILTINS
-#elif defined(__AVX2__)
+#endif
+#if defined(__SSE2__) || defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__aarch64__) && defined(TOPK_HAVE_BUILTINS)
+#include <arm_neon.h>
 #endif
 
 namespace topk {
@@ -46,15 +52,35 @@ inline constexpr std::size_t kVectorBytes = 16;
 typedef std::int32_t Int32s __attribute__((vector_size(kVectorBytes)));
 typedef double Reals __attribute__((vector_size(kVectorBytes)));
 typedef std::int64_t Integers __attribute__((vector_size(kVectorBytes)));
+typedef std::uint64_t Words __attribute__((vector_size(kVectorBytes)));
 inline constexpr std::size_t kInt32s = kVectorBytes / sizeof(std::int32_t);
 inline constexpr std::size_t kReals = kVectorBytes / sizeof(double);
-
-// Always eight words, since the result of a hash depends on their number. They are never compared.
-typedef std::uint64_t UInt64x8 __attribute__((vector_size(64)));
+inline constexpr std::size_t kWords = kVectorBytes / sizeof(std::uint64_t);
 
 inline void convert(const std::int32_t* n, Reals& out) {
     typedef std::int32_t Halves __attribute__((vector_size(kVectorBytes / 2)));
     out = __builtin_convertvector(*reinterpret_cast<const Halves*>(n), Reals);
+}
+
+inline void convert(const std::int32_t* n, Integers& out) {
+    typedef std::int32_t Halves __attribute__((vector_size(kVectorBytes / 2)));
+    out = __builtin_convertvector(*reinterpret_cast<const Halves*>(n), Integers);
+}
+
+inline void square_root(const Reals& x, Reals& out) {
+#if defined(__AVX512F__)
+    out = _mm512_sqrt_pd(x);
+#elif defined(__AVX2__)
+    out = _mm256_sqrt_pd(x);
+#elif defined(__SSE2__)
+    out = _mm_sqrt_pd(x);
+#elif defined(__aarch64__)
+    out = vsqrtq_f64(x);
+#else
+    for (std::size_t i = 0; i < kReals; ++i) {
+        out[i] = sqrt(x[i]);
+    }
+#endif
 }
 
 inline void raise_to(Int32s& best, const Int32s& x) { best = best > x ? best : x; }
@@ -65,14 +91,27 @@ inline void lower_to(Int32s& best, const Int32s& x) { best = best < x ? best : x
 inline void choose(const Int32s& where, const Int32s& a, const Int32s& b, Int32s& out) { out = where ? a : b; }
 
 // out[i] = x[i ^ kDistance].
-template <std::uint64_t kDistance>
-void swap_neighbours(const UInt64x8& x, UInt64x8& out) {
-    constexpr std::uint64_t d = kDistance;
+template <std::size_t kDistance, std::size_t... i>
+void swap_neighbours(const Words& x, Words& out, std::index_sequence<i...>) {
 #if defined(__clang__)
-    out = __builtin_shufflevector(x, x, 0 ^ d, 1 ^ d, 2 ^ d, 3 ^ d, 4 ^ d, 5 ^ d, 6 ^ d, 7 ^ d);
+    out = __builtin_shufflevector(x, x, (i ^ kDistance)...);
 #else
-    out = __builtin_shuffle(x, UInt64x8{0 ^ d, 1 ^ d, 2 ^ d, 3 ^ d, 4 ^ d, 5 ^ d, 6 ^ d, 7 ^ d});
+    out = __builtin_shuffle(x, Words{(i ^ kDistance)...});
 #endif
+}
+
+// Swap the bits of `mask` in x[i], i without kDistance, with those in x[i + kDistance] that are kDistance further up.
+template <std::size_t kDistance>
+void swap_lanes(Words& x, std::uint64_t mask) {
+    Words other;
+    swap_neighbours<kDistance>(x, other, std::make_index_sequence<kWords>());
+    Words is_lower;
+    for (std::size_t i = 0; i < kWords; ++i) {
+        is_lower[i] = (i & kDistance) == 0 ? ~std::uint64_t{0} : 0;
+    }
+    const Words lower = (((x >> kDistance) ^ other) & mask) << kDistance;
+    const Words upper = ((other >> kDistance) ^ x) & mask;
+    x ^= (lower & is_lower) | (upper & ~is_lower);
 }
 
 #else
@@ -101,13 +140,18 @@ struct alignas(64) Lanes {
 
 using Reals = double;
 using Integers = std::int64_t;
+using Words = std::uint64_t;
 inline constexpr std::size_t kReals = 1;
+inline constexpr std::size_t kWords = 1;
 
 inline void convert(const std::int32_t* n, Reals& out) { out = *n; }
 
+inline void convert(const std::int32_t* n, Integers& out) { out = *n; }
+
+inline void square_root(const Reals& x, Reals& out) { out = sqrt(x); }
+
 inline constexpr std::size_t kInt32s = 16;
 using Int32s = Lanes<std::int32_t, kInt32s>;
-using UInt64x8 = Lanes<std::uint64_t, 8>;
 
 template <class T, std::size_t kLanes, class Function>
 inline Lanes<T, kLanes> map(const Lanes<T, kLanes>& a, const Lanes<T, kLanes>& b, Function function) {
@@ -150,42 +194,6 @@ inline void lower_to(Int32s& best, const Int32s& x) {
 inline void choose(const Int32s& where, const Int32s& a, const Int32s& b, Int32s& out) {
     for (std::size_t i = 0; i < kInt32s; ++i) {
         out.lane[i] = where.lane[i] != 0 ? a.lane[i] : b.lane[i];
-    }
-}
-
-inline UInt64x8 operator>>(const UInt64x8& a, int n) {
-    return map(a, [n](std::uint64_t x) { return x >> n; });
-}
-inline UInt64x8 operator<<(const UInt64x8& a, int n) {
-    return map(a, [n](std::uint64_t x) { return x << n; });
-}
-inline UInt64x8 operator&(const UInt64x8& a, std::uint64_t b) {
-    return map(a, [b](std::uint64_t x) { return x & b; });
-}
-inline UInt64x8 operator&(const UInt64x8& a, const UInt64x8& b) {
-    return map(a, b, [](std::uint64_t x, std::uint64_t y) { return x & y; });
-}
-inline UInt64x8 operator|(const UInt64x8& a, const UInt64x8& b) {
-    return map(a, b, [](std::uint64_t x, std::uint64_t y) { return x | y; });
-}
-inline UInt64x8 operator^(const UInt64x8& a, const UInt64x8& b) {
-    return map(a, b, [](std::uint64_t x, std::uint64_t y) { return x ^ y; });
-}
-inline UInt64x8 operator~(const UInt64x8& a) {
-    return map(a, [](std::uint64_t x) { return ~x; });
-}
-inline UInt64x8 operator^(const UInt64x8& a, std::uint64_t b) {
-    return map(a, [b](std::uint64_t x) { return x ^ b; });
-}
-inline void operator^=(UInt64x8& a, const UInt64x8& b) { a = a ^ b; }
-inline void operator+=(UInt64x8& a, const UInt64x8& b) {
-    a = map(a, b, [](std::uint64_t x, std::uint64_t y) { return x + y; });
-}
-
-template <std::uint64_t kDistance>
-void swap_neighbours(const UInt64x8& x, UInt64x8& out) {
-    for (std::size_t i = 0; i < 8; ++i) {
-        out.lane[i] = x.lane[i ^ kDistance];
     }
 }
 

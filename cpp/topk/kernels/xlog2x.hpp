@@ -16,14 +16,22 @@ inline void choose_term(const Mask& where, const T& a, const T& b, T& out) {
     out = where ? a : b;
 }
 
+constexpr double kToInteger = 0x1.8p52;  // added to a double below 2^51, it leaves the nearest integer in the mantissa
+constexpr std::int64_t kToIntegerBits = (std::int64_t{0x433} << 52) + (std::int64_t{1} << 51);
+
+// The nearest integer, ties to even, as std::nearbyint. Precondition: 0 <= x < 2^51.
+template <class Real, class Integer>
+inline void round_to_integer(const Real& x, Integer& out) {
+    const Real rounded = x + kToInteger;
+    std::memcpy(&out, &rounded, sizeof(out));
+    out -= kToIntegerBits;
+}
+
 // Real is double or a vector of doubles, Integer is std::int64_t or a vector of as many of them. Precondition: x is a
 // whole number in [0, 2^53) and the result, which is rounded to an integer, is below 2^51.
 template <class Real, class Integer>
 inline void xlog2x_of(const Real& x, double unit, Integer& out) {
     constexpr std::int64_t kMantissa = (std::int64_t{1} << 52) - 1;
-    constexpr double kToInteger =
-        0x1.8p52;  // added to a double below 2^51, it leaves the nearest integer in the mantissa
-    constexpr std::int64_t kToIntegerBits = (std::int64_t{0x433} << 52) + (std::int64_t{1} << 51);
     Integer bits;
     std::memcpy(&bits, &x, sizeof(bits));
     // x = fraction * 2^exponent with the fraction in [1/2, 1), then in [sqrt(1/2), sqrt(2)).
@@ -54,9 +62,7 @@ inline void xlog2x_of(const Real& x, double unit, Integer& out) {
     series = series * square + 1.0 / 3.0;
     series = series * square + 1.0;
     const Real log2 = exponent + (t * series) * 2.885390081777927;
-    const Real rounded = x * log2 * unit + kToInteger;
-    std::memcpy(&out, &rounded, sizeof(out));
-    out -= kToIntegerBits;
+    round_to_integer<Real, Integer>(x * log2 * unit, out);
     const Integer zero = {};
     choose_term(x > 1.0, out, zero, out);
 }

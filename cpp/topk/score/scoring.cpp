@@ -53,19 +53,19 @@ void Scorer::keys(const Counts<std::int32_t>& counts, std::size_t padded_columns
 }
 
 void Scorer::all_keys(const Counts<std::int32_t>& counts, std::size_t padded_columns, ScoreKey* keys) const {
-    if (objective_.criterion != Criterion::entropy) {
+    if (objective_.criterion == Criterion::gain_ratio || objective_.criterion == Criterion::user) {
         slow_keys(counts, padded_columns, keys);
         return;
     }
-    const std::int64_t total = std::accumulate(counts.totals.begin(), counts.totals.end(), std::int64_t{0});
-    std::int64_t whole = -term(total);
-    for (const std::int32_t t : counts.totals) {
-        whole += term(t);
-    }
+    const auto [totals, total, whole] = node_terms(counts);
     // min_side may not fit 32 bits. Any value above the total rules out all columns.
     const auto min_side = static_cast<std::int32_t>(std::min<std::int64_t>(min_side_, total + 1));
     const CountTable table = {counts.rows.data(), counts.totals.data(), counts.rows.size()};
-    if (total < static_cast<std::int64_t>(table_.size())) {
+    if (objective_.criterion == Criterion::gini) {
+        kernels_.gini_score_keys(table, whole, unit_, min_side, padded_columns, keys);
+    } else if (objective_.criterion == Criterion::sqrt) {
+        kernels_.sqrt_score_keys(table, whole, unit_, min_side, padded_columns, keys);
+    } else if (total < static_cast<std::int64_t>(table_.size())) {
         kernels_.entropy_score_keys(table, {table_.data(), whole}, min_side, padded_columns, keys);
     } else {
         kernels_.large_entropy_score_keys(table, whole, unit_, min_side, padded_columns, keys);

@@ -59,21 +59,22 @@ template <class Count>
 std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
                                             ChildCosts costs, std::int64_t budget) const {
     context_.count_nodes(space, 2);
-    Count fewest[2];
-    space.last.count(group.node, split_on, space.counter, fewest);
+    const Fewest<Count> fewest = space.last.count(group.node, split_on, space.counter);
+    std::int64_t free[2];  // costs without a minimum of rows or weight per side: those that bound other splits
     bool exact[2];
     for (int i = 0; i < 2; ++i) {
-        const std::int64_t best_split = context_.costs.two_leaves(fewest[i]);
+        const std::int64_t best_split = context_.costs.two_leaves(fewest.of[i]);
         costs.cost[i] = std::min(costs.leaf[i], best_split);
         exact[i] = costs.leaf[i] <= best_split || context_.plan.all_columns(group.level + 1);
+        free[i] = std::min(costs.leaf[i], context_.costs.two_leaves(fewest.free[i]));
     }
-    if (group.learn({space.last.small_rows(), split_on.side(0).weight, {costs.cost[0], costs.cost[1]}}, budget)) {
+    if (group.learn({space.last.small_rows(), split_on.side(0).weight, {free[0], free[1]}}, budget)) {
         space.payoff.spend(group.bounds->cycles());
     }
     for (int i = 0; i < 2 && costs.sum() < budget; ++i) {
         if (!exact[i]) {
             const Count errors = space.last.best_of_k(group.node, split_on, i, context_.plan.k(group.level + 1),
-                                                      fewest[i], space.ticker);
+                                                      fewest.of[i], space.ticker);
             costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
         }
     }

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "topk/base/costs.hpp"
 #include "topk/base/types.hpp"
 #include "topk/candidates/last_level.hpp"
 
@@ -38,9 +40,9 @@ class LevelPlan {
             here.k = static_cast<std::size_t>(height_here <= tail ? k_here : std::min(k_here, k));
             here.all_columns = here.k >= n_columns_ && options_.objective.draw.n_features == 0;
             here.is_optimal = all_below && here.all_columns;
-            here.bounds_sides = bounds_are_valid() && (all_below || height_here == 2);
-            here.shallow_first =
-                here.all_columns && here.bounds_sides && n_columns_ >= options_.tuning.shallow_first_columns;
+            here.bounds_sides = bounds_are_valid() && ((all_below && !limits_.track_rows) || height_here == 2);
+            here.shallow_first = here.all_columns && here.bounds_sides && !limits_.track_rows &&
+                                 n_columns_ >= options_.tuning.shallow_first_columns;
             here.may_be_parallel =
                 options_.tuning.threads > 1 && level < kParallelLevels && height_here >= kParallelMinHeight;
             all_below = all_below && here.all_columns;
@@ -59,6 +61,13 @@ class LevelPlan {
     // Is a tree of one level less searched for first? No deeper tree costs more, and a split that leaves nearly all
     // rows on one side can be only a little better. Valid where trees of both heights are minima over all columns.
     bool shallow_first(int level) const { return at(level).shallow_first; }
+    // Return a bound for what a minimum per side adds to the cost of the best tree of this height, over all columns
+    // (cpp/README.md has the lemma). Precondition: height > 0.
+    std::int64_t cost_of_minimum(int height) const {
+        const double cost = static_cast<double>(limits_.too_little) *
+                            static_cast<double>(options_.objective.cost_scale) * std::ldexp(1.0, height - 1);
+        return cost < 0x1p53 ? static_cast<std::int64_t>(cost) : kInfinity;
+    }
     // May the candidates of this level be tasks of several threads?
     bool may_be_parallel(int level) const { return at(level).may_be_parallel; }
 
@@ -90,10 +99,8 @@ class LevelPlan {
 
     const Level& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
 
-    // A tree of one subset must be a tree of every other: not so if leaves need a minimum of rows or weight.
-    bool bounds_are_valid() const {
-        return options_.tuning.use_bounds && limits_.min_weight == 1 && !limits_.track_rows && counts_all_;
-    }
+    // Thresholds of ordered groups are not all counted, so that no minimum over all of them is known.
+    bool bounds_are_valid() const { return options_.tuning.use_bounds && counts_all_; }
 
     const Options& options_;
     const SideLimits limits_;

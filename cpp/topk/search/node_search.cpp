@@ -79,8 +79,7 @@ template <class Count>
 void NodeSearch<Count>::list_root(Space& space, const Node<Count>& node, std::span<const std::int32_t> candidates) {
     context_.root_record.list(candidates, context_.n_classes());
     for (std::size_t i = 0; i < std::min(candidates.size(), RootChoices::kWeighed); ++i) {
-        const Split<Count> split_on =
-            context_.nodes.split_on(node, candidates[i], space.counter, space.level(0).split);
+        const Split<Count> split_on = context_.nodes.split_on(node, candidates[i], space.counter, space.level(0).split);
         context_.root_record.weigh(i, node.counts, split_on);
     }
 }
@@ -253,7 +252,8 @@ void NodeSearch<Count>::use_bounds(Space& space, CandidateGroup<Count>& group, s
                         context_.nodes.padded_columns(), group.candidates);
     space.payoff.spend(group.bounds->cycles());
     if (shallower < kInfinity) {
-        group.bounds->learn({{}, 0, {0, shallower}}, context_.kernels);  // as a split with no rows on one side
+        const std::int64_t free = shallower - context_.plan.cost_of_minimum(context_.plan.height(group.level) - 1);
+        group.bounds->learn({{}, 0, {0, free}}, context_.kernels);  // as a split with no rows on one side
     }
 }
 
@@ -340,7 +340,8 @@ std::int64_t NodeSearch<Count>::split_cost_deep(Space& space, CandidateGroup<Cou
     std::int64_t cost[2];
     if (child_costs(space, group.level, node, split_on, budget, bounds, cost)) {
         const Node<Count>& small = space.level(group.level).child[0];
-        group.learn({small.counts.rows, split_on.side(0).weight, {cost[0], cost[1]}}, budget);
+        const std::int64_t slack = context_.plan.cost_of_minimum(context_.plan.height(group.level + 1));
+        group.learn({small.counts.rows, split_on.side(0).weight, {cost[0] - slack, cost[1] - slack}}, budget);
     }
     return cost[0] + cost[1];
 }

@@ -7,20 +7,6 @@
 
 namespace topk {
 
-// Lemma. Let S and A be sets of rows, S's best tree be applied to A, and a leaf that then has too few rows be given up
-// for its sibling. Rows of A \ S may be misclassified in addition, and the rows of a leaf that is given up, of which
-// there are fewer than a leaf must have. Only leaves that lose rows of S \ A are given up, and at most all but one. So
-//   cost(A) <= cost(S) + weight(A \ S) + min(rows of S \ A, leaves - 1) * (most weight of too small a leaf).
-// Return the last term at its largest, for the sides of a split with this height.
-template <class Count>
-std::int64_t ThresholdSearch<Count>::slack(int height) const {
-    const SearchContext<Count>& context = nodes_.context();
-    const std::int64_t n_leaves = std::int64_t{1} << std::min(height - 1, 30);
-    const std::int64_t total = nodes_.root().whole.weight;
-    const std::int64_t most = context.limits.too_little;
-    return most == 0 ? 0 : context.options.objective.cost_scale * std::min(total, (n_leaves - 1) * most);
-}
-
 template <class Count>
 template <class Visit>
 void ThresholdSearch<Count>::for_places(Space& space, const Node<Count>& node, std::size_t g, Reading reading,
@@ -135,7 +121,7 @@ template <class Count>
 void ThresholdSearch<Count>::narrow(const Chain& chain, int height, std::int64_t limit, const Tried& a, const Tried& b,
                                     std::size_t& first, std::size_t& last) const {
     const std::int64_t scale = nodes_.context().options.objective.cost_scale;
-    const std::int64_t slack = this->slack(height);
+    const std::int64_t slack = nodes_.context().plan.cost_of_minimum(height - 1);
     const auto begin = chain.left.begin();
     const std::int64_t left = std::max<std::int64_t>(a.cost.side[0] - slack, 0);    // of all places after a
     const std::int64_t right = std::max<std::int64_t>(b.cost.side[1] - slack, 0);  // of all places before b
@@ -166,7 +152,7 @@ template <class Count>
 SideCosts ThresholdSearch<Count>::bounds_at(const Chain& chain, int height, const Tried& a, const Tried& b,
                                             std::size_t place) const {
     const std::int64_t scale = nodes_.context().options.objective.cost_scale;
-    const std::int64_t slack = this->slack(height);
+    const std::int64_t slack = nodes_.context().plan.cost_of_minimum(height - 1);
     SideCosts bounds = {{std::max<std::int64_t>(a.cost.side[0] - slack, 0),
                          std::max<std::int64_t>(b.cost.side[1] - slack, 0)}};
     if (a.place > 0) {

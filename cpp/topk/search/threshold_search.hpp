@@ -117,7 +117,6 @@ class ThresholdSearch {
     SideCosts bounds_at(const Chain& chain, int height, const Tried& a, const Tried& b, std::size_t place) const;
     const Count* count_left(Space& space, const Node<Count>& node, std::size_t g, const Tried& known,
                             std::uint32_t entry, std::size_t depth) const;
-    std::int64_t slack(int height) const;
 
     NodeSearch<Count>& nodes_;
 };

@@ -10,6 +10,7 @@
 #include "support/problems.hpp"
 #include "topk/bounds/side_bounds.hpp"
 #include "topk/kernels/kernels.hpp"
+#include "topk/search/level_plan.hpp"
 
 using namespace topk;
 
@@ -20,6 +21,7 @@ using Rows = std::uint32_t;  // a bit for every row of the problem
 struct Costs {
     std::int64_t scale;
     std::int64_t penalty;
+    std::int64_t min_weight = 1;  // on each side of a split
 };
 
 // The cheapest tree of any set of rows, with all columns as candidates: every tree is tried.
@@ -51,7 +53,7 @@ class BruteForce {
         std::int64_t cost = leaf(rows);
         for (std::size_t j = 0; j < problem_.n_columns && depth > 0; ++j) {
             const Rows sides[2] = {rows & side(j, false), rows & side(j, true)};
-            if (sides[0] != 0 && sides[1] != 0) {
+            if (std::min(weight(sides[0]), weight(sides[1])) >= costs_.min_weight) {
                 cost = std::min(cost, best(sides[0], depth - 1) + best(sides[1], depth - 1));
             }
         }
@@ -136,8 +138,18 @@ void check_bounds(const Problem& problem, BruteForce& brute, Rows node, int dept
     }
 }
 
+// Return what a search subtracts from the costs of trees of this depth before it learns from them.
+std::int64_t cost_of_minimum(Costs costs, int depth) {
+    Options options;
+    options.objective.cost_scale = costs.scale;
+    const LevelPlan plan(options, {.min_weight = costs.min_weight, .min_rows = 1, .track_rows = false, .too_little = costs.min_weight - 1},
+                         1, true);
+    return depth > 0 ? plan.cost_of_minimum(depth) : 0;
+}
+
 // Splits on columns, with exact costs or lower bounds, and the split with no rows on one side.
-std::vector<Tried> random_splits(Random& random, const Problem& problem, BruteForce& brute, Rows node, int depth) {
+std::vector<Tried> random_splits(Random& random, const Problem& problem, BruteForce& brute, Rows node, int depth,
+                                 std::int64_t slack) {
     std::vector<Tried> tried;
     for (std::size_t i = random.between(1, 4); i > 0; --i) {
         const std::size_t column = random.below(problem.n_columns);
@@ -151,6 +163,7 @@ std::vector<Tried> random_splits(Random& random, const Problem& problem, BruteFo
             const std::int64_t best = brute.best(split.rows[side], depth);
             const bool exact = random.chance(0.7);
             split.cost[side] = exact ? best : best - static_cast<std::int64_t>(random.below(3)) * best / 3;
+            split.cost[side] -= slack;
         }
         if (split.rows[0] == 0) {
             split.cost[0] = 0;  // as in the search
@@ -165,12 +178,18 @@ void test_problem(std::uint64_t seed) {
     Problem problem = random_problem(random, random.between(2, 14), random.between(1, 5), random.pick({2, 2, 3}));
     random_weights(random, random.pick<std::int64_t>({0, 0, 4, 1000}), random.pick<std::int64_t>({1, 1, 3}), problem);
     const auto scale = random.pick<std::int64_t>({1, 1, 2, 1000});
-    const Costs costs = {scale, random.pick<std::int64_t>({0, 0, 1, scale, 3 * scale})};
+    const Costs costs = {scale, random.pick<std::int64_t>({0, 0, 1, scale, 3 * scale}),
+                         random.pick<std::int64_t>({1, 1, 2, 3, problem.total_weight() / 4 + 1})};
     BruteForce brute(problem, costs);
+    BruteForce free(problem, {costs.scale, costs.penalty});  // no minimum
     const Rows all = (Rows{1} << problem.rows.size()) - 1;
-    for (int depth = 0; depth <= 2; ++depth) {
+    for (int depth = 0; depth <= 3; ++depth) {
         const Rows node = random.chance(0.5) ? all : all & static_cast<Rows>(random.bits());
-        const std::vector<Tried> tried = random_splits(random, problem, brute, node, depth);
+        const std::int64_t slack = cost_of_minimum(costs, depth);
+        CHECK(brute.best(node, depth) <= free.best(node, depth) + slack, "seed " << seed << ", depth " << depth);
+        std::vector<Tried> tried = random_splits(random, problem, brute, node, depth, slack);
+        const std::vector<Tried> more = random_splits(random, problem, free, node, depth, 0);
+        tried.insert(tried.end(), more.begin(), more.end());
         Columns all_columns(problem.n_columns);
         std::iota(all_columns.begin(), all_columns.end(), 0);
         const Columns one_column = {all_columns[random.below(problem.n_columns)]};

@@ -90,11 +90,13 @@ void check_split_alike(Random& random, const Problem& problem, const Root& root,
     std::copy_if(all.begin(), all.end(), std::back_inserter(part),
                  [&](std::size_t i) { return (problem.rows[i][column] != 0) == value; });
     const RowSet all_rows = {root.matrix, root.node.subset};
-    const RowSet rows_of_side = {root.matrix, root.node.subset, true, column, value};
+    const RowSet rows_of_side = {root.matrix, root.node.subset, root.matrix.column(column), value};
     for (std::size_t a = 0; a < problem.n_columns; ++a) {
         for (std::size_t b = 0; b < problem.n_columns; ++b) {
-            CHECK(split_alike(all_rows, a, b) == naive_alike(problem, all, a, b), a << " and " << b);
-            CHECK(split_alike(rows_of_side, a, b) == naive_alike(problem, part, a, b), a << " and " << b);
+            const ColumnBits bits_a = root.matrix.column(a);
+            const ColumnBits bits_b = root.matrix.column(b);
+            CHECK(split_alike(all_rows, bits_a, bits_b) == naive_alike(problem, all, a, b), a << " and " << b);
+            CHECK(split_alike(rows_of_side, bits_a, bits_b) == naive_alike(problem, part, a, b), a << " and " << b);
         }
     }
 }

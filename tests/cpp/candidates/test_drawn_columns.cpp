@@ -106,13 +106,13 @@ void test_node(std::uint64_t seed, const Kernels& kernels) {
     drawn.take_node();
     check_drawn(drawn, node, scorer);
     for (int i = 0; i < 6; ++i) {
-        const Split<Count> split_on(node.counts, static_cast<std::int32_t>(random.below(problem.n_columns)));
+        const Split<Count> split_on(node, static_cast<std::int32_t>(random.below(problem.n_columns)));
         Subset small;
-        split(matrix, node.subset, split_on.column, split_on.small_side, small);
+        split(matrix, node.subset, split_on.bits(), split_on.small_side(), small);
         drawn.open(split_on, small);
         for (const int which : {1, 0, 1}) {
             Node<Count> child;
-            split(matrix, node.subset, split_on.column, (which == 0) == split_on.small_side, child.subset);
+            split(matrix, node.subset, split_on.bits(), (which == 0) == split_on.small_side(), child.subset);
             count_rows(problem, matrix, counter, child);
             drawn.count(which, counter);
             check_drawn(drawn, child, scorer);

@@ -62,14 +62,19 @@ std::int64_t naive_fewest(const Problem& problem, const Rows& rows, Limits limit
 template <class Count>
 void check_split(const Problem& problem, const Rows& rows, const Node<Count>& node, std::int32_t column, Limits limits,
                  LastLevel<Count>& last, Counter<Count>& counter) {
-    const Split<Count> split_on(node.counts, column);
-    const Rows children[2] = {side(problem, rows, split_on.column, split_on.small_side),
-                              side(problem, rows, split_on.column, !split_on.small_side)};
-    Count fewest[2];
+    const Split<Count> split_on(node, column);
+    const auto j_split = static_cast<std::size_t>(column);
+    const Rows children[2] = {side(problem, rows, j_split, split_on.small_side()),
+                              side(problem, rows, j_split, !split_on.small_side())};
     last.open(node, split_on, counter);
-    last.count(node, split_on, counter, fewest);
+    const Fewest<Count> fewest = last.count(node, split_on, counter);
     for (int i = 0; i < 2; ++i) {
-        CHECK(fewest[i] == naive_fewest<Count>(problem, children[i], limits), "column " << column << ", child " << i);
+        const Weights leaf = weigh(problem, children[i]);
+        const auto free = naive_fewest<Count>(problem, children[i], {0, 0});
+        CHECK(fewest.of[i] == naive_fewest<Count>(problem, children[i], limits),
+              "column " << column << ", child " << i);
+        CHECK(std::min<std::int64_t>(fewest.free[i], leaf.errors) == std::min(free, leaf.errors),
+              "column " << column << ", child " << i);
     }
     std::vector<std::int64_t> n_true(problem.n_columns, 0);
     for (const Count* row : last.small_rows()) {
@@ -94,7 +99,7 @@ struct RandomNode {
             const std::size_t column = random.below(problem.n_columns);
             const Subset all = node.subset;
             split(matrix, all, column, false, node.subset);
-            rows = side(problem, rows, column, false);
+            rows = side(problem, rows, static_cast<std::size_t>(column), false);
         }
         for (std::int32_t c = 0; c < problem.n_classes; ++c) {
             Rows of_class;
@@ -134,7 +139,7 @@ void test_node(Random& random, Problem& problem, Limits limits, const Kernels& k
     const Objective objective;
     const Scorer scorer(objective, problem.n_columns, problem.n_classes, problem.total_weight(), limits.min_weight,
                         kernels);
-    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows}, objective,
+    LastLevel<Count> last(kernels, scorer, {limits.min_weight, limits.min_rows, track_rows, 0}, objective,
                           problem.n_columns);
     if (!track_rows) {  // fewest_errors() is not for tracked rows
         CHECK(last.fewest_errors(node) == naive_fewest<Count>(problem, random_node.rows, limits), kernels.name);

@@ -20,8 +20,10 @@ void test_sides(const Problem& problem, const BitMatrix& matrix, const Subset& s
     }
     const std::size_t n_columns = problem.n_columns;
     std::vector<Side> sides;
+    std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < std::min<std::size_t>(n_columns, 5); ++i) {
-        sides.push_back({(column + 7 * i) % n_columns, i % 3 == 0});
+        columns.push_back((column + 7 * i) % n_columns);
+        sides.push_back({matrix.column(columns.back()), i % 3 == 0});
     }
     std::vector<AlignedBuffer<Count>> counted(sides.size());
     std::vector<Count*> out;
@@ -37,12 +39,12 @@ void test_sides(const Problem& problem, const BitMatrix& matrix, const Subset& s
             for (std::size_t i = 0; i < problem.rows.size(); ++i) {
                 const auto& row = problem.rows[i];
                 const bool is_there = problem.classes[i] == class_index && row[column] != 0 &&
-                                      (row[sides[s].column] != 0) == sides[s].value;
+                                      (row[columns[s]] != 0) == sides[s].value;
                 for (std::size_t j = 0; j < n_columns && is_there; ++j) {
                     expected[j] += static_cast<Count>(row[j] * problem.weight(i));
                 }
             }
-            CHECK(std::equal(expected.begin(), expected.end(), out[s]), "side of column " << sides[s].column);
+            CHECK(std::equal(expected.begin(), expected.end(), out[s]), "side of column " << columns[s]);
         }
     }
 }

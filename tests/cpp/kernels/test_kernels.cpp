@@ -213,8 +213,8 @@ void test_kernels(const Kernels& kernels) {
         test_count(kernels, random, size, kColumnPadding * random.between(1, kWidest / kColumnPadding));
     }
     for (std::size_t n_columns = kColumnPadding; n_columns <= kWidest; n_columns += kColumnPadding) {
-        // AVX2 sums bytes over 31 words.
-        for (const std::size_t size : Sizes{0, 1, 30, 31, 32, 33, 61, 62, 63, 64, 93}) {
+        // AVX2 sums bytes over 31 words, and takes more than 512 KiB in blocks.
+        for (const std::size_t size : Sizes{0, 1, 30, 31, 32, 33, 61, 62, 63, 64, 93, 700}) {
             test_count(kernels, random, size, n_columns);
         }
     }

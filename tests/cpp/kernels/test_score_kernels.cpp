@@ -73,6 +73,8 @@ void test_last_level(const Kernels& kernels, Random& random, std::size_t n_colum
                            min_side, n_columns);
     std::vector<std::int32_t> small(n_columns);
     std::vector<std::int32_t> large(n_columns);
+    std::vector<std::int32_t> small_free(n_columns);
+    std::vector<std::int32_t> large_free(n_columns);
     std::vector<std::int32_t> large_totals(n_classes);
     for (std::size_t j = 0; j < n_columns; ++j) {
         std::vector<std::int32_t> small_true(n_classes);
@@ -84,12 +86,16 @@ void test_last_level(const Kernels& kernels, Random& random, std::size_t n_colum
         }
         small[j] = naive_errors(small_true, counts.small_totals, min_side);
         large[j] = naive_errors(large_true, large_totals, min_side);
+        small_free[j] = naive_errors(small_true, counts.small_totals, min_side > 1 ? 0 : min_side);
+        large_free[j] = naive_errors(large_true, large_totals, min_side > 1 ? 0 : min_side);
     }
     const auto shape = std::to_string(n_columns) + " columns, " + std::to_string(n_classes) + " classes";
     CHECK(small_errors.copy() == small, kernels.name << ": " << shape);
     CHECK(large_errors.copy() == large, kernels.name << ": " << shape);
     CHECK(minima.small == *std::min_element(small.begin(), small.end()), kernels.name << ": " << shape);
     CHECK(minima.large == *std::min_element(large.begin(), large.end()), kernels.name << ": " << shape);
+    CHECK(minima.small_free == *std::min_element(small_free.begin(), small_free.end()), kernels.name << ": " << shape);
+    CHECK(minima.large_free == *std::min_element(large_free.begin(), large_free.end()), kernels.name << ": " << shape);
 }
 
 void test_add_product(const Kernels& kernels, Random& random, std::size_t n_columns) {
@@ -160,6 +166,39 @@ void test_large_entropy_keys(const Kernels& kernels, Random& random, std::size_t
                                      whole_of(counts, unit), unit, min_side, n_columns, keys.data());
     CHECK(keys.copy() == naive_keys(counts, n_columns, unit, min_side),
           kernels.name << ": " << n_columns << " columns, " << n_classes << " classes up to " << largest);
+}
+
+// Criteria without logarithms, against Scorer's plain sums, which serve counts of 64 bits.
+void test_plain_keys(const Kernels& kernels, Random& random, std::size_t n_columns, std::size_t n_classes) {
+    const auto largest = random.pick<std::size_t>({1, 30, 2000, (std::size_t{1} << 30) / n_classes - 1});
+    RandomCounts counts(random, n_columns, n_classes, largest);
+    Counts<std::int32_t> narrow;
+    Counts<std::int64_t> wide;
+    std::vector<std::vector<std::int64_t>> rows;
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        const std::vector<std::int32_t> row = counts.parent[c].copy();
+        rows.emplace_back(row.begin(), row.end());
+        narrow.rows.push_back(counts.parent_rows[c]);
+        narrow.totals.push_back(counts.parent_totals[c]);
+    }
+    for (std::size_t c = 0; c < n_classes; ++c) {
+        wide.rows.push_back(rows[c].data());
+        wide.totals.push_back(counts.parent_totals[c]);
+    }
+    for (const Criterion criterion : {Criterion::gini, Criterion::sqrt}) {
+        Objective objective;
+        objective.criterion = criterion;
+        const std::int64_t total = weight_of(counts) + random.pick<std::int64_t>({1, 1000});
+        const Scorer scorer(objective, n_columns, static_cast<std::int32_t>(n_classes), total,
+                            random.pick({1, 1, 7, 70'000'000}), kernels);
+        Aligned<std::int64_t> keys(n_columns);
+        std::vector<std::int64_t> expected(n_columns);
+        scorer.all_keys(narrow, n_columns, keys.data());
+        scorer.all_keys(wide, n_columns, expected.data());
+        CHECK(keys.copy() == expected, kernels.name << ": criterion " << static_cast<int>(criterion) << ", "
+                                                    << n_columns << " columns, " << n_classes << " classes up to "
+                                                    << largest);
+    }
 }
 
 void test_count_greater(const Kernels& kernels, Random& random, std::size_t n_columns) {
@@ -240,6 +279,9 @@ void test_kernels(const Kernels& kernels) {
             test_last_level(kernels, random, n_columns, n_classes);
             test_entropy_keys(kernels, random, n_columns, n_classes);
             test_large_entropy_keys(kernels, random, n_columns, n_classes);
+            for (int i = 0; i < 10; ++i) {
+                test_plain_keys(kernels, random, n_columns, n_classes);
+            }
         }
         test_add_product(kernels, random, n_columns);
         test_count_greater(kernels, random, n_columns);

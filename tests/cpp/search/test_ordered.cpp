@@ -46,8 +46,12 @@ void random_objective(Random& random, OrderedProblem& problem, Options& options)
     options.objective.second_reading = problem.second;
     options.objective.draw = {};
     if (random.chance(0.3) && !problem.feature.empty()) {
-        options.objective.draw = {random.between(1, 2), static_cast<std::size_t>(problem.feature.back()) + 1,
-                                  problem.feature, random.bits()};
+        std::int32_t last = problem.feature.back();  // there may be groups without columns after it
+        for (const OrderedGroup& group : problem.groups) {
+            last = std::max(last, group.feature);
+        }
+        options.objective.draw = {random.between(1, 2), static_cast<std::size_t>(last) + 1, problem.feature,
+                                  random.bits()};
     }
 }
 

@@ -1,6 +1,7 @@
 // The search against the definition, tree for tree, on random problems of every kind and under every switch.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -131,7 +132,7 @@ void test_shallow_first() {
 // The cost of the best tree of some rows, given as bits, over all columns. Nothing is scored or bounded.
 class BestCost {
   public:
-    explicit BestCost(const Problem& problem) : problem_(problem) {
+    BestCost(const Problem& problem, int min_rows) : problem_(problem), min_rows_(min_rows) {
         for (std::size_t j = 0; j < problem.n_columns; ++j) {
             columns_.push_back(0);
             for (std::size_t i = 0; i < problem.rows.size(); ++i) {
@@ -148,7 +149,7 @@ class BestCost {
         if (is_new && best > 0 && height > 0) {
             for (const std::uint32_t column : columns_) {
                 const std::uint32_t on_true = rows & column;
-                if (on_true != 0 && on_true != rows) {
+                if (std::min(std::popcount(on_true), std::popcount(rows ^ on_true)) >= min_rows_) {
                     best = std::min(best, (*this)(on_true, height - 1) + (*this)(rows ^ on_true, height - 1));
                 }
             }
@@ -171,6 +172,7 @@ class BestCost {
     }
 
     const Problem& problem_;
+    const int min_rows_;
     std::vector<std::uint32_t> columns_;
     std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> known_;
 };
@@ -187,6 +189,8 @@ void test_many_columns(std::uint64_t seed) {
     random_weights(random, random.pick<std::int64_t>({0, 3}), 1, problem);
     Options options;
     options.objective.k.assign(depth, INT32_MAX);
+    const int min_rows = random.pick({1, 1, 2, 3});
+    options.objective.min_rows = min_rows;
     options.tuning.threads_after = 0;
     const Solution solution = solve(problem.data(), options);
     options.tuning.threads = 8;
@@ -200,7 +204,8 @@ void test_many_columns(std::uint64_t seed) {
     CHECK(same_tree(solution, plain), "seed " << seed);
     CHECK(same_tree(in_parallel, plain), "seed " << seed);
     CHECK(same_tree(deep_first, plain), "seed " << seed);
-    CHECK(solution.cost == BestCost(problem)((std::uint32_t{1} << problem.rows.size()) - 1, depth), "seed " << seed);
+    BestCost best_cost(problem, min_rows);
+    CHECK(solution.cost == best_cost((std::uint32_t{1} << problem.rows.size()) - 1, depth), "seed " << seed);
 }
 
 // All columns, and more threads than candidates of most nodes.

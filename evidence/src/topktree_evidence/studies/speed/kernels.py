@@ -1,6 +1,6 @@
-"""The counting kernels against bare loops: runs kernel_throughput, keeps and reads its CSV.
+"""The kernels against the scalar ones and bare loops: runs kernel_throughput, keeps and reads its CSV.
 
-In: the program that CMake builds with TOPKTREE_BENCHMARKS=ON. Out: a table of GB/s of matrix words, a row per kernel,
+In: the program that CMake builds with TOPKTREE_BENCHMARKS=ON. Out: a table of GB/s, a row per instruction set, kernel,
 cache level, number of columns and word list ("all" words are in it, or "half").
 """
 
@@ -29,14 +29,22 @@ def measure(path: Path, samples: int) -> None:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Return the table, empty if there is no file, with the share of the bare loop's throughput."""
+    """Return the table, empty if there is no file, with throughputs relative to the bare loop and the scalar kernel."""
     found = read_table(path)
-    return found.assign(share=found["kernel_gb_s"] / found["bare_gb_s"]) if len(found) else found
+    if not len(found):
+        return found
+    return found.assign(share=found["gb_s"] / found["bare_gb_s"], faster=found["gb_s"] / found["scalar_gb_s"])
+
+
+def counting(throughputs: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the counting kernel, one instruction set after the other."""
+    own = throughputs[throughputs["kernel"] == "count"]
+    return pd.concat([rows for _, rows in own.groupby("isa", sort=False)]) if len(own) else own
 
 
 def best(throughputs: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the kernel that topktree takes on this machine, the last one."""
-    return throughputs[throughputs["kernel"] == throughputs["kernel"].iloc[-1]]
+    """Return the rows of the instruction set that topktree takes on this machine, the last one."""
+    return throughputs[throughputs["isa"] == throughputs["isa"].iloc[-1]]
 
 
 if __name__ == "__main__":  # kernels.py FILE SAMPLES

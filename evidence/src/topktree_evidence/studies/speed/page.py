@@ -15,7 +15,7 @@ import pandas as pd
 from ... import pages
 from ...peers import GOSDT, GREEDY, OURS, STREED
 from ...study import Settings
-from ...text import Tables, aligned, is_missing, span, where
+from ...text import Tables, aligned, geometric_mean, is_missing, span, where
 from . import kernels, numbers, pictures
 from .findings import WRONG, findings
 from .plans import BOOLEAN, FULL, GREEDY_KS, KEYS, PENALTY, QUICK, SECTIONS, Profile, tasks
@@ -56,7 +56,8 @@ def write(path: Path, folder: Path, profile: Profile, runs: pd.DataFrame, sectio
     there = set(where(found, solver=OURS)["section"])
     parts = {name: make(found, name) for name, make in PARTS.items() if name in there}
     if len(throughputs):
-        parts["kernel"] = kernel(throughputs)
+        parts["kernel"] = counting_kernel(kernels.counting(throughputs))
+        parts["kernels"] = every_kernel(throughputs)
     shares = where(runs, threads=1)["cpu"].dropna()
     pages.write(
         path,
@@ -160,20 +161,33 @@ def scale(found: pd.DataFrame, name: str) -> Part:
     return part(found, name, aligned(headings, rows))
 
 
-def kernel(throughputs: pd.DataFrame) -> Part:
-    """Show the range over columns and word lists, a line per kernel and level."""
+def counting_kernel(throughputs: pd.DataFrame) -> Part:
+    """Show the range over columns and word lists, a line per instruction set and level."""
     rows = [
         [
             *names,
             binary_size(own["bytes"].iloc[0]),
-            span(own["kernel_gb_s"], ".3g"),
+            span(own["gb_s"], ".3g"),
             span(own["bare_gb_s"], ".3g"),
             span(100 * own["share"], ".0f"),
         ]
-        for names, own in throughputs.groupby(["kernel", "level"], sort=False)
+        for names, own in throughputs.groupby(["isa", "level"], sort=False)
     ]
-    shown = aligned(["kernel", "level", "matrix", "GB/s", "bare loop", "share in %"], rows)
+    shown = aligned(["instructions", "level", "matrix", "GB/s", "bare loop", "share in %"], rows)
     return {"table": shown, "lines": [], "findings": {}}
+
+
+def every_kernel(throughputs: pd.DataFrame) -> Part:
+    """Show each kernel relative to the scalar one and to the bare loop, in the first-level cache."""
+    small = where(throughputs, level="L1", words="all")
+    isas = list(small["isa"].unique())
+    rows = []
+    for name, own in small.groupby("kernel", sort=False):
+        means = own.groupby("isa")[["gb_s", "share", "faster"]].agg(geometric_mean)
+        texts = [f"{means['gb_s'][isas[0]]:.3g}", *(f"{means['faster'][isa]:.2f}x" for isa in isas[1:])]
+        rows.append([name, *texts, *(f"{100 * means['share'][isa]:.0f}" for isa in isas)])
+    headings = ["kernel", f"{isas[0]}: GB/s", *isas[1:], *(f"share in %: {isa}" for isa in isas)]
+    return {"table": aligned(headings, rows), "lines": [], "findings": {}}
 
 
 # In the order of the page.

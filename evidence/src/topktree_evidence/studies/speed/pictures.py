@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from ...peers import GREEDY, STREED, TOP_K
 from ...pictures import COLOURS, new_figure
 from ...text import geometric_mean, where
-from .kernels import best
+from .kernels import best, counting
 from .plans import GREEDY_KS
 from .results import AT_LEAST, AT_MOST, EXACTLY, MIB, binary_size, duels, tall
 
@@ -141,15 +141,15 @@ def scale(found: pd.DataFrame) -> Any:
 
 
 def kernel(throughputs: pd.DataFrame) -> Any:
-    """Draw GB/s of kernel and bare loop by cache level, for the kernel that this machine takes."""
+    """Draw GB/s of the counting kernel and a bare loop by cache level, for the instructions that this machine takes."""
     if not len(throughputs):
         return None
-    own = best(throughputs)
+    own = best(counting(throughputs))
     levels, columns = own.groupby("level", sort=False)["bytes"].first(), sorted(own["columns"].unique())
     figure, ((axes,),) = new_figure(8, 4.2)
     for (i, level), (j, n_columns) in product(enumerate(levels.index), enumerate(columns)):
         here = where(own, level=level, columns=n_columns).set_index("words")
-        every, half = here["kernel_gb_s"][["all", "half"]]
+        every, half = here["gb_s"][["all", "half"]]
         x = i + 0.18 * (j - (len(columns) - 1) / 2)
         bare = geometric_mean(here["bare_gb_s"])
         axes.plot(x, bare, "_", color=GREY, markersize=14, markeredgewidth=2)
@@ -167,7 +167,7 @@ def kernel(throughputs: pd.DataFrame) -> Any:
     log_axis(axes.yaxis, axes.set_yscale)
     axes.set_ylim(top=2 * axes.get_ylim()[1])  # room for the legend
     axes.set_ylabel("GB/s of matrix words, AND + popcount")
-    axes.set_title(f"The counting kernel ({own['kernel'].iloc[0]}) by where the matrix lies")
+    axes.set_title(f"The counting kernel ({own['isa'].iloc[0]}) by where the matrix lies")
     axes.legend(loc="upper right", frameon=False)
     return figure
 

@@ -56,7 +56,8 @@ def target_table(found: pd.DataFrame, throughputs: pd.DataFrame) -> str:
         ("time per row, most rows against fewest", "1.2x", slower, n["scale"]),
         ("the fit adds to the memory, by packed bits, most rows", "3x", adds, n["scale"]),
         ("2,000 rows of 50,000 columns", "works", wide, n["scale"]),
-        ("counting kernel against a bare loop, every cache level", "60%", in_every_kernel(throughputs, 0.6), None),
+        ("counting kernel against a bare loop, every cache level", "60%", in_every_level(throughputs, 0.6), None),
+        ("every kernel faster than the scalar one", "0.95x", in_every_kernel(throughputs, 0.95), None),
     ]
     lines = []
     for text, bar, answer, total in targets:
@@ -135,11 +136,21 @@ def scale(found: pd.DataFrame) -> tuple[Answer, Answer, Answer]:
     )
 
 
-def in_every_kernel(throughputs: pd.DataFrame, bar: float) -> Answer:
-    """Ask for a share of the bare loop's throughput, of the kernel that this machine takes."""
+def in_every_level(throughputs: pd.DataFrame, bar: float) -> Answer:
+    """Ask for a share of the bare loop's throughput, of the counting kernel that this machine takes."""
     if not len(throughputs):
         return None
-    own = kernels.best(throughputs)
+    own = kernels.best(kernels.counting(throughputs))
     smallest = own.loc[own["share"].idxmin()]
-    reached = f"smallest {100 * smallest['share']:.0f}% ({smallest['kernel']}, {smallest['level']})"
+    reached = f"smallest {100 * smallest['share']:.0f}% ({smallest['isa']}, {smallest['level']})"
     return reached, MET if smallest["share"] >= bar else MISSED, len(own)
+
+
+def in_every_kernel(throughputs: pd.DataFrame, bar: float) -> Answer:
+    """Ask for a multiple of the scalar kernel's throughput, of all kernels and instruction sets."""
+    if not len(throughputs):
+        return None
+    own = throughputs[throughputs["isa"] != throughputs["isa"].iloc[0]]
+    smallest = own.loc[own["faster"].idxmin()]
+    reached = f"smallest {smallest['faster']:.2f}x ({smallest['isa']}, {smallest['kernel']})"
+    return reached, MET if smallest["faster"] >= bar else MISSED, len(own)
