@@ -20,7 +20,7 @@ from ...study import FINISHED, Row, Settings, Study, Task
 from ...text import where
 from . import measuring, plans
 from .findings import WRONG, findings
-from .results import EXACTLY, duels, readable, results, summary, table, times
+from .results import EXACTLY, busy, duels, readable, results, summary, table, times
 
 KEYS = ("section", "dataset", "solver", "k", "depth", "threads", "round")
 OPTIMAL, LIMITED, GREEDILY, SCALE = "optimal", "limited", "greedy-numbers", "scale"
@@ -98,14 +98,15 @@ def section(runs: pd.DataFrame) -> tuple[str, list[str]]:
         peers=sorted({f"{run.solver} {run.version}" for run in runs.itertuples() if run.solver != OURS}),
         limits=runs,
         seconds=f"{SECONDS:g}",
+        busy=busy(runs),
         depths=DEPTHS,
         limited_depths=LIMITED_DEPTHS,
         greedy_depth=GREEDY_DEPTH,
         optimal=optimal_table(optimal),
-        by_depth={depth: verdict(where(optimal, depth=depth)) for depth in DEPTHS},
+        by_depth={depth: verdict(own) for depth in DEPTHS if len(own := where(optimal, depth=depth))},
         unsolved=unsolved(duels(found, OPTIMAL, CONTREE)),
         limited=limited_table(limited),
-        better={depth: tally(where(limited, depth=depth)) for depth in LIMITED_DEPTHS},
+        better={depth: tally(own) for depth in LIMITED_DEPTHS if len(own := where(limited, depth=depth))},
         greedy=greedy_table(greedy),
         by_k={k: verdict(where(greedy, k=k)) for k in KS},
         same=(where(greedy, k="1")["errors"] == where(greedy, k="1")["errors_peer"]).sum(),

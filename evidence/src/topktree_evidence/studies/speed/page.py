@@ -19,10 +19,9 @@ from ...text import Tables, aligned, geometric_mean, is_missing, span, where
 from . import kernels, numbers, pictures
 from .findings import WRONG, findings
 from .plans import BOOLEAN, FULL, GREEDY_KS, KEYS, PENALTY, QUICK, SECTIONS, Profile, tasks
-from .results import MIB, binary_size, duels, duration, generated, readable, results, summary, table, whole
+from .results import MIB, binary_size, busy, duels, duration, generated, readable, results, summary, table, whole
 from .targets import target_table
 
-BUSY = 0.9  # of a core: a run on one thread that got less was disturbed
 PROFILES = {"speed-full": FULL, "speed": QUICK}  # by the name of the study, the better one first
 SIZE = ["dataset", "rows", "columns"]
 WIDENED = ["dataset", "time", "times", "counted", "errors", "finished", "mib"]  # what the greedy table has for each k
@@ -58,7 +57,6 @@ def write(path: Path, folder: Path, profile: Profile, runs: pd.DataFrame, sectio
     if len(throughputs):
         parts["kernel"] = counting_kernel(kernels.counting(throughputs))
         parts["kernels"] = every_kernel(throughputs)
-    shares = where(runs, threads=1)["cpu"].dropna()
     pages.write(
         path,
         "benchmarks",
@@ -67,7 +65,7 @@ def write(path: Path, folder: Path, profile: Profile, runs: pd.DataFrame, sectio
         engines=sorted(set(where(runs, solver=OURS)["engine"])),
         peers=sorted({f"{run.solver} {run.version}" for run in runs.itertuples() if run.solver != OURS}),
         targets=target_table(found, throughputs),
-        busy={"share": BUSY, "runs": (shares < BUSY).sum(), "all": len(shares)},
+        busy=busy(runs),
         parts=parts,
         section=section,
         penalty=PENALTY,

@@ -23,6 +23,7 @@ EXACTLY, AT_LEAST, AT_MOST, ABOUT = "", ">", "<", "~"  # ABOUT: both kinds of bo
 CELL = [name for name in KEYS if name != "round"]
 BAD_FIRST = [FAILED, NO_MEMORY, TIMEOUT, FINISHED]
 MIB = 1 << 20
+BUSY = 0.9  # of a core: a run on one thread that got less was disturbed
 
 
 def readable(runs: pd.DataFrame) -> pd.DataFrame:
@@ -63,6 +64,12 @@ def results(runs: pd.DataFrame) -> pd.DataFrame:
         cores=["-" if is_missing(cores) else f"{cores:.2f}" for cores in found["cores"]],
         mib=(found["peak"] / MIB).map(whole),
     )
+
+
+def busy(runs: pd.DataFrame) -> dict[str, Any]:
+    """Count the runs on one thread that had less than most of a core."""
+    shares = where(runs, threads=1)["cpu"].dropna()
+    return {"share": BUSY, "runs": (shares < BUSY).sum(), "all": len(shares)}
 
 
 def duels(found: pd.DataFrame, section: str, peer: str = OURS) -> pd.DataFrame:
