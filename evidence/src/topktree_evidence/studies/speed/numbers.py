@@ -17,7 +17,7 @@ from ...peers import CONTREE, GREEDY, OURS
 from ...splits import FICO
 from ...stopwatch import Stopwatch
 from ...study import FINISHED, Row, Settings, Study, Task
-from ...text import where
+from ...text import geometric_mean, where
 from . import measuring, plans
 from .findings import WRONG, findings
 from .results import EXACTLY, busy, duels, readable, results, summary, table, times
@@ -124,7 +124,8 @@ def verdict(pairs: pd.DataFrame) -> dict[str, Any]:
     cells = [f"{row.dataset} ({row.times})" for row in slower.itertuples()]
     both = pairs[pairs["finished"] & pairs["finished_peer"]]
     equal = (both["errors"] == both["errors_peer"]).sum()
-    return {"summary": summary(pairs), "slower": cells, "both": len(both), "equal": equal}
+    used = times(geometric_mean(both["used_peer"] / both["used"])) if len(both) else "-"
+    return {"summary": summary(pairs), "used": used, "slower": cells, "both": len(both), "equal": equal}
 
 
 def unsolved(pairs: pd.DataFrame) -> list[str]:
@@ -178,8 +179,10 @@ def scale_table(found: pd.DataFrame) -> str:
         ratio=[f"{times(base / s, EXACTLY)}x" for s in own["seconds"]],
         adds=[f"{a:.2f}x" for a in adds],
     )
-    columns = ["contestant", "time", "ratio", "counted", "adds"]
-    return table(own, columns, ["contestant", "time", f"ratio to {GREEDY}", "errors", "memory added, by input"])
+    columns = ["contestant", "time", "ratio", "cores", "counted", "adds"]
+    return table(
+        own, columns, ["contestant", "time", f"ratio to {GREEDY}", "cores", "errors", "memory added, by input"]
+    )
 
 
 STUDY = Study(

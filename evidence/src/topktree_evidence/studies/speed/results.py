@@ -35,12 +35,14 @@ def readable(runs: pd.DataFrame) -> pd.DataFrame:
 def results(runs: pd.DataFrame) -> pd.DataFrame:
     """Return a row per contestant and cell; a failure in any of its rounds counts."""
     runs = runs.assign(growth=runs["rss_peak"] - runs["rss_before"], rank=runs["status"].map(BAD_FIRST.index))
+    runs["used"] = runs["seconds"] * runs["cpu"]
     rounds = runs.groupby(CELL, sort=False)
     found = rounds.agg(
         seconds=("seconds", "median"),  # the cap if stopped there; missing: failed or out of memory
         low=("seconds", "min"),
         high=("seconds", "max"),
         cores=("cpu", "median"),  # that were busy with it, on the average
+        used=("used", "median"),  # seconds of a processor
         errors=("errors", "min"),  # of a contestant stopped at the cap: those of the best tree it had
         distinct=("errors", lambda own: sorted(map(int, own.dropna().unique()))),
         leaves=("leaves", "first"),
@@ -55,7 +57,7 @@ def results(runs: pd.DataFrame) -> pd.DataFrame:
     worst.loc[differ, "status"] = FAILED
     worst.loc[differ, "message"] = "training errors differ from run to run: " + found["distinct"].astype(str)
     found = found.assign(**worst, finished=worst["status"] == FINISHED, capped=worst["status"] == TIMEOUT)
-    found.loc[~found["finished"], ["seconds", "low", "high", "cores"]] = np.nan
+    found.loc[~found["finished"], ["seconds", "low", "high", "cores", "used"]] = np.nan
     for name in ("seconds", "low", "high"):
         found[name] = found[name].mask(found["capped"], found["cap"])
     return found.assign(
