@@ -17,7 +17,7 @@ import pandas as pd
 
 from topktree import datasets
 
-from . import pictures
+from . import matrices, pictures
 from .runner import Progress, Tally, is_settled, make_runs
 from .splits import VARIANTS, file_name
 from .store import Damaged, Store, locked, read_table, start_from, write_table
@@ -29,7 +29,7 @@ GROUPS = (paper, choosing, ensembles, thresholds, missing, speed, dask)
 STUDIES: dict[str, Study] = {study.name: study for group in GROUPS for study in group.STUDIES}
 # Studies that are asked for by one name, and those that `all` leaves out, since they take the whole machine.
 PARTS = {"theorem3": ("theorem3", "theorem3-frontier"), "ensembles": ("ensembles", "ensembles-tuned")}
-NOT_IN_ALL = ("speed", "speed-full", "dask")
+NOT_IN_ALL = ("speed", "speed-full", "speed-numbers", "dask")
 
 
 class Screen(Progress, Protocol):
@@ -78,7 +78,7 @@ def reproduce(
 
 def known_datasets() -> list[str]:
     """Return the names that can be asked for."""
-    return [*datasets.PAPER, *VARIANTS, *missing.TABLES]
+    return [*datasets.PAPER, *VARIANTS, *missing.TABLES, *matrices.QUANT_BNB]
 
 
 def _one(

@@ -38,6 +38,7 @@ class Problem:
     k: int | str = "all"  # of topktree and pytrees-rs
     threads: int = 1  # of topktree
     max_thresholds: int | None = None  # of topktree; None: every midpoint
+    anytime: bool = False  # topktree stops itself at the limit as well
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def is_installed(name: str) -> bool:
 
 
 def fit(name: str, X: Array, y: Array, problem: Problem) -> Fit:
-    """Fit one solver to all rows. Peers stop themselves at the limit or later, topktree does not."""
+    """Fit one solver to all rows. Peers stop themselves at the limit or later."""
     solver = PEERS[name].make(problem)
     start = time.perf_counter()
     solver.fit(X, y)
@@ -89,13 +90,14 @@ def read(name: str, solver: Any, X: Array, y: Array, seconds: float) -> Fit:
 
 
 def _topktree(problem: Problem) -> Any:
-    # No time_limit: with one the search widens k step by step, which is another search.
+    # With a time limit the search widens k step by step, which is another search.
     return TopKTreeClassifier(
         k=problem.k,
         max_depth=problem.depth,
         leaf_penalty=problem.penalty,
         n_jobs=problem.threads,
         max_thresholds=problem.max_thresholds,
+        time_limit=problem.limit if problem.anytime else None,
     )
 
 

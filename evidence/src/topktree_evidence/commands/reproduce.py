@@ -91,8 +91,10 @@ def reproduce_command(
     choosing                               k and depth by cross-validation, against fixed k and other trees
     ensembles                              forests and boosting of Top-k trees, against k = 1 and others
     thresholds                             how many thresholds a numeric feature needs
+    thresholds-midpoints                   every midpoint against the default number of thresholds
     missing-values                         which way missing values go, on tables of numbers and categories
     speed speed-full                       the benchmarks, in minutes and in hours
+    speed-numbers                          the part of them on raw numbers, every midpoint a threshold
     dask                                   fits on a Dask cluster on this machine
     page                                   only the pages, from the tables that are there
     all                                    everything but speed and dask, which take the whole machine

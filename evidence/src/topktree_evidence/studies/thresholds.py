@@ -13,7 +13,6 @@ from pathlib import Path
 from statistics import median, stdev
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -23,16 +22,16 @@ from threadpoolctl import threadpool_limits
 from topktree import Binarizer, TopKTreeClassifier
 
 from .. import machine, pages
-from ..matrices import NUMERICAL, raw
-from ..splits import FICO, Array, chosen
-from ..study import FINISHED, SKIPPED, TIMEOUT, Row, Settings, Study, Task
+from ..matrices import REPAIRED_NUMERICAL, raw
+from ..splits import Array, chosen
+from ..study import FINISHED, TIMEOUT, Row, Settings, Study, Task
 from ..text import Tables, aligned, mean, where
+from . import midpoints
 
-# The numerical datasets of the paper: a damaged column of dry-bean repaired, and all rows of FICO.
-DATASETS = [{"dry-bean": "dry-bean-repaired", FICO: "fico"}.get(name, name) for name in NUMERICAL]
+DATASETS = list(REPAIRED_NUMERICAL)
 
-SKLEARN, EXACT, GUESS = "scikit-learn", "exact", "guess"
-MAX_THRESHOLDS = {"8": 8, "16": 16, "32": 32, "64": 64, "128": 128, EXACT: None}  # by the rule's name
+SKLEARN, GUESS = "scikit-learn", "guess"
+MAX_THRESHOLDS = {"8": 8, "16": 16, "32": 32, "64": 64, "128": 128}  # by the rule's name; midpoints.py has None
 RULES = (*MAX_THRESHOLDS, GUESS)
 DEFAULT = str(TopKTreeClassifier().max_thresholds)
 KS = (1, 8)
@@ -40,8 +39,6 @@ DEPTHS = (3, 4, 5, 6)
 SEEDS = (42, 43, 44, 45, 46)
 
 TIME_LIMIT = 30.0  # seconds, for k > 1
-EXACT_DEPTH = 4  # the deepest for "exact" with k > 1: one level more takes 12 to 30 s a fit on half of the sets
-EXACT_BYTES = 400e6  # of packed bits, rows x columns / 8: a dataset with more is skipped by "exact"
 CLOSE = 0.2  # points: what "as good as scikit-learn" means
 
 
@@ -52,13 +49,8 @@ def plan(settings: Settings) -> list[Task]:
         for name in chosen(settings, DATASETS)
         for seed in SEEDS[: settings.splits]
         for rule, k in [(SKLEARN, 1), *((rule, k) for k in KS for rule in RULES)]
-        for depth in settings.up_to(depths_of(rule, k))
+        for depth in settings.up_to(DEPTHS)
     ]
-
-
-def depths_of(rule: str, k: int) -> tuple[int, ...]:
-    """Return the depths at which a rule is fitted."""
-    return tuple(depth for depth in DEPTHS if depth <= EXACT_DEPTH or rule != EXACT or k == 1)
 
 
 def estimator(task: Task, limit: float | None) -> Any:
@@ -78,8 +70,6 @@ def run(task: Task, settings: Settings) -> Row:
     columns = (
         None if rule in (SKLEARN, GUESS) else count_columns(task["dataset"], task["seed"], rule, settings.data_home)
     )
-    if rule == EXACT and len(X) * (columns or 0) / 8 > EXACT_BYTES:
-        return {"columns": columns, "status": SKIPPED} | origin
     model = estimator(task, settings.time_limit)
     with threadpool_limits(1):  # the ensemble of "guess" would take every core
         start = time.perf_counter()
@@ -111,19 +101,22 @@ def split(name: str, seed: int, data_home: str | None) -> tuple[Array, Array, Ar
 
 @lru_cache(maxsize=16)
 def count_columns(name: str, seed: int, rule: str, data_home: str | None) -> int:
-    """Return the number of Boolean columns of the training rows; for "exact", before copies are dropped."""
+    """Return the number of Boolean columns of the training rows."""
     X, _, y, _ = split(name, seed, data_home)
-    if rule == EXACT:
-        return sum(len(np.unique(feature)) - 1 for feature in X.T)
     return len(Binarizer(max_thresholds=MAX_THRESHOLDS[rule]).fit(X, y).columns_)
 
 
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     """Write thresholds.md."""
+    path = out / "thresholds.md"
+    compared = found[midpoints.STUDY.name]
+    section = midpoints.section(compared) if len(compared) else ""
+    if not len(found["thresholds"]):
+        path.write_text(section, encoding="utf-8")
+        return [path], []
     runs = found["thresholds"].astype({"rule": str})
     names = list(runs["dataset"].unique())
     gaps, base = gaps_of(runs), seconds_of(runs, SKLEARN, 1)
-    path = out / "thresholds.md"
     pages.write(
         path,
         "thresholds",
@@ -134,14 +127,12 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
         seeds=SEEDS,
         depths=DEPTHS,
         limit=TIME_LIMIT,
-        exact_depth=EXACT_DEPTH,
-        exact_megabytes=EXACT_BYTES / 1e6,
         datasets=len(names),
         machine="; ".join(sorted(set(runs["machine"]))),
         minutes=runs["seconds"].sum() / 60,
         accuracy={what: {k: accuracy_table(runs, gaps, k, what) for k in KS} for what in ("test", "train")},
         seconds={k: seconds_table(runs, k) for k in KS},
-        by_depth={k: depth_table(gaps, k, names) for k in KS},
+        by_depth={k: depth_table(gaps, k) for k in KS},
         columns=columns_table(runs),
         close=CLOSE,
         points=points,
@@ -149,11 +140,10 @@ def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
         gap=partial(gap, gaps),
         best_first=partial(best_first, gaps),
         from_default=partial(from_default, gaps),
-        depths_of=depths_of,
         ratios={(rule, k): seconds_of(runs, rule, k) / base for rule in (DEFAULT, GUESS) for k in KS},
         runs=len(runs),
         cut=where(runs, status=TIMEOUT),
-        skipped=where(runs, status=SKIPPED),
+        midpoints=section,
     )
     return [path], []
 
@@ -162,23 +152,14 @@ def gaps_of(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the points above scikit-learn of every run that was made, as columns `test_gap` and `train_gap`."""
     case = ["dataset", "seed", "depth"]
     base = where(runs, rule=SKLEARN).set_index(case)[["test", "train"]].add_suffix("_base")
-    done = runs[(runs["rule"] != SKLEARN) & (runs["status"] != SKIPPED)].join(base, on=case)
+    done = runs[runs["rule"] != SKLEARN].join(base, on=case)
     return done.assign(**{f"{what}_gap": 100 * (done[what] - done[f"{what}_base"]) for what in ("test", "train")})
 
 
-def gap(
-    gaps: pd.DataFrame, rule: str, k: int, what: str = "test", depths: Sequence[int] = DEPTHS, sets: Sequence[str] = ()
-) -> pd.Series:
-    """Return the mean gap over splits and depths by dataset, of those (or of `sets`) that the rule was run on."""
+def gap(gaps: pd.DataFrame, rule: str, k: int, what: str = "test", depths: Sequence[int] = DEPTHS) -> pd.Series:
+    """Return the mean gap over splits and depths by dataset."""
     own = where(gaps, rule=rule, k=k, depth=tuple(depths))
-    own = where(own, dataset=tuple(sets)) if sets else own
     return own.groupby("dataset", sort=False)[f"{what}_gap"].agg(mean).round(6)  # equal is zero
-
-
-def with_exact(gaps: pd.DataFrame) -> list[str]:
-    """Return the datasets on which "exact" was run, unless these are all."""
-    found = list(gap(gaps, EXACT, 1).index)
-    return [] if len(found) == gaps["dataset"].nunique() else found
 
 
 def points(value: float | None) -> str:
@@ -190,12 +171,9 @@ def _mean(found: pd.Series) -> str:
     return points(mean(found) if len(found) else None)
 
 
-def heading(k: int) -> list[str]:
+def heading() -> list[str]:
     """Return the columns of a table of rules."""
-    names = {DEFAULT: f"{DEFAULT} (default)"}
-    if depths_of(EXACT, k) != DEPTHS:
-        names[EXACT] = f"exact, depth {DEPTHS[0]}-{EXACT_DEPTH}"
-    return [names.get(rule, rule) for rule in RULES]
+    return [f"{rule} (default)" if rule == DEFAULT else rule for rule in RULES]
 
 
 def accuracy_table(runs: pd.DataFrame, gaps: pd.DataFrame, k: int, what: str) -> str:
@@ -209,27 +187,19 @@ def accuracy_table(runs: pd.DataFrame, gaps: pd.DataFrame, k: int, what: str) ->
         cells = [points(found[rule].get(name)) + " t" * ((name, rule) in cut) for rule in RULES]
         rows.append([name, f"{base[name]:.2f}%", *cells])
     rows.append(["mean", "", *(_mean(found[rule]) for rule in RULES)])
-    if common := with_exact(gaps):
-        cells = [_mean(gap(gaps, rule, k, what, sets=common)) for rule in RULES]
-        rows.append([f"mean of the {len(common)} with exact", "", *cells])
-    return aligned(["dataset", "scikit-learn", *heading(k)], rows)
+    return aligned(["dataset", "scikit-learn", *heading()], rows)
 
 
-def depth_table(gaps: pd.DataFrame, k: int, names: Sequence[str]) -> str:
+def depth_table(gaps: pd.DataFrame, k: int) -> str:
     """Return the mean gap on test rows by depth."""
-    common = with_exact(gaps)
-    rows = []
-    for depth in DEPTHS:
-        sets = {str(depth): names} | ({f"{depth}, the {len(common)}": common} if common else {})
-        for label, own in sets.items():
-            rows.append([label, *(_mean(gap(gaps, rule, k, depths=(depth,), sets=own)) for rule in RULES)])
-    return aligned(["depth", *heading(k)], rows)
+    rows = [[str(depth), *(_mean(gap(gaps, rule, k, depths=(depth,))) for rule in RULES)] for depth in DEPTHS]
+    return aligned(["depth", *heading()], rows)
 
 
 def seconds_of(runs: pd.DataFrame, rule: str, k: int) -> pd.Series:
     """Return the median over splits and depths by dataset."""
     own = where(runs, rule=rule, k=k)
-    return own[own["status"] != SKIPPED].groupby("dataset", sort=False)["seconds"].agg(median)
+    return own.groupby("dataset", sort=False)["seconds"].agg(median)
 
 
 def seconds_table(runs: pd.DataFrame, k: int) -> str:
@@ -238,7 +208,7 @@ def seconds_table(runs: pd.DataFrame, k: int) -> str:
     found = found.reindex(runs["dataset"].unique())
     found.loc["median"] = found.median()
     rows = [[name, *("-" if s != s else f"{s:.3g}" for s in cells)] for name, cells in found.iterrows()]
-    return aligned(["dataset", "scikit-learn", *heading(k)], rows)
+    return aligned(["dataset", "scikit-learn", *heading()], rows)
 
 
 def columns_table(runs: pd.DataFrame) -> str:
@@ -246,7 +216,7 @@ def columns_table(runs: pd.DataFrame) -> str:
     counts = runs.groupby(["dataset", "rule"], sort=False)["columns"].agg(median)
     names = runs["dataset"].unique()
     return aligned(
-        ["dataset", *heading(1)], [[name, *(f"{counts[name, rule]:,.0f}" for rule in RULES)] for name in names]
+        ["dataset", *heading()], [[name, *(f"{counts[name, rule]:,.0f}" for rule in RULES)] for name in names]
     )
 
 
@@ -258,14 +228,13 @@ def with_error(found: pd.Series) -> str:
 
 def best_first(gaps: pd.DataFrame, k: int, what: str) -> list[tuple[str, pd.Series]]:
     """Return the numbers of thresholds with their gaps, the best mean first."""
-    found = {rule: gap(gaps, rule, k, what) for rule in MAX_THRESHOLDS if rule != EXACT}
+    found = {rule: gap(gaps, rule, k, what) for rule in MAX_THRESHOLDS}
     return sorted(found.items(), key=lambda entry: -mean(entry[1]))
 
 
 def from_default(gaps: pd.DataFrame, rule: str, k: int, what: str = "test") -> pd.Series:
     """Return the points of a rule above the default, on the same datasets, splits and depths."""
-    depths = depths_of(rule, k)
-    return (gap(gaps, rule, k, what, depths) - gap(gaps, DEFAULT, k, what, depths)).dropna()
+    return gap(gaps, rule, k, what) - gap(gaps, DEFAULT, k, what)
 
 
 STUDIES = (
@@ -281,4 +250,5 @@ STUDIES = (
         folder=".",
         keeps_runs=True,
     ),
+    midpoints.STUDY,
 )

@@ -25,7 +25,7 @@ from ...splits import Array
 from ...stopwatch import Stopwatch, resident_bytes
 from ...store import as_key
 from ...study import FAILED, FINISHED, NO_MEMORY, TIMEOUT, Row, Settings, Task
-from .plans import BOOLEAN, EXACT, GENERATED, KEYS
+from .plans import BOOLEAN, EXACT, GENERATED, KEYS, NORMAL
 from .ranks import last_rank
 
 RESULTS = (
@@ -60,7 +60,7 @@ _kept: dict[str, Any] = {}  # in the process that measures: the data, then the f
 def measure(task: Task, settings: Settings, stopwatch: Stopwatch) -> Row:
     """Measure in a separate process, not in the runner's, so that memory is that of this fit alone."""
     found: Row = origin(task["solver"])
-    files = None if task["input"] == GENERATED else _stored(task["dataset"], task["input"], settings.data_home)
+    files = None if task["input"] in GENERATORS else _stored(task["dataset"], task["input"], settings.data_home)
     with Stopwatch(GRACE, memory_cap()) as own:
         for step, limit in ((prepare, ASIDE), (fit, task["cap"]), (evaluate, ASIDE)):
             done = own.run(step, task, files, limit=limit)
@@ -133,18 +133,35 @@ def generated(n_rows: int, n_columns: int) -> tuple[Array, Array]:
     return X, y
 
 
+def normal(n_rows: int, n_columns: int) -> tuple[Array, Array]:
+    """Return normally distributed numbers, and a class that four of them decide, except for noise."""
+    rng = np.random.default_rng(0)
+    X = np.empty((n_rows, n_columns))
+    y = np.empty(n_rows, dtype=np.int32)
+    for start in range(0, n_rows, CHUNK):
+        part = X[start : start + CHUNK]
+        part[:] = rng.normal(size=part.shape)
+        a, b, c, d = part.T[:4]
+        y[start : start + CHUNK] = ((a + b > 0.5) ^ ((c > 1) & (d < 0))) ^ (rng.random(len(part)) < NOISE)
+    return X, y
+
+
+GENERATORS = {GENERATED: generated, NORMAL: normal}
+
+
 def new_solver(task: Task) -> Any:
     """Return the solver of a task, not fitted."""
     k: int | str = int(task["k"]) if task["k"].isdigit() else "all"
-    thresholds = None if task["input"] == EXACT else DEFAULT_THRESHOLDS
-    problem = peers.Problem(task["depth"], task["penalty"], task["cap"], k, task["threads"], thresholds)
+    thresholds = None if task["input"] in (EXACT, NORMAL) else DEFAULT_THRESHOLDS
+    anytime = task.get("anytime", False)
+    problem = peers.Problem(task["depth"], task["penalty"], task["cap"], k, task["threads"], thresholds, anytime)
     return peers.PEERS[task["solver"]].make(problem)
 
 
 def prepare(task: Task, files: tuple[Path, Path] | None) -> Row:
     """Read the data, and fit 64 rows, so that imports made on first use are not timed."""
     if files is None:
-        _kept["data"] = generated(*map(int, task["dataset"].split("x")))
+        _kept["data"] = GENERATORS[task["input"]](*map(int, task["dataset"].split("x")))
     else:
         _kept["data"] = np.load(files[0]), np.load(files[1])
     X = np.random.default_rng(0).random((64, 20)) < 0.5

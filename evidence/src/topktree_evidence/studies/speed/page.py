@@ -16,13 +16,12 @@ from ... import pages
 from ...peers import GOSDT, GREEDY, OURS, STREED
 from ...study import Settings
 from ...text import Tables, aligned, geometric_mean, is_missing, span, where
-from . import kernels, pictures
+from . import kernels, numbers, pictures
 from .findings import WRONG, findings
 from .plans import BOOLEAN, FULL, GREEDY_KS, KEYS, PENALTY, QUICK, SECTIONS, Profile, tasks
-from .results import MIB, binary_size, duels, duration, generated, readable, results, summary, whole
+from .results import MIB, binary_size, busy, duels, duration, generated, readable, results, summary, table, whole
 from .targets import target_table
 
-BUSY = 0.9  # of a core: a run on one thread that got less was disturbed
 PROFILES = {"speed-full": FULL, "speed": QUICK}  # by the name of the study, the better one first
 SIZE = ["dataset", "rows", "columns"]
 WIDENED = ["dataset", "time", "times", "counted", "errors", "finished", "mib"]  # what the greedy table has for each k
@@ -33,17 +32,22 @@ Part = dict[str, Any]  # a section of the page: its table, the lines below it, i
 def write_pages(out: Path, found: Tables) -> tuple[list[Path], list[str]]:
     """Write a page per profile that was run; the best is the one that other pages point to."""
     written: list[Path] = []
-    wrong: list[str] = []
+    runs = found[numbers.STUDY.name]
+    section, wrong = numbers.section(runs) if len(runs) else ("", [])
     for name, profile in PROFILES.items():
         if len(found[name]):
             path = out / "benchmarks" / f"{profile.name}.md" if written else out / "benchmarks.md"
-            wrong += write(path, out / "benchmarks", profile, readable(found[name]))
+            shown = "" if written else section
+            wrong += write(path, out / "benchmarks", profile, readable(found[name]), shown)
             written.append(path)
+    if section and not written:
+        written.append(out / "benchmarks.md")
+        written[0].write_text(section, encoding="utf-8")
     return written, wrong
 
 
-def write(path: Path, folder: Path, profile: Profile, runs: pd.DataFrame) -> list[str]:
-    """Write the page and the pictures of a profile; return training errors that cannot be right."""
+def write(path: Path, folder: Path, profile: Profile, runs: pd.DataFrame, section: str) -> list[str]:
+    """Write the page of a profile, with a section on raw numbers, and its pictures; return errors that are wrong."""
     runs = pd.DataFrame(tasks(profile, Settings())).merge(runs, on=list(KEYS))  # in the order of the plan
     throughputs = kernels.read(folder / f"{profile.name}-kernels.csv")
     found = results(runs)
@@ -53,7 +57,6 @@ def write(path: Path, folder: Path, profile: Profile, runs: pd.DataFrame) -> lis
     if len(throughputs):
         parts["kernel"] = counting_kernel(kernels.counting(throughputs))
         parts["kernels"] = every_kernel(throughputs)
-    shares = where(runs, threads=1)["cpu"].dropna()
     pages.write(
         path,
         "benchmarks",
@@ -62,18 +65,13 @@ def write(path: Path, folder: Path, profile: Profile, runs: pd.DataFrame) -> lis
         engines=sorted(set(where(runs, solver=OURS)["engine"])),
         peers=sorted({f"{run.solver} {run.version}" for run in runs.itertuples() if run.solver != OURS}),
         targets=target_table(found, throughputs),
-        busy={"share": BUSY, "runs": (shares < BUSY).sum(), "all": len(shares)},
+        busy=busy(runs),
         parts=parts,
+        section=section,
         penalty=PENALTY,
         prefix=f"{os.path.relpath(folder, path.parent)}/{profile.name}",
     )
     return [sentence for part in parts.values() for sentence in part["findings"].get(WRONG, [])]
-
-
-def table(frame: pd.DataFrame, columns: Sequence[str], headings: Sequence[str]) -> str:
-    """Return a table of some columns; numbers are whole."""
-    texts = [[value if isinstance(value, str) else whole(value) for value in frame[name]] for name in columns]
-    return aligned(headings, zip(*texts, strict=True))
 
 
 def part(

@@ -16,7 +16,8 @@ from ...splits import FICO
 from ...study import Row, Settings
 
 KEYS = ("section", "dataset", "input", "solver", "k", "depth", "threads", "penalty", "cap", "round")
-BOOLEAN, RAW, EXACT, GENERATED = "boolean", "raw", "exact", "generated"  # EXACT: raw, topktree with every midpoint
+# EXACT: raw, topktree with every midpoint; NORMAL: the same of generated numbers that are all distinct.
+BOOLEAN, RAW, EXACT, GENERATED, NORMAL = "boolean", "raw", "exact", "generated", "normal"
 
 # The sections in the order in which they are run: their input, and the peers that topktree meets.
 SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {

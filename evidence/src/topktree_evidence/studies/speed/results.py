@@ -6,6 +6,7 @@ The one idea: a contestant stopped at the cap still says something, a bound, and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pandas as pd
 from ...peers import OURS, TOP_K
 from ...store import as_key
 from ...study import FAILED, FINISHED, NO_MEMORY, SKIPPED, TIMEOUT
-from ...text import geometric_mean, is_missing, where
+from ...text import aligned, geometric_mean, is_missing, where
 from .measuring import RESULTS
 from .plans import KEYS, WIDE
 
@@ -22,6 +23,7 @@ EXACTLY, AT_LEAST, AT_MOST, ABOUT = "", ">", "<", "~"  # ABOUT: both kinds of bo
 CELL = [name for name in KEYS if name != "round"]
 BAD_FIRST = [FAILED, NO_MEMORY, TIMEOUT, FINISHED]
 MIB = 1 << 20
+BUSY = 0.9  # of a core: a run on one thread that got less was disturbed
 
 
 def readable(runs: pd.DataFrame) -> pd.DataFrame:
@@ -33,12 +35,14 @@ def readable(runs: pd.DataFrame) -> pd.DataFrame:
 def results(runs: pd.DataFrame) -> pd.DataFrame:
     """Return a row per contestant and cell; a failure in any of its rounds counts."""
     runs = runs.assign(growth=runs["rss_peak"] - runs["rss_before"], rank=runs["status"].map(BAD_FIRST.index))
+    runs["used"] = runs["seconds"] * runs["cpu"]
     rounds = runs.groupby(CELL, sort=False)
     found = rounds.agg(
         seconds=("seconds", "median"),  # the cap if stopped there; missing: failed or out of memory
         low=("seconds", "min"),
         high=("seconds", "max"),
         cores=("cpu", "median"),  # that were busy with it, on the average
+        used=("used", "median"),  # seconds of a processor
         errors=("errors", "min"),  # of a contestant stopped at the cap: those of the best tree it had
         distinct=("errors", lambda own: sorted(map(int, own.dropna().unique()))),
         leaves=("leaves", "first"),
@@ -53,7 +57,7 @@ def results(runs: pd.DataFrame) -> pd.DataFrame:
     worst.loc[differ, "status"] = FAILED
     worst.loc[differ, "message"] = "training errors differ from run to run: " + found["distinct"].astype(str)
     found = found.assign(**worst, finished=worst["status"] == FINISHED, capped=worst["status"] == TIMEOUT)
-    found.loc[~found["finished"], ["seconds", "low", "high", "cores"]] = np.nan
+    found.loc[~found["finished"], ["seconds", "low", "high", "cores", "used"]] = np.nan
     for name in ("seconds", "low", "high"):
         found[name] = found[name].mask(found["capped"], found["cap"])
     return found.assign(
@@ -62,6 +66,12 @@ def results(runs: pd.DataFrame) -> pd.DataFrame:
         cores=["-" if is_missing(cores) else f"{cores:.2f}" for cores in found["cores"]],
         mib=(found["peak"] / MIB).map(whole),
     )
+
+
+def busy(runs: pd.DataFrame) -> dict[str, Any]:
+    """Count the runs on one thread that had less than most of a core."""
+    shares = where(runs, threads=1)["cpu"].dropna()
+    return {"share": BUSY, "runs": (shares < BUSY).sum(), "all": len(shares)}
 
 
 def duels(found: pd.DataFrame, section: str, peer: str = OURS) -> pd.DataFrame:
@@ -116,6 +126,12 @@ def times(ratio: float, bound: str = EXACTLY) -> str:
     """Return a ratio or a bound of it."""
     digits = 0 if ratio >= 100 else 1 if ratio >= 10 else 2
     return "-" if is_missing(ratio) else f"{bound}{ratio:,.{digits}f}"
+
+
+def table(frame: pd.DataFrame, columns: Sequence[str], headings: Sequence[str]) -> str:
+    """Return a table of some columns; numbers are whole."""
+    texts = [[value if isinstance(value, str) else whole(value) for value in frame[name]] for name in columns]
+    return aligned(headings, zip(*texts, strict=True))
 
 
 def whole(value: float) -> str:
