@@ -92,7 +92,7 @@ struct SearchContext {
           plan(options, limits, ColumnMap(data).n_columns(), data.groups.empty()),
           monitor(make_poll()),
           scorer(options.objective, data.n_columns + 64 * data.groups.size(), data.n_classes, total, limits.min_weight,
-                 kernels, data.groups.empty() ? Scorer::kTableSize : kLargeTable),
+                 kernels, table_size(data)),
           nodes(data, kernels, limits.track_rows) {}
 
     std::unique_ptr<Workspace<Count>> make_space() {
@@ -131,8 +131,13 @@ struct SearchContext {
     RootRecord root_record;
 
   private:
-    // Thresholds of ordered groups are scored one after the other, so that a large table is soon paid for.
-    static constexpr std::int64_t kLargeTable = std::int64_t{1} << 22;
+    // Thresholds of ordered groups are scored one after the other, so that a table for every number of rows is soon
+    // paid for; one for every sum of weights may be too large.
+    static std::int64_t table_size(const Data& data) {
+        constexpr std::int64_t kLargest = std::int64_t{1} << 22;
+        const std::int64_t wanted = data.groups.empty() ? 0 : static_cast<std::int64_t>(data.n_rows) + 1;
+        return std::clamp(wanted, Scorer::kTableSize, kLargest);
+    }
 
     void rank_drawn(Workspace<Count>& space, int level, const Node<Count>& node) const;
     std::function<void()> make_poll() {

@@ -94,10 +94,10 @@ void test_near_optimal(std::uint64_t seed) {
 }  // namespace
 
 int main() {
-    for (std::uint64_t seed = 0; seed < 250; ++seed) {
+    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
         test_random_problem(seed);
     }
-    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
         test_near_optimal(seed);
     }
     return check::report();
