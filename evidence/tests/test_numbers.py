@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from topktree_evidence import matrices, peers
 from topktree_evidence.store import read_table
 from topktree_evidence.studies.speed import measuring, numbers
-from topktree_evidence.study import FINISHED, TIMEOUT, Settings
+from topktree_evidence.study import FINISHED, SKIPPED, TIMEOUT, Settings
 from topktree_evidence.text import where
 
 from topktree import TopKTreeClassifier
@@ -97,10 +97,12 @@ def test_counts_of_the_section():
     runs += [row("optimal", solver, 2, 5, 1.0, "eeg", status=TIMEOUT) for solver in ("topktree", "pycontree")]
     runs += [row("limited", "topktree", 4, 7, 30.0), row("limited", "pycontree", 4, 6, 30.0)]
     runs += [row("limited", "topktree", 4, 3, 30.0, "eeg"), row("limited", "pycontree", 4, None, None, "eeg")]
+    hopeless = {"status": SKIPPED, "engine": None, "machine": None, "version": None}
+    runs += [row("optimal", solver, 3, None, None, "eeg", **hopeless) for solver in ("topktree", "pycontree")]
     text, wrong = numbers.section(pd.DataFrame(runs))
     assert wrong == []
     assert "topktree is slower on: bank (0.50x)." in text
-    assert "Neither finished: eeg at depth 2." in text
+    assert "Neither finished: eeg at depth 2 and eeg at depth 3." in text
     assert "fewer errors on 1 of 2, as many on 0, more on 1: bank (7 against 6)." in text
     runs[0]["errors"] = 6
     _, wrong = numbers.section(pd.DataFrame(runs))

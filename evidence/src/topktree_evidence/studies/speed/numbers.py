@@ -86,6 +86,7 @@ def read(runs: pd.DataFrame) -> pd.DataFrame:
 def section(runs: pd.DataFrame) -> tuple[str, list[str]]:
     """Return the section of the page, and training errors that cannot be right."""
     found = read(runs)
+    tried = runs.dropna(subset="machine")  # not those that a run stopped at the limit made hopeless
     optimal, limited = duels(found, OPTIMAL, CONTREE), duels(found, LIMITED, CONTREE)
     greedy, scale = duels(found, GREEDILY, GREEDY), where(found, section=SCALE)
     optimal = optimal[optimal["finished"] | optimal["finished_peer"]]
@@ -93,14 +94,12 @@ def section(runs: pd.DataFrame) -> tuple[str, list[str]]:
     checked[OPTIMAL] = findings(OPTIMAL, where(found, section=OPTIMAL), optimal.itertuples())
     text = pages.render(
         "numbers",
-        machines=sorted(set(runs["machine"])),
-        engines=sorted(set(where(runs, solver=OURS)["engine"])),
-        peers=sorted({f"{run.solver} {run.version}" for run in runs.itertuples() if run.solver != OURS}),
-        limits=runs,
+        machines=sorted(set(tried["machine"])),
+        engines=sorted(set(where(tried, solver=OURS)["engine"])),
+        peers=sorted({f"{run.solver} {run.version}" for run in tried.itertuples() if run.solver != OURS}),
+        limits=tried,
         seconds=f"{SECONDS:g}",
-        busy=busy(runs),
-        depths=DEPTHS,
-        limited_depths=LIMITED_DEPTHS,
+        busy=busy(tried),
         greedy_depth=GREEDY_DEPTH,
         optimal=optimal_table(optimal),
         by_depth={depth: verdict(own) for depth in DEPTHS if len(own := where(optimal, depth=depth))},
