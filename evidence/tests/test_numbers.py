@@ -104,6 +104,7 @@ def test_counts_of_the_section():
     assert "topktree is slower on: bank (0.50x)." in text
     assert "Neither finished: eeg at depth 2 and eeg at depth 3." in text
     assert "fewer errors on 1 of 2, as many on 0, more on 1: bank (7 against 6)." in text
+    assert "fits made of those planned: optimal at depth 2: 4 of 48; optimal at depth 3: 2 of 48;" in text
     runs[0]["errors"] = 6
     _, wrong = numbers.section(pd.DataFrame(runs))
     assert wrong == ["bank, k = all, depth 2: topktree 6 training errors, pycontree 5 training errors"]

@@ -112,6 +112,7 @@ def section(runs: pd.DataFrame) -> tuple[str, list[str]]:
         n_greedy=len(where(greedy, k="1")),
         scale=scale_table(found) if len(scale) else "",
         size="{} rows of {} numbers".format(*(f"{int(n):,}" for n in SIZE.split("x"))),
+        lacking=lacking(runs),
         findings={kind: [s for own in checked.values() for s in own[kind]] for kind in checked[OPTIMAL]},
     )
     return text, [sentence for own in checked.values() for sentence in own[WRONG]]
@@ -131,6 +132,14 @@ def unsolved(pairs: pd.DataFrame) -> list[str]:
     """Return the cells that neither contestant finished."""
     neither = pairs[~pairs["finished"] & ~pairs["finished_peer"]]
     return [f"{row.dataset} at depth {row.depth}" for row in neither.itertuples()]
+
+
+def lacking(runs: pd.DataFrame) -> list[str]:
+    """Return the parts of the plan of which some contestants were not measured yet."""
+    planned = where(pd.DataFrame(plan(Settings())), round=0).groupby(["section", "depth"], sort=False).size()
+    made = where(runs, round=0).groupby(["section", "depth"]).size().reindex(planned.index, fill_value=0)
+    short = [(part, made[part], n) for part, n in planned.items() if made[part] < n]
+    return [f"{section} at depth {depth}: {done} of {n}" for (section, depth), done, n in short]
 
 
 def optimal_table(pairs: pd.DataFrame) -> str:

@@ -57,13 +57,14 @@ def write(path: Path, folder: Path, profile: Profile, runs: pd.DataFrame, sectio
     if len(throughputs):
         parts["kernel"] = counting_kernel(kernels.counting(throughputs))
         parts["kernels"] = every_kernel(throughputs)
+    tried = runs.dropna(subset="machine")  # not those that a run stopped at the cap made hopeless
     pages.write(
         path,
         "benchmarks",
         profile=profile,
-        machines=sorted(set(runs["machine"])),
-        engines=sorted(set(where(runs, solver=OURS)["engine"])),
-        peers=sorted({f"{run.solver} {run.version}" for run in runs.itertuples() if run.solver != OURS}),
+        machines=sorted(set(tried["machine"])),
+        engines=sorted(set(where(tried, solver=OURS)["engine"])),
+        peers=sorted({f"{run.solver} {run.version}" for run in tried.itertuples() if run.solver != OURS}),
         targets=target_table(found, throughputs),
         busy=busy(runs),
         parts=parts,
