@@ -31,72 +31,85 @@ void OrderedLast<Count>::open(const Node<Count>& node, const Split<Count>& split
 
 template <class Count>
 void OrderedLast<Count>::bound_blocks(int i) {
+    constexpr Count kNone = std::numeric_limits<Count>::max();
+    lowest_[i] = kNone;
     if (limit_[i] == 0) {
         return;
     }
-    const Counts<Count>& counts = view_[i].counts();
-    bound_inner_blocks(counts, node_->matrix->n_columns);
+    Count* bounds = bounds_[i].ensure(node_->matrix->n_columns);
     for (std::size_t g = 0; g < data_.groups.size(); ++g) {
         const OrderedRows::Grid& grid = view_[i].grid(g);
-        const std::size_t n_cuts = grid.cuts.size();
+        if (grid.has_gaps) {
+            const Count lowest = bound_group(view_[i].counts(), grid.nested(), bounds + grid.first_column);
+            lowest_[i] = std::min(lowest_[i], lowest);
+        }
         if (view_[i].has_missing(g)) {
             take_second_reading(i, g);
         }
-        for (const std::size_t block : {std::size_t{0}, n_cuts}) {
-            bound_block(i, g, block, Reading::first);
-            if (n_cuts == 0) {
-                break;
-            }
-        }
-        const Count* bounds = bounds_.data() + grid.first_column;
-        for (std::size_t block = 1; block < n_cuts; ++block) {
-            if (bounds[block] < std::min(fewest_[i], limit_[i]) && grid.has_gap[block] != 0) {
-                bound_block(i, g, block, Reading::first);
-            }
-        }
     }
-    std::sort(blocks_[i].begin(), blocks_[i].end(), [](const Block& a, const Block& b) { return a.bound > b.bound; });
 }
 
+// Without the kernel, nothing is known of the blocks before they are listed.
 template <class Count>
-void OrderedLast<Count>::bound_inner_blocks(const Counts<Count>& counts, std::size_t n_columns) {
-    Count* bounds = bounds_.ensure(n_columns);
+Count OrderedLast<Count>::bound_group(const Counts<Count>& counts, NestedColumns nested, Count* bounds) const {
     if constexpr (std::is_same_v<Count, std::int32_t>) {
-        kernels_.block_errors({counts.rows.data(), counts.totals.data(), counts.rows.size()}, n_columns, bounds);
+        return kernels_.block_errors({counts.rows.data(), counts.totals.data(), counts.rows.size()}, nested, bounds);
     } else {
-        std::fill_n(bounds, n_columns, Count{0});  // every block is bounded by itself
+        std::fill_n(bounds, nested.n, Count{0});
+        return 0;
     }
 }
 
+// Return a bound of the errors of a block's thresholds; numeric max if there are none.
 template <class Count>
-void OrderedLast<Count>::bound_block(int i, std::size_t g, std::size_t block, Reading reading) {
+Count OrderedLast<Count>::block_bound(int i, std::size_t g, std::size_t block, Reading reading) {
     const OrderedView<Count>& view = view_[i];
-    if (view.grid(g).has_gap[block] == 0) {
-        return;
+    if (view.grid(g).has_gap[block] != 0) {
+        view.set_left(g, block, reading, low_);
+        view.set_left(g, block + 1, reading, high_);
+        if (high_.total - low_.total >= 2) {
+            return static_cast<Count>(view.fewest_errors(low_, high_));
+        }
     }
-    view.set_left(g, block, reading, low_);
-    view.set_left(g, block + 1, reading, high_);
-    if (high_.total - low_.total < 2) {
-        return;
-    }
-    const auto bound = static_cast<Count>(view.fewest_errors(low_, high_));
-    if (bound < std::min(fewest_[i], limit_[i])) {
-        blocks_[i].push_back({bound, static_cast<std::uint32_t>(g), static_cast<std::uint32_t>(block), reading});
-    }
+    return std::numeric_limits<Count>::max();
 }
 
 template <class Count>
 void OrderedLast<Count>::take_second_reading(int i, std::size_t g) {
     const OrderedRows::Grid& grid = view_[i].grid(g);
     for (std::size_t n = 1; n <= grid.cuts.size(); ++n) {
+        lowest_[i] = std::min(lowest_[i], block_bound(i, g, n - 1, Reading::second));
         view_[i].set_left(g, n, Reading::second, low_);
         if (grid.cuts[n - 1] != grid.n_present && view_[i].is_admissible(low_)) {
             fewest_[i] = std::min(fewest_[i], static_cast<Count>(view_[i].errors(low_)));
         }
     }
-    for (std::size_t block = 0; block <= grid.cuts.size(); ++block) {
-        bound_block(i, g, block, Reading::second);
+}
+
+template <class Count>
+void OrderedLast<Count>::list_blocks(int i) {
+    const Count limit = std::min(fewest_[i], limit_[i]);
+    blocks_[i].clear();
+    for (std::size_t g = 0; g < data_.groups.size(); ++g) {
+        const OrderedRows::Grid& grid = view_[i].grid(g);
+        const auto list = [&](std::size_t block, Reading reading) {
+            if (const Count bound = block_bound(i, g, block, reading); bound < limit) {
+                blocks_[i].push_back(
+                    {bound, static_cast<std::uint32_t>(g), static_cast<std::uint32_t>(block), reading});
+            }
+        };
+        const Count* bounds = bounds_[i].data() + grid.first_column;
+        for (std::size_t block = 0; limit > 0 && grid.has_gaps && block < grid.cuts.size(); ++block) {
+            if (bounds[block] < limit) {
+                list(block, Reading::first);
+            }
+        }
+        for (std::size_t block = 0; limit > 0 && block < grid.cuts.size() && view_[i].has_missing(g); ++block) {
+            list(block, Reading::second);
+        }
     }
+    std::sort(blocks_[i].begin(), blocks_[i].end(), [](const Block& a, const Block& b) { return a.bound > b.bound; });
+    lowest_[i] = blocks_[i].empty() ? limit : blocks_[i].back().bound;
 }
 
 template <class Count>
@@ -125,6 +138,7 @@ void OrderedLast<Count>::refine(int i, Ticker& ticker) {
     if (!blocks_[i].empty() && blocks_[i].back().bound >= fewest_[i]) {
         blocks_[i].clear();
     }
+    lowest_[i] = blocks_[i].empty() ? fewest_[i] : blocks_[i].back().bound;
 }
 
 template <class Count>

@@ -42,7 +42,9 @@ class OrderedLast {
               Counter<Count>& counter);
 
     // Return a lower bound of the fewest errors of child i split once more; exact if nothing is open.
-    Count low(int i) const { return blocks_[i].empty() ? fewest_[i] : std::min(fewest_[i], blocks_[i].back().bound); }
+    Count low(int i) const { return std::min(fewest_[i], lowest_[i]); }
+    // List the blocks of child i that may have fewer errors than its columns, for refine().
+    void list_blocks(int i);
     bool is_open(int i) const { return !blocks_[i].empty(); }
     // Look at the rows of the block with the lowest bound. Precondition: is_open(i).
     void refine(int i, Ticker& ticker);
@@ -61,8 +63,8 @@ class OrderedLast {
     };
 
     void bound_blocks(int i);
-    void bound_inner_blocks(const Counts<Count>& counts, std::size_t n_columns);
-    void bound_block(int i, std::size_t g, std::size_t block, Reading reading);
+    Count bound_group(const Counts<Count>& counts, NestedColumns nested, Count* bounds) const;
+    Count block_bound(int i, std::size_t g, std::size_t block, Reading reading);
     void take_second_reading(int i, std::size_t g);
     RowSet rows(int i) const { return {*node_->matrix, node_->subset, column_, (i == 0) == small_side_}; }
     OrderedView<Count>& with_rows(int i);
@@ -77,8 +79,9 @@ class OrderedLast {
     bool small_side_ = false;
     Count fewest_[2] = {0, 0};      // of the columns that were looked at
     Count limit_[2] = {0, 0};       // errors that are too many to matter
+    Count lowest_[2] = {0, 0};      // bound of all blocks that are not looked at
     std::vector<Block> blocks_[2];  // the lowest bound last
-    AlignedBuffer<Count> bounds_;   // per column of the matrix: of the block between it and the column before
+    AlignedBuffer<Count> bounds_[2];  // per column of the matrix: of the block that it ends
     OrderedView<Count> view_[2];
     bool has_rows_[2] = {false, false};
     LeftSide low_, high_;

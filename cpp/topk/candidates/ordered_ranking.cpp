@@ -47,6 +47,8 @@ void OrderedRanking<Count>::draw() {
     }
     for (std::size_t g = 0; g < data_.groups.size(); ++g) {
         drawn_[g] = is_drawn(data_.groups[g].feature);
+        const OrderedRows::Grid& grid = view_->grid(g);
+        std::fill_n(keys_.data() + grid.first_column, drawn_[g] ? 0 : grid.cuts.size(), kNoScoreKey);
     }
 }
 
@@ -61,6 +63,13 @@ bool OrderedRanking<Count>::can_split(std::size_t g) {
     return !runs_.empty();
 }
 
+// Do the readings of the group's thresholds differ, or is a column that all rows agree on a candidate?
+template <class Count>
+bool OrderedRanking<Count>::has_readings(std::size_t g) const {
+    return all_ ? data_.groups[g].has_missing && view_->grid(g).n_present > 0 : view_->has_missing(g);
+}
+
+// The limit starts as the k-th score of the columns that are scored anyway.
 template <class Count>
 void OrderedRanking<Count>::start(std::size_t k) {
     runs_.clear();
@@ -68,13 +77,22 @@ void OrderedRanking<Count>::start(std::size_t k) {
     scores_.clear();
     k_ = k;
     limit_ = 0;
+    if (k == SIZE_MAX) {
+        return;
+    }
+    limit_ = score_of(lowest_candidate(keys_.data(), view_->matrix().n_columns, {k, objective_.second_reading}, best_));
+    for (std::size_t i = 0; i < std::min(k, best_.size()); ++i) {
+        if (best_[i] != kNoScoreKey) {
+            scores_.push_back(score_of(best_[i]));
+        }
+    }
+    std::make_heap(scores_.begin(), scores_.end(), std::greater<>());
 }
 
-// The limit starts as the k-th score of the columns that are scored anyway, of one reading per test.
 template <class Count>
 void OrderedRanking<Count>::take_bits() {
-    const std::size_t n_bits = view_->matrix().n_bits;
     const std::span<const std::int32_t> second = objective_.second_reading;
+    const std::size_t n_bits = view_->matrix().n_bits;
     std::vector<std::int32_t> first_of(second.empty() ? 0 : n_bits, -1);
     for (std::size_t j = 0; j < second.size(); ++j) {
         if (second[j] > 0) {
@@ -82,45 +100,30 @@ void OrderedRanking<Count>::take_bits() {
         }
     }
     for (std::size_t j = 0; j < n_bits; ++j) {
+        if (keys_[j] == kNoScoreKey || score_of(keys_[j]) < limit_) {
+            continue;
+        }
         const bool is_second = !first_of.empty() && first_of[j] >= 0;
         const auto first = is_second ? static_cast<std::size_t>(first_of[j]) : j;
         const std::int64_t score = score_of(keys_[j]);
-        if (keys_[j] != kNoScoreKey && (all_ || !is_second || score != score_of(keys_[first]))) {
+        if (all_ || !is_second || score != score_of(keys_[first])) {
             runs_.push_back({score, column_errors(j), columns_.of_bits(j), columns_.of_bits(first), 1});
-            raise_limit(score, is_second ? 0 : 1);
         }
     }
-    for (std::size_t g = 0; g < data_.groups.size(); ++g) {
-        const OrderedRows::Grid& grid = view_->grid(g);
-        for (std::size_t i = 0; i < grid.cuts.size() && drawn_[g]; ++i) {
-            if (const ScoreKey key = keys_[grid.first_column + i]; key != kNoScoreKey) {
-                raise_limit(score_of(key), 1);
-            }
-        }
-    }
-    set_limit();
 }
 
 // There are n more tests with this score.
 template <class Count>
 void OrderedRanking<Count>::raise_limit(std::int64_t score, std::size_t n) {
-    if (k_ == SIZE_MAX || score < limit_) {
-        return;
+    for (; n > 0 && k_ != SIZE_MAX && (scores_.size() < k_ || score > scores_.front()); --n) {
+        if (scores_.size() == k_) {
+            std::pop_heap(scores_.begin(), scores_.end(), std::greater<>());
+            scores_.pop_back();
+        }
+        scores_.push_back(score);
+        std::push_heap(scores_.begin(), scores_.end(), std::greater<>());
     }
-    scores_.insert(scores_.end(), std::min(n, k_), score);
-    if (scores_.size() >= 2 * k_) {
-        set_limit();
-    }
-}
-
-template <class Count>
-void OrderedRanking<Count>::set_limit() {
-    if (scores_.size() >= k_) {
-        const auto last = scores_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
-        std::nth_element(scores_.begin(), last, scores_.end(), std::greater<>());
-        limit_ = *last;
-        scores_.resize(k_);
-    }
+    limit_ = scores_.size() == k_ ? scores_.front() : 0;
 }
 
 template <class Count>
@@ -138,17 +141,19 @@ std::int64_t OrderedRanking<Count>::column_errors(std::size_t column) const {
 template <class Count>
 void OrderedRanking<Count>::bound_blocks(std::size_t g) {
     const OrderedRows::Grid& grid = view_->grid(g);
-    const std::size_t n_cuts = grid.cuts.size();
-    for (std::size_t block = 0; block <= n_cuts; ++block) {
-        const bool has_neighbours = has_bounds_ && block > 0 && block < n_cuts;
-        if (!has_neighbours || bounds_[grid.first_column + block] >= limit_) {
-            bound_block(g, block, Reading::first);
+    if (grid.has_gaps) {
+        std::int64_t* bounds = bounds_.ensure(grid.cuts.size());
+        const bool has_bounds = scorer_.block_bounds(view_->counts(), terms_, grid.nested(), bounds);
+        for (std::size_t block = 0; block < grid.cuts.size(); ++block) {
+            if (!has_bounds) {
+                bound_block(g, block, Reading::first);
+            } else if (bounds[block] >= limit_) {
+                blocks_.push_back({bounds[block], g, block, Reading::first});
+            }
         }
     }
-    if (all_ ? data_.groups[g].has_missing : view_->has_missing(g)) {
-        for (std::size_t block = 0; block <= n_cuts; ++block) {
-            bound_block(g, block, Reading::second);
-        }
+    for (std::size_t block = 0; block < grid.cuts.size() && grid.has_gaps && has_readings(g); ++block) {
+        bound_block(g, block, Reading::second);
     }
 }
 
@@ -199,48 +204,48 @@ void OrderedRanking<Count>::add_run(const Run& like, std::size_t g, std::size_t 
 // Find the runs that have a threshold of the grid among them.
 template <class Count>
 void OrderedRanking<Count>::take_cuts(std::size_t g) {
+    const OrderedRows::Grid& grid = view_->grid(g);
+    for (std::size_t i = 0; i < grid.cuts.size(); ++i) {
+        const std::size_t column = grid.first_column + i;
+        if (keys_[column] != kNoScoreKey && score_of(keys_[column]) >= limit_) {
+            take_cut(g, i, Reading::first, score_of(keys_[column]), column_errors(column));
+        }
+    }
+    for (std::size_t i = 0; i + 1 < grid.cuts.size() && has_readings(g); ++i) {
+        view_->set_left(g, i + 1, Reading::second, low_);
+        if (view_->is_admissible(low_)) {
+            const std::int64_t score = scorer_.split_score(terms_, low_.weights.data());
+            if (score >= limit_) {
+                take_cut(g, i, Reading::second, score, view_->errors(low_));
+            }
+        }
+    }
+}
+
+// Where there are no rows on one side of the cut, all thresholds on that side belong to the run.
+template <class Count>
+void OrderedRanking<Count>::take_cut(std::size_t g, std::size_t i, Reading reading, std::int64_t score,
+                                     std::int64_t errors) {
     const OrderedRows& ordered = view_->matrix().ordered;
     const OrderedRows::Grid& grid = view_->grid(g);
     const std::span<const std::uint32_t> own = ordered.of_group(g);
-    const std::size_t n_thresholds = data_.groups[g].n_thresholds();
-    // The ranks of the rows next to an entry; where there is none, all thresholds on that side belong to the run.
-    const auto rank_before = [&](std::uint32_t i) -> std::size_t {
-        while (i > 0 && !view_->has_row(own[i - 1])) {
-            --i;
+    const auto rank_after = [&](std::uint32_t entry) -> std::size_t {
+        while (entry < grid.n_present && !view_->has_row(own[entry])) {
+            ++entry;
         }
-        return i == 0 ? 0 : ordered.rank(g, own[i - 1]);
+        return entry == grid.n_present ? data_.groups[g].n_thresholds() : ordered.rank(g, own[entry]);
     };
-    const auto rank_after = [&](std::uint32_t i) -> std::size_t {
-        while (i < grid.n_present && !view_->has_row(own[i])) {
-            ++i;
-        }
-        return i == grid.n_present ? n_thresholds : ordered.rank(g, own[i]);
-    };
-    for (const Reading reading : {Reading::first, Reading::second}) {
-        if (reading == Reading::second && !(all_ ? data_.groups[g].has_missing : view_->has_missing(g))) {
-            continue;
-        }
-        for (std::size_t i = 0; i < grid.cuts.size(); ++i) {
-            const bool is_missing = grid.cuts[i] == grid.n_present;
-            const std::size_t column = grid.first_column + i;
-            Run run = {score_of(keys_[column]), 0, 0, 0, 0};  // its score is negative if it cannot split the subset
-            if (reading == Reading::second) {
-                view_->set_left(g, i + 1, reading, low_);
-                const bool is_usable = !is_missing && view_->is_admissible(low_);
-                run.score = is_usable ? scorer_.split_score(terms_, low_.weights.data()) : -1;
-            }
-            if (run.score < limit_) {
-                continue;
-            }
-            run.errors = reading == Reading::second ? view_->errors(low_) : column_errors(column);
-            add_run(run, g, rank_before(grid.cuts[i]), rank_after(grid.cuts[i]), reading);
-            if (is_missing) {  // two more tests divide the rows in this way: thresholds below all rows, and "is
-                               // missing"
-                add_run(run, g, 0, rank_after(0), Reading::second);
-                const std::int32_t is_missing_column = columns_.of_threshold(g, 0, Reading::is_missing);
-                runs_.push_back({run.score, run.errors, is_missing_column, is_missing_column, 1});
-            }
-        }
+    std::uint32_t before = grid.cuts[i];
+    while (before > 0 && !view_->has_row(own[before - 1])) {
+        --before;
+    }
+    const Run like = {score, errors, 0, 0, 0};
+    add_run(like, g, before == 0 ? 0 : ordered.rank(g, own[before - 1]), rank_after(grid.cuts[i]), reading);
+    if (grid.cuts[i] == grid.n_present) {  // two more tests divide the rows in this way: thresholds below all rows, and
+                                           // "is missing"
+        add_run(like, g, 0, rank_after(0), Reading::second);
+        const std::int32_t is_missing = columns_.of_threshold(g, 0, Reading::is_missing);
+        runs_.push_back({score, errors, is_missing, is_missing, 1});
     }
 }
 
@@ -315,14 +320,13 @@ void OrderedRanking<Count>::begin(OrderedView<Count>& view, const Request& reque
     terms_ = scorer_.node_terms(counts);
     ticker.tick(scorer_.work(counts.rows.size()));
     scorer_.all_keys(counts, n_columns, keys_.ensure(n_columns));
-    has_bounds_ = scorer_.block_bounds(counts, n_columns, bounds_.ensure(n_columns));
     all_ = false;
     draw();
     all_ = request.all;
     find_blocks(request.all ? SIZE_MAX : request.k);
 }
 
-// Find the blocks that may have one of the k best scores, and the limit that the thresholds of the grid set.
+// Find the blocks that may have one of the k best scores.
 template <class Count>
 void OrderedRanking<Count>::find_blocks(std::size_t k) {
     start(k);
@@ -343,7 +347,7 @@ std::int64_t OrderedRanking<Count>::lowest_errors() {
     }
     std::int64_t lowest = INT64_MAX;
     for (const Run& run : runs_) {
-        lowest = run.score >= limit_ ? std::min(lowest, run.errors) : lowest;
+        lowest = std::min(lowest, run.errors);
     }
     for (const OpenBlock& block : blocks_) {
         view_->set_left(block.group, block.block, block.reading, low_);
@@ -352,9 +356,9 @@ std::int64_t OrderedRanking<Count>::lowest_errors() {
     }
     for (std::size_t g = 0; g < data_.groups.size(); ++g) {
         const OrderedRows::Grid& grid = view_->grid(g);
-        for (std::size_t i = 0; i < grid.cuts.size() && drawn_[g]; ++i) {
-            if (score_of(keys_[grid.first_column + i]) >= limit_ && keys_[grid.first_column + i] != kNoScoreKey) {
-                lowest = std::min(lowest, column_errors(grid.first_column + i));
+        for (std::size_t j = grid.first_column; j < grid.first_column + grid.cuts.size(); ++j) {
+            if (keys_[j] != kNoScoreKey && score_of(keys_[j]) >= limit_) {
+                lowest = std::min(lowest, column_errors(j));
             }
         }
         if (drawn_[g] && view_->has_missing(g)) {

@@ -81,15 +81,16 @@ class OrderedRanking {
 
     void draw();
     bool can_split(std::size_t g);
+    bool has_readings(std::size_t g) const;
     void start(std::size_t k);
     void bound_blocks(std::size_t g);
     void bound_block(std::size_t g, std::size_t block, Reading reading);
     void refine(const OpenBlock& block);
     void take_bits();
     void take_cuts(std::size_t g);
+    void take_cut(std::size_t g, std::size_t i, Reading reading, std::int64_t score, std::int64_t errors);
     void add_run(const Run& like, std::size_t g, std::size_t first, std::size_t last, Reading reading);
     void raise_limit(std::int64_t score, std::size_t n);
-    void set_limit();
     void find_blocks(std::size_t k);
     bool select(const RowSet& rows);
     bool is_known(const Run& run, std::span<const Run> kept, const RowSet& rows);
@@ -106,13 +107,13 @@ class OrderedRanking {
     Request request_ = {0, false, false, false};
     NodeTerms terms_;
     AlignedBuffer<ScoreKey> keys_;        // of the columns of the matrix
-    AlignedBuffer<std::int64_t> bounds_;  // of the blocks before them; only if has_bounds_
-    bool has_bounds_ = false;
+    AlignedBuffer<std::int64_t> bounds_;  // of the blocks of a group
+    std::vector<ScoreKey> best_;          // buffer
     std::vector<bool> drawn_;  // per group
     bool all_ = false;         // every column that can split the subset is a candidate
     std::size_t k_ = 0;
     std::int64_t limit_ = 0;            // candidates have at least this score
-    std::vector<std::int64_t> scores_;  // of different tests, at most 2k of the best; limit_ is the k-th
+    std::vector<std::int64_t> scores_;  // of k different tests, the lowest first; or of fewer
     std::vector<OpenBlock> blocks_;
     std::vector<Run> runs_;
     LeftSide low_, high_;

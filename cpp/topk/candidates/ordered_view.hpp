@@ -66,25 +66,18 @@ class OrderedView {
     // Are there missing values among the group's rows? Only then do the readings of a threshold differ.
     bool has_missing(std::size_t g) const {
         const OrderedRows::Grid& own = grid(g);
-        if (own.n_present == 0 || own.n_present == matrix_->ordered.n_entries) {
-            return false;
-        }
-        const std::size_t column = own.first_column + own.cuts.size() - 1;
-        return std::any_of(counts_->rows.begin(), counts_->rows.end(),
-                           [&](const Count* row) { return row[column] > 0; });
+        return own.n_present > 0 && own.n_present < matrix_->ordered.n_entries &&
+               std::any_of(counts_->rows.begin(), counts_->rows.end(),
+                           [&](const Count* row) { return row[own.missing_column()] > 0; });
     }
 
-    // Set `left` to the left side of the n-th boundary of a group's blocks, 0 being the beginning of the first block.
+    // Set `left` to the left side of the beginning of a group's n-th block, or of the end of the one before.
+    // Precondition: the group has values.
     void set_left(std::size_t g, std::size_t n, Reading reading, LeftSide& left) const {
         const OrderedRows::Grid& own = grid(g);
-        const bool is_cut = own.n_present > 0 && own.n_present < matrix_->ordered.n_entries;
-        const std::size_t missing = own.first_column + own.cuts.size() - 1;  // a column, if is_cut
-        const bool add_missing = reading == Reading::second && is_cut;
-        const bool is_end = n == own.cuts.size() + 1;
         const auto left_of = [&](const auto* row, auto total) -> std::int64_t {
-            const std::int64_t n_missing = is_cut ? row[missing] : 0;
-            const std::int64_t n_true = is_end ? n_missing : n == 0 ? 0 : row[own.first_column + n - 1];
-            return (n == 0 ? 0 : total - n_true) + (add_missing ? n_missing : 0);
+            const std::int64_t n_present = n == 0 ? 0 : total - row[own.first_column + n - 1];
+            return n_present + (reading == Reading::second ? row[own.missing_column()] : 0);
         };
         left.weights.resize(counts_->totals.size());
         left.total = 0;

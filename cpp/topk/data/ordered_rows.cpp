@@ -10,7 +10,8 @@ namespace {
 // saves.
 constexpr std::size_t kBlockRows = 16;
 constexpr std::size_t kMinCuts = 7;
-constexpr std::size_t kMaxCuts = 63;
+constexpr std::size_t kMaxCuts = 62;
+constexpr std::size_t kFewRanks = 127;  // all of them are in the grid
 constexpr std::size_t kEntryWork = 4;  // of one step of an entry, in the units of Ticker::tick
 
 }  // namespace
@@ -97,34 +98,37 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
         Grid& grid = grids[g];
         grid.first_column = first_column;
         grid.cuts.clear();
-        grid.has_gap.assign(1, 0);
-        // A cut is due at the first new rank after every n-th part of the rows, or at every new rank if these are few.
-        std::size_t n_new = 0;
+        grid.has_gap.clear();
+        grid.has_gaps = false;
         const auto next_new = [&](std::size_t i) {
             while (i < grid.n_present && own[i] < kNewRank) {
                 ++i;
             }
             return i;
         };
-        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= n_wanted; i = next_new(i + 1)) {
+        const auto end_block = [&](std::size_t begin, std::size_t end) {
+            const bool has_gap = next_new(begin + 1) < end;
+            grid.cuts.push_back(static_cast<std::uint32_t>(end));
+            grid.has_gap.push_back(has_gap ? 1 : 0);
+            grid.has_gaps = grid.has_gaps || has_gap;
+        };
+        // A cut is due at the first new rank after every n-th part of the rows, or at every new rank if these are few.
+        std::size_t n_new = 0;
+        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= kFewRanks; i = next_new(i + 1)) {
             ++n_new;
         }
-        const std::size_t n_parts = n_new <= n_wanted ? n_entries : n_wanted + 1;
+        const std::size_t n_parts = n_new <= kFewRanks ? n_entries : n_wanted + 1;
         std::size_t before = 0;
         for (std::size_t part = 1; part < n_parts; part = before * n_parts / n_entries + 1) {
             const std::size_t cut = next_new(std::max(part * n_entries / n_parts, before + 1));
-            grid.has_gap.back() = next_new(before + 1) < std::min<std::size_t>(cut, grid.n_present) ? 1 : 0;
             if (cut >= grid.n_present) {
                 break;
             }
-            grid.cuts.push_back(static_cast<std::uint32_t>(cut));
-            grid.has_gap.push_back(0);
+            end_block(before, cut);
             before = cut;
         }
-        grid.has_gap.back() = next_new(before + 1) < grid.n_present ? 1 : 0;
-        if (grid.n_present > 0 && grid.n_present < n_entries) {
-            grid.cuts.push_back(grid.n_present);
-            grid.has_gap.push_back(0);
+        if (grid.n_present > 0) {
+            end_block(before, grid.n_present);
         }
         first_column += grid.cuts.size();
     }

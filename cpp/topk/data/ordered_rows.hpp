@@ -14,6 +14,7 @@
 #include "topk/base/column_map.hpp"
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
 
 namespace topk {
@@ -24,14 +25,17 @@ struct OrderedRows {
     static constexpr std::uint32_t kGone = kPosition;  // the new position of a row that is left out
 
     // A group's part of the grid. Its columns are [first_column, first_column + cuts.size()) of the matrix; column i is
-    // true for the entries from cuts[i] on. Where there are missing values, the last cut is in front of them.
+    // true for the entries from cuts[i] on, which ends block i. The last cut is in front of the missing values.
     struct Grid {
         std::size_t first_column = 0;
         std::uint32_t n_present = 0;        // entries before the missing values
-        std::vector<std::uint32_t> cuts;    // ascending, each at an entry with a new rank
-        std::vector<std::uint8_t> has_gap;  // per block, cuts.size() + 1: are there different ranks in it?
+        std::vector<std::uint32_t> cuts;    // ascending, all but the last at an entry with a new rank; empty: no values
+        std::vector<std::uint8_t> has_gap;  // per block: are there different ranks in it?
+        bool has_gaps = false;              // in any block
         std::uint32_t begin(std::size_t block) const { return block == 0 ? 0 : cuts[block - 1]; }
-        std::uint32_t end(std::size_t block) const { return block == cuts.size() ? n_present : cuts[block]; }
+        std::uint32_t end(std::size_t block) const { return cuts[block]; }
+        std::size_t missing_column() const { return first_column + cuts.size() - 1; }
+        NestedColumns nested() const { return {first_column, cuts.size(), has_gap.data()}; }
     };
 
     // All rows of a word have one class, and a weight of 2^shift without that of the class.

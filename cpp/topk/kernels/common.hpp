@@ -102,75 +102,86 @@ Minima last_level(const PairTable& t, std::int32_t min_side, std::size_t n_colum
                         : last_level_loop<false>(t, min_side, n_columns);
 }
 
-// The blocks between nested columns are looked at in parts, whose first column needs the one before it.
+// The blocks between nested columns are looked at in parts of this size.
 inline constexpr std::size_t kPart = 64;
 
 inline std::size_t part_size(std::size_t begin, std::size_t n_columns) {
     return n_columns - begin < kPart ? n_columns - begin : kPart;
 }
 
-// A class has no more rows on the false side than it has there for column j, and on the true side than for column j
-// - 1. Two classes that are all there is are on different sides, since else the split would be a leaf.
-void block_errors(const CountTable& t, std::size_t n_columns, std::int32_t* out) {
+inline std::int32_t total_weight(const CountTable& t) {
     std::int32_t weight = 0;
     for (std::size_t c = 0; c < t.n_classes; ++c) {
         weight += t.totals[c];
     }
-    std::int32_t before[2] = {};
-    for (std::size_t begin = 0; begin < n_columns; begin += kPart) {
-        const std::size_t n = part_size(begin, n_columns);
-        std::int32_t first[kPart + 1] = {};
-        std::int32_t second[kPart + 1] = {};
-        first[0] = before[0];
-        second[0] = before[1];
+    return weight;
+}
+
+// A class has no more rows on the false side than it has there at the end of the block, and on the true side than at
+// its beginning. Two classes that are all there is are on different sides, since else the split would be a leaf.
+std::int32_t block_errors(const CountTable& t, NestedColumns nested, std::int32_t* out) {
+    const std::int32_t weight = total_weight(t);
+    std::int32_t fewest = kNoSplit;
+    for (std::size_t begin = 0; begin < nested.n; begin += kPart) {
+        const std::size_t n = part_size(begin, nested.n);
+        std::int32_t at_begin[kPart] = {};  // the heaviest class on the true side
+        std::int32_t at_end[kPart] = {};    // and on the false side
+        std::int32_t errors[kPart];
+        const auto counts_of = [&](std::size_t c, std::int32_t* counts) {  // the beginning of the first block, then ends
+            const std::int32_t* row = t.rows[c] + nested.first + begin;
+            counts[0] = begin == 0 ? t.totals[c] : row[-1];
+            for (std::size_t i = 0; i < n; ++i) {
+                counts[i + 1] = row[i];
+            }
+        };
         if (t.n_classes == 2) {
-            const std::int32_t* a = t.rows[0] + begin;
-            const std::int32_t* b = t.rows[1] + begin;
+            std::int32_t a[kPart + 1];
+            std::int32_t b[kPart + 1];
+            counts_of(0, a);
+            counts_of(1, b);
             for (std::size_t i = 0; i < n; ++i) {
-                first[i + 1] = a[i];
-                second[i + 1] = b[i];
+                const std::int32_t errors_ab = t.totals[1] + a[i + 1] - b[i];
+                const std::int32_t errors_ba = t.totals[0] + b[i + 1] - a[i];
+                errors[i] = errors_ab < errors_ba ? errors_ab : errors_ba;
             }
-            for (std::size_t i = 0; i < n; ++i) {
-                const std::int32_t errors_ab = t.totals[1] + a[i] - second[i];
-                const std::int32_t errors_ba = t.totals[0] + b[i] - first[i];
-                out[begin + i] = errors_ab < errors_ba ? errors_ab : errors_ba;
-            }
-        } else {  // the heaviest classes on the true sides, and on the false ones
+        } else {
             for (std::size_t c = 0; c < t.n_classes; ++c) {
-                const std::int32_t* row = t.rows[c] + begin;
+                std::int32_t counts[kPart + 1];
+                counts_of(c, counts);
                 for (std::size_t i = 0; i < n; ++i) {
-                    const std::int32_t n_false = t.totals[c] - row[i];
-                    first[i + 1] = first[i + 1] > row[i] ? first[i + 1] : row[i];
-                    second[i + 1] = second[i + 1] > n_false ? second[i + 1] : n_false;
+                    const std::int32_t n_false = t.totals[c] - counts[i + 1];
+                    at_begin[i] = at_begin[i] > counts[i] ? at_begin[i] : counts[i];
+                    at_end[i] = at_end[i] > n_false ? at_end[i] : n_false;
                 }
             }
             for (std::size_t i = 0; i < n; ++i) {
-                out[begin + i] = weight - second[i + 1] - first[i];
+                errors[i] = weight - at_begin[i] - at_end[i];
             }
         }
-        before[0] = first[n];
-        before[1] = second[n];
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::int32_t bound = nested.has_gap[begin + i] != 0 ? errors[i] : kNoSplit;
+            out[begin + i] = bound;
+            fewest = bound < fewest ? bound : fewest;
+        }
     }
+    return fewest;
 }
 
 // With l[c] rows of class c on one side and n in all, the gain is the sum of f_c(l[c]) = x(l[c]) + x(t[c] - l[c]) over
 // the classes, minus g(n) = x(n) + x(total - n), minus what all splits have in common, where x is xlog2x. All these are
 // convex. So g is above its tangent at any m, with a slope d, and f_c(l) - d * l is highest at an end of its range.
 // Rounded terms are convex only up to a unit each, and the slope up to two; the last terms make up for it.
-void entropy_block_bounds(const CountTable& t, const EntropyTable& e, std::size_t n_columns, std::int64_t* out) {
+void entropy_block_bounds(const CountTable& t, const EntropyTable& e, NestedColumns nested, std::int64_t* out) {
     const std::int64_t* x = e.xlog2x;
-    std::int32_t weight = 0;
-    for (std::size_t c = 0; c < t.n_classes; ++c) {
-        weight += t.totals[c];
-    }
+    const std::int32_t weight = total_weight(t);
     const auto n_terms = static_cast<std::int64_t>(2 * t.n_classes + 4);
-    for (std::size_t begin = 0; begin < n_columns; begin += kPart) {
-        const std::size_t n = part_size(begin, n_columns);
-        std::int32_t left[kPart + 1] = {};  // rows on the false side, of the column before the part too
+    for (std::size_t begin = 0; begin < nested.n; begin += kPart) {
+        const std::size_t n = part_size(begin, nested.n);
+        std::int32_t left[kPart + 1] = {};  // rows on the false side at the beginning of the first block, then at ends
         std::int64_t slope[kPart];
         std::int64_t bound[kPart];
         for (std::size_t c = 0; c < t.n_classes; ++c) {
-            const std::int32_t* row = t.rows[c] + begin;
+            const std::int32_t* row = t.rows[c] + nested.first + begin;
             left[0] += begin == 0 ? 0 : t.totals[c] - row[-1];
             for (std::size_t i = 0; i < n; ++i) {
                 left[i + 1] += t.totals[c] - row[i];
@@ -184,26 +195,25 @@ void entropy_block_bounds(const CountTable& t, const EntropyTable& e, std::size_
             bound[i] = slope[i] * middle - at_middle - e.whole + n_terms + 4 * (left[i + 1] - left[i]);
         }
         for (std::size_t c = 0; c < t.n_classes; ++c) {
-            const std::int32_t* row = t.rows[c] + begin;
-            const std::int32_t total = t.totals[c];
+            const std::int32_t* row = t.rows[c] + nested.first + begin;
+            std::int32_t n_false[kPart + 1];
             std::int64_t term[kPart + 1];
-            term[0] = begin == 0 ? 0 : x[row[-1]] + x[total - row[-1]];
+            n_false[0] = begin == 0 ? 0 : t.totals[c] - row[-1];
             for (std::size_t i = 0; i < n; ++i) {
-                term[i + 1] = x[row[i]] + x[total - row[i]];
+                n_false[i + 1] = t.totals[c] - row[i];
             }
-            std::int32_t before[kPart + 1];
-            before[0] = begin == 0 ? 0 : total - row[-1];
-            for (std::size_t i = 0; i < n; ++i) {
-                before[i + 1] = total - row[i];
+            for (std::size_t i = 0; i <= n; ++i) {
+                term[i] = x[n_false[i]] + x[t.totals[c] - n_false[i]];
             }
             for (std::size_t i = 0; i < n; ++i) {
-                const std::int64_t at_low = term[i] - slope[i] * before[i];
-                const std::int64_t at_high = term[i + 1] - slope[i] * before[i + 1];
-                bound[i] += at_low > at_high ? at_low : at_high;
+                const std::int64_t at_begin = term[i] - slope[i] * n_false[i];
+                const std::int64_t at_end = term[i + 1] - slope[i] * n_false[i + 1];
+                bound[i] += at_begin > at_end ? at_begin : at_end;
             }
         }
         for (std::size_t i = 0; i < n; ++i) {
-            out[begin + i] = left[i + 1] - left[i] < 2 ? -1 : round_gain(bound[i]);
+            const bool divides = nested.has_gap[begin + i] != 0 && left[i + 1] - left[i] >= 2;
+            out[begin + i] = divides ? round_gain(bound[i]) : -1;
         }
     }
 }

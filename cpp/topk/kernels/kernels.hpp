@@ -31,6 +31,14 @@ struct CountTable {
     std::size_t n_classes;
 };
 
+// Columns of which each is true for some of the rows of the one before, the first for some of all rows. The i-th block
+// has the splits whose true rows are some of those of the column before (or of all) and all of those of the i-th one.
+struct NestedColumns {
+    std::size_t first;  // index of the first one in the table
+    std::size_t n;
+    const std::uint8_t* has_gap;  // per block: are there any splits in it?
+};
+
 // The table of a node and that of its smaller child, class by class; the larger child is the difference.
 struct PairTable {
     const std::int32_t* const* parent_rows;
@@ -88,9 +96,9 @@ struct Kernels {
     // Errors of each child of a node split once more, for every column; a side must have at least min_side.
     Minima (*last_level)(const PairTable& table, std::int32_t min_side, std::size_t n_columns);
 
-    // out[j], 0 < j < n_columns: a lower bound of the errors of all splits whose true rows are some of those of column
-    // j - 1 and all of those of column j, if these columns are nested; else anything.
-    void (*block_errors)(const CountTable& table, std::size_t n_columns, std::int32_t* out);
+    // out[i], i < nested.n: a lower bound of the errors of all splits in the i-th block, kNoSplit if there are none.
+    // Returns the smallest.
+    std::int32_t (*block_errors)(const CountTable& table, NestedColumns nested, std::int32_t* out);
 
     // Raise the lower bounds of all columns to what the split proves.
     void (*raise_bounds)(const BoundTable& table, std::size_t n_columns);
@@ -100,9 +108,9 @@ struct Kernels {
     void (*entropy_score_keys)(const CountTable& table, const EntropyTable& entropy, std::int32_t min_side,
                                std::size_t n_columns, ScoreKey* keys);
 
-    // out[j], 0 < j < n_columns: a score that none of the splits of block_errors() exceeds; -1 if there are none.
+    // out[i], i < nested.n: a score that none of the splits in the i-th block exceeds; -1 if there are none.
     // Precondition: the node's total is within the table of xlog2x.
-    void (*entropy_block_bounds)(const CountTable& table, const EntropyTable& entropy, std::size_t n_columns,
+    void (*entropy_block_bounds)(const CountTable& table, const EntropyTable& entropy, NestedColumns nested,
                                  std::int64_t* out);
 
     // The same as entropy_score_keys() for nodes with larger totals: every term is computed, in fixed point of `unit`

@@ -169,17 +169,13 @@ std::int64_t Scorer::split_score(const NodeTerms& node, const std::int64_t* left
     return score(gain, node.total, n_left);
 }
 
-bool Scorer::block_bounds(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* out) const {
-    const std::int64_t total = std::accumulate(counts.totals.begin(), counts.totals.end(), std::int64_t{0});
-    if (objective_.criterion != Criterion::entropy || total >= static_cast<std::int64_t>(table_.size())) {
+bool Scorer::block_bounds(const Counts<std::int32_t>& counts, const NodeTerms& node, NestedColumns nested,
+                          std::int64_t* out) const {
+    if (objective_.criterion != Criterion::entropy || node.total >= static_cast<std::int64_t>(table_.size())) {
         return false;
     }
-    std::int64_t whole = -term(total);
-    for (const std::int32_t t : counts.totals) {
-        whole += term(t);
-    }
     const CountTable table = {counts.rows.data(), counts.totals.data(), counts.rows.size()};
-    kernels_.entropy_block_bounds(table, {table_.data(), whole}, padded_columns, out);
+    kernels_.entropy_block_bounds(table, {table_.data(), node.whole}, nested, out);
     return true;
 }
 

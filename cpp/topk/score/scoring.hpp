@@ -71,10 +71,13 @@ class Scorer {
     NodeTerms node_terms(const Counts<Count>& counts) const;
     // Return the score of a split, given the class weights of one side. Not for the user's criterion.
     std::int64_t split_score(const NodeTerms& node, const std::int64_t* left) const;
-    // Set out[j], 0 < j < padded columns, to a score that none of the splits between the nested columns j - 1 and j
-    // exceeds, as Kernels::entropy_block_bounds. Returns false if only score_bound() tells.
-    bool block_bounds(const Counts<std::int32_t>& counts, std::size_t padded_columns, std::int64_t* out) const;
-    bool block_bounds(const Counts<std::int64_t>&, std::size_t, std::int64_t*) const { return false; }
+    // Set out[i] to a score that none of the splits in the i-th block exceeds, or to -1 if there are none, as
+    // Kernels::entropy_block_bounds. Returns false if only score_bound() tells.
+    bool block_bounds(const Counts<std::int32_t>& counts, const NodeTerms& node, NestedColumns nested,
+                      std::int64_t* out) const;
+    bool block_bounds(const Counts<std::int64_t>&, const NodeTerms&, NestedColumns, std::int64_t*) const {
+        return false;
+    }
     // Return a score that no split exceeds whose class weights on one side are between `low` and `high`.
     std::int64_t score_bound(const NodeTerms& node, const std::int64_t* low, const std::int64_t* high) const;
 

@@ -101,6 +101,10 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
     bound(0);
     bound(1);
     if (context_.plan.all_columns(level + 1)) {
+        for (int i = 0; i < 2 && costs.sum() < budget; ++i) {
+            last.list_blocks(i);
+            bound(i);
+        }
         while (costs.sum() < budget && (last.is_open(0) || last.is_open(1))) {
             const int i = last.is_open(1) ? 1 : 0;
             last.refine(i, space.ticker);
