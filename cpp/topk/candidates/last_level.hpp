@@ -76,6 +76,9 @@ class LastLevel {
     // Open the children of `node` on this split. Returns the conflicts of the smaller one.
     Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
 
+    // The same, given the rows of the smaller child. Precondition: not draws().
+    void open(Subset& small) { std::swap(small_, small); }
+
     // Count the children; fewest.of[i] are the fewest errors of child i over all columns. Preconditions: not draws(),
     // and the children are open or counted ahead.
     Fewest<Count> count(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);

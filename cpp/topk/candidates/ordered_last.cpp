@@ -16,7 +16,6 @@ void OrderedLast<Count>::open(const Node<Count>& node, const Split<Count>& split
     if (false_counts != nullptr) {
         fewest = last_.take(node, split_on, false_counts);
     } else {
-        last_.open(node, split_on, counter);
         fewest = last_.count(node, split_on, counter);
     }
     for (const int i : {1, 0}) {

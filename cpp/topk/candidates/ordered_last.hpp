@@ -36,8 +36,8 @@ class OrderedLast {
           ranking_{{data, columns, objective, scorer, limits}, {data, columns, objective, scorer, limits}},
           view_{{data, limits}, {data, limits}} {}
 
-    // Begin with the children of this split.
-    // `false_counts`: as in LastLevel::take(), or null.
+    // Begin with the children of this split. `false_counts`: as in LastLevel::take(), or null; then they must be open
+    // in `last`.
     void open(const Node<Count>& node, const Split<Count>& split_on, const Count* false_counts,
               Counter<Count>& counter);
 
@@ -77,10 +77,10 @@ class OrderedLast {
     const Node<Count>* node_ = nullptr;
     ColumnBits column_ = {nullptr, 0};
     bool small_side_ = false;
-    Count fewest_[2] = {0, 0};      // of the columns that were looked at
-    Count limit_[2] = {0, 0};       // errors that are too many to matter
-    Count lowest_[2] = {0, 0};      // bound of all blocks that are not looked at
-    std::vector<Block> blocks_[2];  // the lowest bound last
+    Count fewest_[2] = {0, 0};        // of the columns that were looked at
+    Count limit_[2] = {0, 0};         // errors that are too many to matter
+    Count lowest_[2] = {0, 0};        // bound of all blocks that are not looked at
+    std::vector<Block> blocks_[2];    // the lowest bound last
     AlignedBuffer<Count> bounds_[2];  // per column of the matrix: of the block that it ends
     OrderedView<Count> view_[2];
     bool has_rows_[2] = {false, false};

@@ -109,8 +109,8 @@ class OrderedRanking {
     AlignedBuffer<ScoreKey> keys_;        // of the columns of the matrix
     AlignedBuffer<std::int64_t> bounds_;  // of the blocks of a group
     std::vector<ScoreKey> best_;          // buffer
-    std::vector<bool> drawn_;  // per group
-    bool all_ = false;         // every column that can split the subset is a candidate
+    std::vector<bool> drawn_;             // per group
+    bool all_ = false;                    // every column that can split the subset is a candidate
     std::size_t k_ = 0;
     std::int64_t limit_ = 0;            // candidates have at least this score
     std::vector<std::int64_t> scores_;  // of k different tests, the lowest first; or of fewer

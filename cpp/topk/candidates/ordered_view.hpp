@@ -67,8 +67,9 @@ class OrderedView {
     bool has_missing(std::size_t g) const {
         const OrderedRows::Grid& own = grid(g);
         return own.n_present > 0 && own.n_present < matrix_->ordered.n_entries &&
-               std::any_of(counts_->rows.begin(), counts_->rows.end(),
-                           [&](const Count* row) { return row[own.missing_column()] > 0; });
+               std::any_of(
+                   counts_->rows.begin(), counts_->rows.end(),
+                   [&](const Count* row) { return row[own.missing_column()] > 0; });
     }
 
     // Set `left` to the left side of the beginning of a group's n-th block, or of the end of the one before.

@@ -12,7 +12,7 @@ constexpr std::size_t kBlockRows = 16;
 constexpr std::size_t kMinCuts = 7;
 constexpr std::size_t kMaxCuts = 62;
 constexpr std::size_t kFewRanks = 127;  // all of them are in the grid
-constexpr std::size_t kEntryWork = 4;  // of one step of an entry, in the units of Ticker::tick
+constexpr std::size_t kEntryWork = 4;   // of one step of an entry, in the units of Ticker::tick
 
 }  // namespace
 

@@ -127,7 +127,8 @@ std::int32_t block_errors(const CountTable& t, NestedColumns nested, std::int32_
         std::int32_t at_begin[kPart] = {};  // the heaviest class on the true side
         std::int32_t at_end[kPart] = {};    // and on the false side
         std::int32_t errors[kPart];
-        const auto counts_of = [&](std::size_t c, std::int32_t* counts) {  // the beginning of the first block, then ends
+        const auto counts_of = [&](std::size_t c,
+                                   std::int32_t* counts) {  // the beginning of the first block, then ends
             const std::int32_t* row = t.rows[c] + nested.first + begin;
             counts[0] = begin == 0 ? t.totals[c] : row[-1];
             for (std::size_t i = 0; i < n; ++i) {

@@ -93,14 +93,16 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
     if (costs.are_leaves() || costs.sum() >= budget) {
         return costs;
     }
-    context_.count_nodes(space, 2);
     OrderedLast<Count>& last = space.ordered_last;
-    last.open(node, split_on, false_counts, space.counter);
-    bool is_ranked[2] = {false, false};
     const auto bound = [&](int i) { costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(last.low(i))); };
-    bound(0);
-    bound(1);
     if (context_.plan.all_columns(level + 1)) {
+        context_.count_nodes(space, 2);
+        if (false_counts == nullptr) {
+            space.last.open(node, split_on, space.counter);
+        }
+        last.open(node, split_on, false_counts, space.counter);
+        bound(0);
+        bound(1);
         for (int i = 0; i < 2 && costs.sum() < budget; ++i) {
             last.list_blocks(i);
             bound(i);
@@ -112,19 +114,47 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
         }
         return costs;
     }
+    Node<Count>* child = space.level(level).child;
+    context_.nodes.open_children(node, split_on, space.counter, child);
+    bool is_solved[2];
+    for (int i = 0; i < 2; ++i) {
+        is_solved[i] = costs.cost[i] == costs.leaf[i];
+        CacheEntry entry;
+        if (!is_solved[i] && cache_ != nullptr && cache_->find(child[i].fingerprint, 1, entry)) {
+            ++space.cache_hits;
+            costs.cost[i] = std::max(costs.cost[i], entry.cost);
+            is_solved[i] = entry.solved;
+        }
+    }
+    if ((is_solved[0] && is_solved[1]) || costs.sum() >= budget) {
+        return costs;
+    }
+    context_.count_nodes(space, 2);
+    space.last.open(child[0].subset);
+    last.open(node, split_on, nullptr, space.counter);
     const auto raise = [&](int i, Count errors) {
         costs.cost[i] = std::max(costs.cost[i], std::min(costs.leaf[i], context_.costs.two_leaves(errors)));
+        is_solved[i] = is_solved[i] || costs.cost[i] == costs.leaf[i];
     };
+    for (int i = 0; i < 2; ++i) {
+        if (!is_solved[i]) {
+            raise(i, last.low(i));
+        }
+    }
+    const bool is_open[2] = {!is_solved[0], !is_solved[1]};
     for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
-        is_ranked[i] = costs.cost[i] < costs.leaf[i];
-        if (is_ranked[i]) {
+        if (is_open[i]) {
             raise(i, last.begin_k(i, context_.plan.k(level + 1), space.ticker));
         }
     }
     for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
-        if (is_ranked[i] && costs.cost[i] < costs.leaf[i]) {
+        if (!is_solved[i]) {
             raise(i, last.best_of_k(i, space.ticker));
+            is_solved[i] = true;
         }
+    }
+    for (int i = 0; i < 2 && cache_ != nullptr; ++i) {
+        cache_->store(child[i].fingerprint, 1, {costs.cost[i], kLeaf, is_solved[i]});
     }
     return costs;
 }

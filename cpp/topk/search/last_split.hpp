@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "topk/bounds/subset_cache.hpp"
 #include "topk/data/node.hpp"
 #include "topk/search/candidate_group.hpp"
 #include "topk/search/search_context.hpp"
@@ -15,7 +16,8 @@ class LastSplit {
   public:
     using Space = Workspace<Count>;
 
-    explicit LastSplit(SearchContext<Count>& context) : context_(context) {}
+    // `cache`: null if there is none. It keeps the costs of children whose columns are ranked row by row.
+    LastSplit(SearchContext<Count>& context, SubsetCache* cache) : context_(context), cache_(cache) {}
 
     // Return the cost of the candidate of this rank, exact below the budget. Precondition: the group's level has two
     // levels left, and space.last.begin() was called for its node.
@@ -41,6 +43,7 @@ class LastSplit {
     std::int64_t drawn_cost(Space& space, int level, ChildCosts costs, std::int64_t budget) const;
 
     SearchContext<Count>& context_;
+    SubsetCache* const cache_;
 };
 
 extern template class LastSplit<std::int32_t>;

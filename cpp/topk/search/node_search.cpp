@@ -24,13 +24,12 @@ template <class Count>
 NodeSearch<Count>::NodeSearch(const Data& data, const Options& options, const Kernels& kernels, std::int64_t total,
                               Purpose purpose)
     : context_(data, options, kernels, total, purpose),
-      last_split_(context_),
+      cache_(options.tuning.use_cache
+                 ? std::make_unique<SubsetCache>(options.tuning.cache_bytes, options.tuning.threads > 1)
+                 : nullptr),
+      last_split_(context_, cache_.get()),
       thresholds_(*this),
-      spaces_(context_.monitor, [this] { return context_.make_space(); }) {
-    if (options.tuning.use_cache) {
-        cache_ = std::make_unique<SubsetCache>(options.tuning.cache_bytes, options.tuning.threads > 1);
-    }
-}
+      spaces_(context_.monitor, [this] { return context_.make_space(); }) {}
 
 template <class Count>
 bool NodeSearch<Count>::is_long_search() const {

@@ -124,11 +124,11 @@ class NodeSearch {
     std::int64_t split_cost_deep(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget);
 
     SearchContext<Count> context_;
+    std::unique_ptr<SubsetCache> cache_;  // null if it is not to be used
     LastSplit<Count> last_split_;
     ThresholdSearch<Count> thresholds_;
-    std::unique_ptr<SubsetCache> cache_;  // null if it is not to be used
-    bool cache_is_used_ = false;          // by a pass before the current one
-    std::unique_ptr<ThreadPool> pool_;    // null until the search has run for a while
+    bool cache_is_used_ = false;        // by a pass before the current one
+    std::unique_ptr<ThreadPool> pool_;  // null until the search has run for a while
     WorkspacePool<Count> spaces_;
     std::mutex split_mutex_;
     Result split_ = {kInfinity, kLeaf, false};  // the best split of the root so far
