@@ -119,8 +119,9 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
         }
         const std::size_t n_parts = n_new <= kFewRanks ? n_entries : n_wanted + 1;
         std::size_t before = 0;
-        for (std::size_t part = 1; part < n_parts; part = before * n_parts / n_entries + 1) {
-            const std::size_t cut = next_new(std::max(part * n_entries / n_parts, before + 1));
+        for (;;) {
+            const std::size_t part = before * n_parts / n_entries + 1;
+            const std::size_t cut = next_new((part * n_entries + n_parts - 1) / n_parts);
             if (cut >= grid.n_present) {
                 break;
             }
