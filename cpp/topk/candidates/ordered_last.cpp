@@ -141,12 +141,6 @@ void OrderedLast<Count>::refine(int i, Ticker& ticker) {
 }
 
 template <class Count>
-Count OrderedLast<Count>::begin_k(int i, std::size_t k, Ticker& ticker) {
-    ranking_[i].begin(with_rows(i), {k, false, false, distinct_}, ticker);
-    return static_cast<Count>(std::min<std::int64_t>(ranking_[i].lowest_errors(), std::numeric_limits<Count>::max()));
-}
-
-template <class Count>
 Count OrderedLast<Count>::best_of_k(int i, Ticker& ticker) {
     Count fewest = std::numeric_limits<Count>::max();
     for (const auto& candidate : ranking_[i].finish(rows(i), ticker)) {

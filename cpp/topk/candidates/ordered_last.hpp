@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "topk/base/column_map.hpp"
@@ -49,8 +50,17 @@ class OrderedLast {
     // Look at the rows of the block with the lowest bound. Precondition: is_open(i).
     void refine(int i, Ticker& ticker);
 
-    // Begin to rank the columns of child i. Returns a lower bound of the fewest errors of its k best-scoring columns.
-    Count begin_k(int i, std::size_t k, Ticker& ticker);
+    // Begin to rank the columns of child i.
+    void begin_k(int i, std::size_t k, Ticker& ticker) {
+        ranking_[i].begin(with_rows(i), {k, false, false, distinct_}, ticker);
+    }
+    // Return a lower bound of the fewest errors of its k best-scoring columns. look_closer() may raise it, and returns
+    // false if it can't.
+    Count low_of_k(int i) {
+        return static_cast<Count>(
+            std::min<std::int64_t>(ranking_[i].lowest_errors(), std::numeric_limits<Count>::max()));
+    }
+    bool look_closer(int i, Ticker& ticker) { return ranking_[i].look_closer(ticker); }
     // Return the fewest errors of these columns.
     Count best_of_k(int i, Ticker& ticker);
 

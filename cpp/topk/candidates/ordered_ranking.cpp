@@ -54,12 +54,17 @@ void OrderedRanking<Count>::draw() {
 
 template <class Count>
 bool OrderedRanking<Count>::can_split(std::size_t g) {
+    const OrderedRows::Grid& grid = view_->grid(g);
+    const ScoreKey* keys = keys_.data() + grid.first_column;
+    if (std::any_of(keys, keys + grid.cuts.size(), [](ScoreKey key) { return key != kNoScoreKey; })) {
+        return true;
+    }
     start(SIZE_MAX);
     bound_blocks(g);
     for (const OpenBlock& block : blocks_) {
         refine(block);
     }
-    take_cuts(g);
+    take_second_readings(g);
     return !runs_.empty();
 }
 
@@ -74,19 +79,27 @@ template <class Count>
 void OrderedRanking<Count>::start(std::size_t k) {
     runs_.clear();
     blocks_.clear();
+    n_looked_at_ = 0;
     scores_.clear();
     k_ = k;
     limit_ = 0;
-    if (k == SIZE_MAX) {
-        return;
-    }
-    limit_ = score_of(lowest_candidate(keys_.data(), view_->matrix().n_columns, {k, objective_.second_reading}, best_));
-    for (std::size_t i = 0; i < std::min(k, best_.size()); ++i) {
-        if (best_[i] != kNoScoreKey) {
-            scores_.push_back(score_of(best_[i]));
+    const std::size_t n_columns = view_->matrix().n_columns;
+    if (k != SIZE_MAX) {
+        limit_ = score_of(lowest_candidate(keys_.data(), n_columns, {k, objective_.second_reading}, best_));
+        for (std::size_t i = 0; i < std::min(k, best_.size()); ++i) {
+            if (best_[i] != kNoScoreKey) {
+                scores_.push_back(score_of(best_[i]));
+            }
         }
+        std::make_heap(scores_.begin(), scores_.end(), std::greater<>());
     }
-    std::make_heap(scores_.begin(), scores_.end(), std::greater<>());
+    scored_.resize(n_columns);
+    std::size_t n = 0;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        scored_[n] = j;
+        n += keys_[j] != kNoScoreKey && score_of(keys_[j]) >= limit_ ? 1U : 0U;
+    }
+    scored_.resize(n);
 }
 
 template <class Count>
@@ -99,9 +112,9 @@ void OrderedRanking<Count>::take_bits() {
             first_of[j + static_cast<std::size_t>(second[j])] = static_cast<std::int32_t>(j);
         }
     }
-    for (std::size_t j = 0; j < n_bits; ++j) {
-        if (keys_[j] == kNoScoreKey || score_of(keys_[j]) < limit_) {
-            continue;
+    for (const std::size_t j : scored_) {
+        if (j >= n_bits) {
+            break;
         }
         const bool is_second = !first_of.empty() && first_of[j] >= 0;
         const auto first = is_second ? static_cast<std::size_t>(first_of[j]) : j;
@@ -148,7 +161,7 @@ void OrderedRanking<Count>::bound_blocks(std::size_t g) {
             if (!has_bounds) {
                 bound_block(g, block, Reading::first);
             } else if (bounds[block] >= limit_) {
-                blocks_.push_back({bounds[block], g, block, Reading::first});
+                blocks_.push_back({bounds[block], -1, g, block, Reading::first});
             }
         }
     }
@@ -167,7 +180,7 @@ void OrderedRanking<Count>::bound_block(std::size_t g, std::size_t block, Readin
     if (high_.total - low_.total >= 2) {
         const std::int64_t bound = scorer_.score_bound(terms_, low_.weights.data(), high_.weights.data());
         if (bound >= limit_) {
-            blocks_.push_back({bound, g, block, reading});
+            blocks_.push_back({bound, -1, g, block, reading});
         }
     }
 }
@@ -203,15 +216,23 @@ void OrderedRanking<Count>::add_run(const Run& like, std::size_t g, std::size_t 
 
 // Find the runs that have a threshold of the grid among them.
 template <class Count>
-void OrderedRanking<Count>::take_cuts(std::size_t g) {
-    const OrderedRows::Grid& grid = view_->grid(g);
-    for (std::size_t i = 0; i < grid.cuts.size(); ++i) {
-        const std::size_t column = grid.first_column + i;
-        if (keys_[column] != kNoScoreKey && score_of(keys_[column]) >= limit_) {
-            take_cut(g, i, Reading::first, score_of(keys_[column]), column_errors(column));
+void OrderedRanking<Count>::take_cuts() {
+    std::size_t g = 0;
+    for (const std::size_t j : scored_) {
+        const std::int64_t score = score_of(keys_[j]);
+        if (j >= view_->matrix().n_bits && score >= limit_) {
+            while (j >= view_->grid(g).first_column + view_->grid(g).cuts.size()) {
+                ++g;
+            }
+            take_cut(g, j - view_->grid(g).first_column, Reading::first, score, column_errors(j));
         }
     }
-    for (std::size_t i = 0; i + 1 < grid.cuts.size() && has_readings(g); ++i) {
+}
+
+template <class Count>
+void OrderedRanking<Count>::take_second_readings(std::size_t g) {
+    const std::size_t n_cuts = view_->grid(g).cuts.size();
+    for (std::size_t i = 0; i + 1 < n_cuts && has_readings(g); ++i) {
         view_->set_left(g, i + 1, Reading::second, low_);
         if (view_->is_admissible(low_)) {
             const std::int64_t score = scorer_.split_score(terms_, low_.weights.data());
@@ -347,20 +368,23 @@ std::int64_t OrderedRanking<Count>::lowest_errors() {
     }
     std::int64_t lowest = INT64_MAX;
     for (const Run& run : runs_) {
-        lowest = std::min(lowest, run.errors);
+        lowest = run.score >= limit_ ? std::min(lowest, run.errors) : lowest;
     }
-    for (const OpenBlock& block : blocks_) {
-        view_->set_left(block.group, block.block, block.reading, low_);
-        view_->set_left(block.group, block.block + 1, block.reading, high_);
-        lowest = std::min(lowest, view_->fewest_errors(low_, high_));
-    }
-    for (std::size_t g = 0; g < data_.groups.size(); ++g) {
-        const OrderedRows::Grid& grid = view_->grid(g);
-        for (std::size_t j = grid.first_column; j < grid.first_column + grid.cuts.size(); ++j) {
-            if (keys_[j] != kNoScoreKey && score_of(keys_[j]) >= limit_) {
-                lowest = std::min(lowest, column_errors(j));
-            }
+    for (std::size_t i = n_looked_at_; i < blocks_.size() && blocks_[i].bound >= limit_; ++i) {
+        OpenBlock& block = blocks_[i];
+        if (block.errors < 0) {
+            view_->set_left(block.group, block.block, block.reading, low_);
+            view_->set_left(block.group, block.block + 1, block.reading, high_);
+            block.errors = view_->fewest_errors(low_, high_);
         }
+        lowest = std::min(lowest, block.errors);
+    }
+    for (const std::size_t j : scored_) {
+        if (j >= view_->matrix().n_bits && score_of(keys_[j]) >= limit_) {
+            lowest = std::min(lowest, column_errors(j));
+        }
+    }
+    for (std::size_t g = 0; g < data_.groups.size() && has_readings_; ++g) {
         if (drawn_[g] && view_->has_missing(g)) {
             return 0;  // thresholds of the grid have another reading
         }
@@ -369,19 +393,26 @@ std::int64_t OrderedRanking<Count>::lowest_errors() {
 }
 
 template <class Count>
+bool OrderedRanking<Count>::look_closer(Ticker& ticker) {
+    if (n_looked_at_ == blocks_.size() || blocks_[n_looked_at_].bound < limit_) {
+        return false;
+    }
+    const OpenBlock& block = blocks_[n_looked_at_++];
+    const OrderedRows::Grid& grid = view_->grid(block.group);
+    ticker.tick(4 * (grid.end(block.block) - grid.begin(block.block)));
+    refine(block);
+    return true;
+}
+
+template <class Count>
 auto OrderedRanking<Count>::finish(const RowSet& rows, Ticker& ticker) -> const std::vector<Candidate>& {
     for (std::size_t k = request_.k;; find_blocks(k)) {
-        for (const OpenBlock& block : blocks_) {
-            if (block.bound < limit_) {
-                break;
-            }
-            const OrderedRows::Grid& grid = view_->grid(block.group);
-            ticker.tick(4 * (grid.end(block.block) - grid.begin(block.block)));
-            refine(block);
+        while (look_closer(ticker)) {
         }
+        take_cuts();
         for (std::size_t g = 0; g < data_.groups.size(); ++g) {
             if (drawn_[g]) {
-                take_cuts(g);
+                take_second_readings(g);
             }
         }
         if (select(rows)) {

@@ -55,6 +55,8 @@ class OrderedRanking {
     void begin(OrderedView<Count>& view, const Request& request, Ticker& ticker);
     // Return a lower bound of the fewest errors of the candidates; numeric max if there are none.
     std::int64_t lowest_errors();
+    // Look at the rows of one more block, which may raise that bound. Returns false if no more need to be looked at.
+    bool look_closer(Ticker& ticker);
     // Return the candidates, best first. `rows`: the subset.
     const std::vector<Candidate>& finish(const RowSet& rows, Ticker& ticker);
 
@@ -68,7 +70,8 @@ class OrderedRanking {
         std::uint32_t size;
     };
     struct OpenBlock {
-        std::int64_t bound;
+        std::int64_t bound;   // no score is higher
+        std::int64_t errors;  // no fewer errors; -1: not known yet
         std::size_t group;
         std::size_t block;
         Reading reading;
@@ -87,7 +90,8 @@ class OrderedRanking {
     void bound_block(std::size_t g, std::size_t block, Reading reading);
     void refine(const OpenBlock& block);
     void take_bits();
-    void take_cuts(std::size_t g);
+    void take_cuts();
+    void take_second_readings(std::size_t g);
     void take_cut(std::size_t g, std::size_t i, Reading reading, std::int64_t score, std::int64_t errors);
     void add_run(const Run& like, std::size_t g, std::size_t first, std::size_t last, Reading reading);
     void raise_limit(std::int64_t score, std::size_t n);
@@ -114,7 +118,9 @@ class OrderedRanking {
     std::size_t k_ = 0;
     std::int64_t limit_ = 0;            // candidates have at least this score
     std::vector<std::int64_t> scores_;  // of k different tests, the lowest first; or of fewer
-    std::vector<OpenBlock> blocks_;
+    std::vector<std::size_t> scored_;   // columns of the matrix with at least the limit at the start, ascending
+    std::vector<OpenBlock> blocks_;     // the highest bound first
+    std::size_t n_looked_at_ = 0;       // of the blocks
     std::vector<Run> runs_;
     LeftSide low_, high_;
     std::vector<AlignedBuffer<std::uint64_t>> bits_;  // of runs that are kept, for comparisons

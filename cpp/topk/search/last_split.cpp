@@ -141,14 +141,17 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
             raise(i, last.low(i));
         }
     }
-    const bool is_open[2] = {!is_solved[0], !is_solved[1]};
     for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
-        if (is_open[i]) {
-            raise(i, last.begin_k(i, context_.plan.k(level + 1), space.ticker));
+        if (!is_solved[i]) {
+            last.begin_k(i, context_.plan.k(level + 1), space.ticker);
+            raise(i, last.low_of_k(i));
         }
     }
     for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
-        if (!is_solved[i]) {
+        while (!is_solved[i] && costs.sum() < budget && last.look_closer(i, space.ticker)) {
+            raise(i, last.low_of_k(i));
+        }
+        if (!is_solved[i] && costs.sum() < budget) {
             raise(i, last.best_of_k(i, space.ticker));
             is_solved[i] = true;
         }
