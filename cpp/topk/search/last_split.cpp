@@ -142,15 +142,13 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
         }
     }
     for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
-        if (!is_solved[i]) {
-            last.begin_k(i, context_.plan.k(level + 1), space.ticker);
-            raise(i, last.low_of_k(i));
+        if (is_solved[i]) {
+            continue;
         }
-    }
-    for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
-        while (!is_solved[i] && costs.sum() < budget && last.look_closer(i, space.ticker)) {
+        last.begin_k(i, context_.plan.k(level + 1), space.ticker);
+        do {
             raise(i, last.low_of_k(i));
-        }
+        } while (!is_solved[i] && costs.sum() < budget && last.look_closer(i, space.ticker));
         if (!is_solved[i] && costs.sum() < budget) {
             raise(i, last.best_of_k(i, space.ticker));
             is_solved[i] = true;
