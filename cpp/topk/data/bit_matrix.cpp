@@ -258,6 +258,7 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     facts.clusters = find_clusters(data, source, extras.arrange, kernels, ticker);
     RowOrder order = sort_rows(facts, ticker);
     matrix.n_bits = data.n_columns;
+    matrix.ordered.few_ranks = extras.few_ranks;
     matrix.ordered.build(data.groups, order.row_at, ticker);
     matrix.n_columns = padded(matrix.ordered.lay_grid(matrix.n_bits));
     matrix.n_words = order.n_words;
@@ -457,7 +458,7 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     for (const Span& span : subset.spans) {
         append_block({span.class_index, span.shift, kernels.count_rows(subset.list(span), nullptr)}, all);
     }
-    const std::size_t n_columns = matrix.n_bits == 0 ? 0 : padded(matrix.n_bits);  // what is left of the last is grid
+    const std::size_t n_columns = matrix.n_bits == 0 ? 0 : padded(matrix.n_bits);
     out.n_words = all.words.size();
     out.n_bits = matrix.n_bits;
     out.n_columns = matrix.n_columns;
@@ -490,6 +491,9 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
             compact_word(matrix, n_columns, subset.words[i], subset.masks[i], to, kernels, out);
             to.advance(static_cast<unsigned>(std::popcount(subset.masks[i])));
         }
+    }
+    for (std::size_t w = 0; w < out.n_words && !out.ordered.empty(); ++w) {  // what came along with the last bits
+        std::fill_n(out.bits.data() + w * out.n_columns + out.n_bits, n_columns - std::min(out.n_bits, n_columns), 0);
     }
     describe_words(all, out.ordered);
     out.ordered.fill_grid(all.masks, out.n_columns, out.bits.data(), ticker);

@@ -73,6 +73,9 @@ auto ThresholdSearch<Count>::chains(const Node<Count>& node) const -> std::vecto
     const OrderedRows& ordered = node.matrix->ordered;
     std::vector<std::pair<std::size_t, Reading>> chains;
     for (std::size_t g = 0; g < ordered.groups.size(); ++g) {
+        if (ordered.grids[g].n_present == 0) {
+            continue;
+        }
         chains.emplace_back(g, Reading::first);
         if (ordered.grids[g].n_present < ordered.n_entries) {
             chains.emplace_back(g, Reading::second);

@@ -121,6 +121,86 @@ std::int64_t whole_of(const RandomCounts& counts, double unit) {
     return whole;
 }
 
+// Columns of which each has some of the true rows of the one before, with blocks of one row up to many between them.
+struct RandomChain {
+    RandomChain(Random& random, std::size_t n_columns, std::size_t n_classes, std::size_t first, std::size_t most) {
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            rows.emplace_back(first + n_columns);
+            std::int32_t n_true = 0;
+            for (std::size_t j = first + n_columns; j-- > first;) {
+                rows[c][j] = n_true;
+                n_true += static_cast<std::int32_t>(random.below(most + 1));
+            }
+            totals.push_back(n_true);
+            pointers.push_back(rows[c].data());
+        }
+        for (std::size_t i = 0; i < n_columns; ++i) {
+            has_gap.push_back(random.chance(0.8) ? 1 : 0);
+        }
+    }
+    std::int32_t count_at_begin(std::size_t c, std::size_t j, std::size_t first) {
+        return j == first ? totals[c] : rows[c][j - 1];
+    }
+
+    std::vector<Aligned<std::int32_t>> rows;
+    std::vector<std::int32_t> totals;
+    std::vector<const std::int32_t*> pointers;
+    std::vector<std::uint8_t> has_gap;
+};
+
+// The bounds hold for random splits within every block.
+void test_blocks(const Kernels& kernels, Random& random, std::size_t n_columns, std::size_t n_classes) {
+    const std::size_t first = random.below(20);
+    RandomChain chain(random, n_columns, n_classes, first, random.pick<std::size_t>({1, 3, 50}));
+    const CountTable table = {chain.pointers.data(), chain.totals.data(), n_classes};
+    const NestedColumns nested = {first, n_columns, chain.has_gap.data()};
+    const std::int32_t weight = std::accumulate(chain.totals.begin(), chain.totals.end(), 0);
+    const double unit = 1 << 20;
+    std::vector<std::int64_t> x(static_cast<std::size_t>(weight) + 1);
+    for (std::size_t n = 0; n < x.size(); ++n) {
+        x[n] = xlog2x(static_cast<std::int64_t>(n), unit);
+    }
+    std::int64_t whole = -x.back();
+    for (const std::int32_t total : chain.totals) {
+        whole += x[static_cast<std::size_t>(total)];
+    }
+    std::vector<std::int32_t> errors(n_columns);
+    std::vector<std::int64_t> scores(n_columns);
+    const std::int32_t fewest = kernels.block_errors(table, nested, errors.data());
+    kernels.entropy_block_bounds(table, {x.data(), whole}, nested, scores.data());
+    CHECK(fewest == *std::min_element(errors.begin(), errors.end()), kernels.name);
+    for (std::size_t i = 0; i < n_columns; ++i) {
+        if (chain.has_gap[i] == 0) {
+            CHECK(errors[i] == kNoSplit && scores[i] == -1, kernels.name);
+            continue;
+        }
+        for (int attempt = 0; attempt < 4; ++attempt) {
+            std::int32_t n_left = 0;
+            std::int32_t heaviest[2] = {0, 0};
+            std::size_t predicted[2] = {0, 0};
+            std::int64_t gain = -whole;
+            for (std::size_t c = 0; c < n_classes; ++c) {
+                const std::int32_t low = chain.totals[c] - chain.count_at_begin(c, first + i, first);
+                const std::int32_t high = chain.totals[c] - chain.rows[c][first + i];
+                const auto left =
+                    low + static_cast<std::int32_t>(random.below(static_cast<std::size_t>(high - low) + 1));
+                const std::int32_t sides[2] = {left, chain.totals[c] - left};
+                n_left += left;
+                for (int s = 0; s < 2; ++s) {
+                    gain += x[static_cast<std::size_t>(sides[s])];
+                    predicted[s] = sides[s] > heaviest[s] ? c : predicted[s];
+                    heaviest[s] = std::max(heaviest[s], sides[s]);
+                }
+            }
+            gain -= x[static_cast<std::size_t>(n_left)] + x[static_cast<std::size_t>(weight - n_left)];
+            const bool is_inside = scores[i] >= 0;  // there are at least two rows in the block
+            CHECK(!is_inside || round_gain(gain) <= scores[i], kernels.name << ": " << n_classes << " classes");
+            const bool is_leaf = n_classes == 2 && predicted[0] == predicted[1];
+            CHECK(is_leaf || weight - heaviest[0] - heaviest[1] >= errors[i], kernels.name << ": " << n_classes);
+        }
+    }
+}
+
 // Entropy keys, term by term.
 std::vector<std::int64_t> naive_keys(RandomCounts& counts, std::size_t n_columns, double unit, std::int32_t min_side) {
     const auto term = [&](std::int32_t n) { return xlog2x(n, unit); };
@@ -277,6 +357,7 @@ void test_kernels(const Kernels& kernels) {
     for (std::size_t n_columns = kColumnPadding; n_columns <= kWidest; n_columns += kColumnPadding) {
         for (const std::size_t n_classes : Sizes{1, 2, 3, 10}) {
             test_last_level(kernels, random, n_columns, n_classes);
+            test_blocks(kernels, random, n_columns - random.below(kColumnPadding), n_classes);
             test_entropy_keys(kernels, random, n_columns, n_classes);
             test_large_entropy_keys(kernels, random, n_columns, n_classes);
             for (int i = 0; i < 10; ++i) {
