@@ -423,20 +423,16 @@ void NodeSearch<Count>::keep_split(std::int64_t cost, std::int32_t column) {
 }
 
 template <class Count>
-bool NodeSearch<Count>::find_known(Space& space, int level, const Node<Count>& node, std::int32_t& column) {
-    const int height = context_.plan.height(level);
-    column = kLeaf;
+std::int32_t NodeSearch<Count>::known_column(Space& space, int level, const Node<Count>& node) {
     if (must_be_leaf(level, node)) {
-        return true;
+        return kLeaf;
     }
-    if (height == 1) {
-        column = solve_last(space, level, node).column;
-        return true;
+    if (context_.plan.height(level) == 1) {
+        return solve_last(space, level, node).column;
     }
     CacheEntry entry;
-    const bool is_known = cache_ && cache_->find(node.fingerprint, height, entry) && entry.solved;
-    column = is_known ? entry.column : kLeaf;
-    return is_known;
+    const bool is_known = cache_ && cache_->find(node.fingerprint, context_.plan.height(level), entry) && entry.solved;
+    return is_known ? entry.column : kLeaf;
 }
 
 // Record the candidates of the root with the best scores, and the chosen one. No tree below any of them costs less.

@@ -91,8 +91,8 @@ class NodeSearch {
     // that.
     const Result& split_so_far() const { return split_; }
     void keep_split(std::int64_t cost, std::int32_t column);
-    // Set `column` to that of a node's best tree, or kLeaf, if it is known without a search.
-    bool find_known(Space& space, int level, const Node<Count>& node, std::int32_t& column);
+    // Return the column of a node's best tree if it is known without a search, else kLeaf.
+    std::int32_t known_column(Space& space, int level, const Node<Count>& node);
 
     SearchContext<Count>& context() { return context_; }
     const Node<Count>& root() const { return context_.nodes.root(); }

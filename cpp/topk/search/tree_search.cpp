@@ -88,13 +88,14 @@ void TreeSearch<Count>::take_unfinished(Space& space, std::unique_ptr<TreeNode>&
     Monitor without_limit({});
     space.ticker = Ticker(without_limit);
     auto tree = known_tree(space, 0, nodes_.root(), found.column);
-    if (tree && tree->cost < best->cost) {
+    if (tree->cost < best->cost) {
         best = std::move(tree);
         report_tree(*best, space);
     }
 }
 
-// Return the tree of a node as far as the cache remembers it, given the column of its split or kLeaf; else null.
+// Return the tree of a node, given the column of its split or kLeaf, as far as the cache remembers it. Nodes that a
+// bound has shown to be leaves are not in the cache; nodes that it has forgotten become leaves as well.
 template <class Count>
 std::unique_ptr<TreeNode> TreeSearch<Count>::known_tree(Space& space, int level, const Node<Count>& node,
                                                         std::int32_t column) {
@@ -107,12 +108,7 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::known_tree(Space& space, int level,
     std::unique_ptr<TreeNode> below[2];
     nodes_.grow_children(space, level, node, split_on, child);
     for (int i = 0; i < 2; ++i) {
-        std::int32_t next = kLeaf;
-        const bool is_known = nodes_.find_known(space, level + 1, child[i], next);
-        below[i] = is_known ? known_tree(space, level + 1, child[i], next) : nullptr;
-        if (!below[i]) {
-            return nullptr;
-        }
+        below[i] = known_tree(space, level + 1, child[i], nodes_.known_column(space, level + 1, child[i]));
     }
     join(*tree, split_on, std::move(below[0]), std::move(below[1]));
     return tree;
