@@ -144,7 +144,7 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
                      const std::optional<Array<std::int32_t, 1>>& second_reading, std::int64_t cost_scale,
                      std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
                      const std::string& arrange, std::size_t max_fingerprinted_rows, std::size_t large_node_bytes,
-                     std::size_t draw_first_columns, std::size_t shallow_first_columns, std::size_t few_ranks,
+                     std::size_t draw_first_columns, std::size_t shallow_first_columns, std::size_t few_thresholds,
                      double threads_after, std::string kernel, double time_limit, std::int64_t known_cost,
                      bool exact_root, const nb::object& progress, const nb::object& on_tree) {
     Problem problem;
@@ -195,7 +195,7 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
                               .large_node_bytes = large_node_bytes,
                               .draw_first_columns = draw_first_columns,
                               .shallow_first_columns = shallow_first_columns,
-                              .few_ranks = few_ranks,
+                              .few_thresholds = few_thresholds,
                               .kernel = std::move(kernel),
                               .time_limit = time_limit,
                               .known_cost = known_cost,
@@ -250,9 +250,9 @@ void bind_search(nb::module_& m) {
               "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
               "min_weight"_a, "distinct_splits"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a,
               "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_fingerprinted_rows"_a,
-              "large_node_bytes"_a, "draw_first_columns"_a, "shallow_first_columns"_a, "few_ranks"_a, "threads_after"_a,
-              "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(), "on_tree"_a.none(),
-              more...);
+              "large_node_bytes"_a, "draw_first_columns"_a, "shallow_first_columns"_a, "few_thresholds"_a,
+              "threads_after"_a, "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(),
+              "on_tree"_a.none(), more...);
     };
     def_search("solve", on_problem(&make_problem, &solve));
     def_search("near_optimal", on_problem(&make_problem, &near_optimal), "n"_a, "epsilon"_a, "errors_only"_a,

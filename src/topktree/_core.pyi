@@ -66,7 +66,7 @@ class SearchArguments(TypedDict):
     large_node_bytes: int
     draw_first_columns: int
     shallow_first_columns: int
-    few_ranks: int
+    few_thresholds: int
     threads_after: float
     kernel: str
     time_limit: float

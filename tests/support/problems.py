@@ -379,7 +379,7 @@ switches = st.fixed_dictionaries(
         "large_node_bytes": st.sampled_from([0, 2**20]),
         "draw_first_columns": st.sampled_from([0, 300]),
         "shallow_first_columns": st.sampled_from([0, 50]),
-        "few_ranks": st.sampled_from([0, 127]),
+        "few_thresholds": st.sampled_from([0, 127]),
         "packed": st.booleans(),
     }
 )

@@ -119,8 +119,8 @@ struct Tuning {
     // With at least this many columns, a search over all columns first solves every node with one level less. With
     // fewer the shallower search takes more time than its bound saves.
     std::size_t shallow_first_columns = 50;
-    // A group with no more ranks than this among the rows of a matrix has all of its thresholds counted as bits.
-    std::size_t few_ranks = 127;
+    // A group with at most this many thresholds between the rows of a matrix has all of them counted as bits.
+    std::size_t few_thresholds = 127;
     std::string kernel;     // "": the best one for this machine
     double time_limit = 0;  // seconds; 0: none
     // The cost of some tree in the search space, if the caller knows one: more expensive trees are not searched for.

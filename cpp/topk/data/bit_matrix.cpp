@@ -258,7 +258,7 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     facts.clusters = find_clusters(data, source, extras.arrange, kernels, ticker);
     RowOrder order = sort_rows(facts, ticker);
     matrix.n_bits = data.n_columns;
-    matrix.ordered.few_ranks = extras.few_ranks;
+    matrix.ordered.few_thresholds = extras.few_thresholds;
     matrix.ordered.build(data.groups, order.row_at, ticker);
     matrix.n_columns = padded(matrix.ordered.lay_grid(matrix.n_bits));
     matrix.n_words = order.n_words;

@@ -76,7 +76,7 @@ struct MatrixExtras {
     bool conflicts = false;     // searched for if a sample of the rows has some
     bool fingerprints = false;  // 16 bytes per row
     Arrange arrange = Arrange::never;
-    std::size_t few_ranks = 0;  // as in Tuning
+    std::size_t few_thresholds = 0;  // as in Tuning
 };
 
 // Sort the rows of `data` by class and transpose them into `matrix`. `all` becomes the subset of all rows.

@@ -65,7 +65,7 @@ void OrderedRows::build(std::span<const OrderedGroup> all_groups, std::span<cons
 // next.
 void OrderedRows::take(const OrderedRows& from, std::span<const std::uint32_t> moved, std::size_t n, Ticker& ticker) {
     groups = from.groups;
-    few_ranks = from.few_ranks;
+    few_thresholds = from.few_thresholds;
     n_entries = n;
     grids.resize(groups.size());
     std::uint32_t* out = entries.ensure(groups.size() * n + 1);
@@ -114,10 +114,10 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
         };
         // A cut is due at the first new rank after every n-th part of the rows, or at every new rank if these are few.
         std::size_t n_new = 0;
-        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= few_ranks; i = next_new(i + 1)) {
+        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= few_thresholds; i = next_new(i + 1)) {
             ++n_new;
         }
-        const std::size_t n_parts = n_new <= few_ranks ? n_entries : n_wanted + 1;
+        const std::size_t n_parts = n_new <= few_thresholds ? n_entries : n_wanted + 1;
         std::size_t before = 0;
         for (;;) {
             const std::size_t part = before * n_parts / n_entries + 1;

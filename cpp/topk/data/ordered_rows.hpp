@@ -45,7 +45,7 @@ struct OrderedRows {
     };
 
     std::span<const OrderedGroup> groups;  // the caller's
-    std::size_t few_ranks = 0;             // as in Tuning
+    std::size_t few_thresholds = 0;        // as in Tuning
     std::size_t n_entries = 0;             // of each group: the rows of the matrix
     AlignedBuffer<std::uint32_t> entries;  // per group: positions in the matrix by ascending rank, missing values last
     AlignedBuffer<std::uint32_t> row_of;   // per position: the caller's row

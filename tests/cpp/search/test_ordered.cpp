@@ -14,7 +14,7 @@ using namespace topk;
 
 namespace {
 
-// Few rows with many ranks, where most thresholds are not in the grid; many rows with few ranks; and the other way
+// Few rows with many ranks, where most thresholds are not in the grid; many rows with few thresholds; and the other way
 // round.
 OrderedProblem random_shape(Random& random, Options& options) {
     const std::int32_t n_classes = random.pick({2, 2, 2, 3, 5, 40});

@@ -100,7 +100,7 @@ inline void random_switches(Random& random, topk::Options& options) {
     options.tuning.large_node_bytes = random.chance(0.3) ? 0 : SIZE_MAX;
     options.tuning.draw_first_columns = random.chance(0.7) ? 0 : SIZE_MAX;
     options.tuning.shallow_first_columns = random.chance(0.6) ? 0 : SIZE_MAX;
-    options.tuning.few_ranks = random.pick<std::size_t>({0, 0, 12, SIZE_MAX});
+    options.tuning.few_thresholds = random.pick<std::size_t>({0, 0, 12, SIZE_MAX});
     options.tuning.threads_after = 0;
     options.tuning.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
 }
@@ -120,7 +120,7 @@ inline std::string describe(std::uint64_t seed, const Problem& problem, const to
         << options.tuning.use_cache << ' ' << options.tuning.cache_bytes << ", arrange "
         << static_cast<int>(options.tuning.arrange) << ", fingerprinted rows " << options.tuning.max_fingerprinted_rows
         << ", bounds " << options.tuning.use_bounds
-        << (options.tuning.shallow_first_columns == 0 ? ", shallow first" : "") << ", few ranks "
-        << options.tuning.few_ranks << ", time limit " << options.tuning.time_limit;
+        << (options.tuning.shallow_first_columns == 0 ? ", shallow first" : "") << ", few thresholds "
+        << options.tuning.few_thresholds << ", time limit " << options.tuning.time_limit;
     return out.str();
 }
