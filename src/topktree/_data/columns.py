@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +25,7 @@ from .._core import hash_columns as core_hash_columns
 from .._core import pack_booleans, pack_features, pack_flags
 from .arrays import BoolArray, FloatArray, IntArray, PackedRows, Rows
 from .features import Feature
-from .ranks import RankedFeature
+from .ranks import RankedFeature, thresholds_between
 from .table import BOOLEAN, CATEGORY
 from .thresholds import format_number
 
@@ -37,8 +39,8 @@ IN = 4  # a set of categories
 # Tests whose columns have a bit set where they are false, so that a set bit sends a row right.
 SET_IF_FALSE = (AT_MOST, IN)
 
-# Values of a table that are copied at once while it is packed.
-_PART = 2**22
+# Values of a table that are copied at once while it is packed: the first other value than 0 and 1 ends it.
+_PART = 2**15
 
 # Categories that are not quoted: a word that means nothing else.
 _PLAIN = re.compile(r"[^\W\d_][\w-]*")
@@ -87,40 +89,42 @@ class Columns:
     def joined(self, ranked: Sequence[RankedFeature]) -> Columns:
         """Return these columns of bits, and those of ranked features between them; sets follow the bits of theirs."""
         placed, n_before = [], 0
-        for own in ranked:
-            first = n_before + int(np.searchsorted(self.feature, own.feature, side="right"))
-            placed.append(replace(own, first=first))
+        bits_before = np.searchsorted(self.feature, [own.feature for own in ranked], side="right").tolist()
+        for own, n_bits in zip(ranked, bits_before, strict=True):
+            placed.append(replace(own, first=n_before + n_bits))
             n_before += own.n_columns
         return replace(self, ranked=tuple(placed))
 
     def place(self, column: int) -> tuple[RankedFeature | None, int]:
         """Return the ranked feature of a column and its index in it; None: its index among the columns of bits."""
-        n_before = 0
-        for own in self.ranked:
-            if column < own.first:
-                break
-            if column < own.first + own.n_columns:
-                return own, column - own.first
-            n_before += own.n_columns
-        return None, column - n_before
+        i = bisect_right(self.ranked, column, key=attrgetter("first"))
+        if i > 0 and column < self.ranked[i - 1].first + self.ranked[i - 1].n_columns:
+            return self.ranked[i - 1], column - self.ranked[i - 1].first
+        return None, column - sum(own.n_columns for own in self.ranked[:i])
 
     def literal(self, column: int) -> Literal:
         """Return what a column stands for."""
         if column not in self._known:
-            self._known[column] = self._find_literal(column)
+            self.look_up([column])
         return self._known[column]
 
-    def _find_literal(self, column: int) -> Literal:
-        own, j = self.place(column)
-        if own is None:
-            test, or_missing = int(self.test[j]), bool(self.or_missing[j])
-            return Literal(int(self.feature[j]), test, float(self.value[j]), or_missing)
-        gap, or_missing = own.reading(j)
-        if gap < 0:
-            return Literal(own.feature, IS_MISSING, np.nan, False)
-        if own.order:
-            return Literal(own.feature, IN, np.nan, or_missing, own.categories(gap))
-        return Literal(own.feature, AT_MOST, float(own.thresholds(np.array([gap]))[0]), or_missing)
+    def look_up(self, columns: Iterable[int]) -> None:
+        """Find out what some columns stand for: many thresholds take hardly longer than one."""
+        cut: dict[int, tuple[RankedFeature, int]] = {}
+        for column in columns:
+            own, j = self.place(column)
+            if own is None:
+                test, or_missing = int(self.test[j]), bool(self.or_missing[j])
+                self._known[column] = Literal(int(self.feature[j]), test, float(self.value[j]), or_missing)
+                continue
+            gap, or_missing = own.reading(j)
+            test = IS_MISSING if gap < 0 else IN if own.order else AT_MOST
+            codes = own.categories(gap) if test == IN else ()
+            self._known[column] = Literal(own.feature, test, np.nan, or_missing, codes)
+            if test == AT_MOST:
+                cut[column] = own, gap
+        for column, value in zip(cut, thresholds_between(list(cut.values())).tolist(), strict=True):
+            self._known[column] = self._known[column]._replace(value=value)
 
     def bits(self, column: int, packed_rows: PackedRows, some: IntArray) -> BoolArray:
         """Return the bits of a column in some of the rows that are searched."""
@@ -311,9 +315,6 @@ def _zeros_and_ones(X: NDArray[Any]) -> Rows | None:
     if X.dtype.itemsize == 1 and X.flags.c_contiguous:
         flags: NDArray[np.uint8] = X.view(np.uint8)
         return flags if X.dtype == np.bool_ or flags.max() <= 1 else None
-    some_rows = X[:: max(1, len(X) // 64)]
-    if not np.all((some_rows == 0) | (some_rows == 1)):
-        return None
     packed = np.empty((len(X), -(-X.shape[1] // 64)), dtype=np.uint64)
     step = max(1, _PART // X.shape[1])
     for start in range(0, len(X), step):

@@ -8,7 +8,8 @@ their rows: then a threshold divides them into two sets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,19 +55,14 @@ class RankedFeature:
         """The number of its columns."""
         return 2 * self.n_thresholds + 1 if self.has_missing else self.n_thresholds
 
-    def thresholds(self, gaps: IntArray) -> FloatArray:
-        """Return a threshold in each of the gaps; gap i is above rank i."""
-        return separators(self._numbers(gaps), self._numbers(gaps + 1), self.is_whole)
-
     def categories(self, gap: int) -> tuple[int, ...]:
         """Return the categories below a gap, ascending."""
         return tuple(sorted(self.order[: gap + 2]))  # the first two share rank 0
 
-    def _numbers(self, ranks: IntArray) -> FloatArray:
-        """Return the values of some ranks; infinities count as the largest float64, and there is no negative zero."""
-        rows = [int(np.argmax(self.ranks == rank)) for rank in ranks.tolist()]  # few: not worth an array for all
-        largest = np.finfo(np.float64).max
-        return np.asarray(np.clip(self.values[rows].astype(np.float64), -largest, largest) + 0.0)
+    def value_at(self, rank: int) -> float:
+        """Return the value of a rank; infinities count as the largest float64, and there is no negative zero."""
+        value = float(self.values[np.argmax(self.ranks == rank)])
+        return min(max(value, -sys.float_info.max), sys.float_info.max) + 0.0
 
     def reading(self, index: int) -> tuple[int, bool]:
         """Return the gap of its column `index` and whether it also holds for missing values; `is missing`: gap -1."""
@@ -86,7 +82,20 @@ def rank_feature(
     """Rank the encoded values of a feature, into `ranks`; return its thresholds instead if they are few."""
     numbers = np.ascontiguousarray(values, dtype=np.float64)
     own = RankedFeature(feature, ranks, *rank_values(values=numbers, ranks=ranks), values, has_missing)
-    return own if own.n_thresholds > FEW_THRESHOLDS else own.thresholds(np.arange(own.n_thresholds))
+    if own.n_thresholds > FEW_THRESHOLDS:
+        return own
+    distinct = np.array([own.value_at(rank) for rank in range(own.n_ranks)])
+    return separators(distinct[:-1], distinct[1:], own.is_whole)
+
+
+def thresholds_between(gaps: Sequence[tuple[RankedFeature, int]]) -> FloatArray:
+    """Return a threshold in each of some gaps of features; gap i is above rank i."""
+    thresholds = np.empty(len(gaps))
+    for whole in {own.is_whole for own, _ in gaps}:
+        (some,) = np.nonzero([own.is_whole == whole for own, _ in gaps])
+        ends = [[own.value_at(gap), own.value_at(gap + 1)] for own, gap in (gaps[i] for i in some)]
+        thresholds[some] = separators(*np.array(ends).T, whole)
+    return thresholds
 
 
 def rank_categories(

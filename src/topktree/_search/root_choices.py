@@ -49,21 +49,27 @@ def list_choices(
     score is None.
     """
     root, chosen = solution.statistics["root"], int(solution.column[0])
-    scores = _scores(solution, objective)
+    is_listed = (np.arange(len(root["column"])) < len(root["true_weight"])) | (root["column"] == chosen)
+    (ranks,), listed = is_listed.nonzero(), root["column"][is_listed].tolist()
+    columns.look_up({*listed, *solution.column[solution.column >= 0].tolist()})
     choices = []
-    costs, exact = root["cost"].tolist(), root["exact"].tolist()
-    for i, column in enumerate(root["column"].tolist()):
-        if i >= len(root["true_weight"]) and column != chosen:
-            continue
+    for column, rank, cost, exact, score in zip(
+        listed,
+        ranks.tolist(),
+        root["cost"][is_listed].tolist(),
+        root["exact"][is_listed].tolist(),
+        _scores(solution, objective, len(listed)),
+        strict=True,
+    ):
         test = column_test(columns, column)
         choices.append(
             {
-                "rank": i + 1,
+                "rank": rank + 1,
                 "feature": test.feature,
                 **describe_test(test, features),
-                "score": scores.get(column),
-                "cost": objective.user_cost(costs[i]),
-                "exact": bool(exact[i]),
+                "score": score,
+                "cost": objective.user_cost(cost),
+                "exact": bool(exact),
                 "chosen": column == chosen,
             }
         )
@@ -77,19 +83,15 @@ def column_test(columns: Columns, column: int) -> NodeTest:
     return NodeTest(feature, kind, own_value, kind == IS_MISSING or or_missing, False, categories)
 
 
-def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]:
-    """Return the scores of the listed candidates by column."""
-    root = solution.statistics["root"]
-    if not isinstance(objective.criterion, str) or len(root["column"]) == 0:
-        return {}
-    chosen, true_side = int(solution.column[0]), root["true_weight"]
-    listed = root["column"][: len(true_side)].tolist()
-    if chosen >= 0 and chosen not in listed:
-        listed.append(chosen)
+def _scores(solution: engine.Solution, objective: Objective, n: int) -> Sequence[float | None]:
+    """Return the scores of the `n` listed candidates, the chosen one last if the engine has no weights for it."""
+    if not isinstance(objective.criterion, str) or n == 0:
+        return [None] * n
+    true_side = solution.statistics["root"]["true_weight"]
+    if n > len(true_side):
         true_side = np.concatenate([true_side, solution.class_weight[solution.true_child[:1]]])
     whole = solution.class_weight[0].astype(np.float64)
-    scores = split_scores(whole, true_side.astype(np.float64), objective.criterion)
-    return dict(zip(listed, scores.tolist(), strict=True))
+    return split_scores(whole, true_side.astype(np.float64), objective.criterion).tolist()
 
 
 def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> FloatArray:
