@@ -97,10 +97,12 @@ class Columns:
 
     def place(self, column: int) -> tuple[RankedFeature | None, int]:
         """Return the ranked feature of a column and its index in it; None: its index among the columns of bits."""
+        if not self.ranked:
+            return None, column
         i = bisect_right(self.ranked, column, key=attrgetter("first"))
-        if i > 0 and column < self.ranked[i - 1].first + self.ranked[i - 1].n_columns:
-            return self.ranked[i - 1], column - self.ranked[i - 1].first
-        return None, column - sum(own.n_columns for own in self.ranked[:i])
+        if i > 0 and (j := column - self.ranked[i - 1].first) < self.ranked[i - 1].n_columns:
+            return self.ranked[i - 1], j
+        return None, column - sum([own.n_columns for own in self.ranked[:i]])
 
     def literal(self, column: int) -> Literal:
         """Return what a column stands for."""
@@ -299,8 +301,7 @@ def set_text(feature: Feature, categories: Iterable[int]) -> str:
 def _core_arguments(columns: Columns) -> dict[str, Any]:
     """Return the groups of columns that the core packs: a feature's first readings, its second ones, `is missing`."""
     kind = np.where(columns.test == IS_MISSING, 2, columns.or_missing.astype(np.int64))
-    changes = (np.diff(columns.feature) != 0) | (np.diff(kind) != 0)
-    first = np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.int64)[: len(columns)]
+    first = np.flatnonzero(np.diff(3 * columns.feature + kind, prepend=-1))
     return {
         "entries": columns.value,
         "offsets": np.append(first, len(columns)),

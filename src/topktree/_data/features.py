@@ -221,10 +221,7 @@ def missing_and_extreme(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return whether a number is missing, and whether one is extreme: a bool, or for (n_rows, n_features) a list."""
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = (reduce(values, axis=0).astype(np.float64) for reduce in (np.fmin.reduce, np.fmax.reduce))
-        missing = np.isnan(values.sum(axis=0, dtype=np.float64)) if values.dtype.kind == "f" else low != low
-    if np.any(missing):  # the sum is NaN for infinities of both signs, too
-        missing = np.isnan(values).any(axis=0)
-    return missing.tolist(), ((low < -LARGEST_EXACT_INT) | (high > LARGEST_EXACT_INT)).tolist()
+    return np.isnan(values).any(axis=0).tolist(), ((low < -LARGEST_EXACT_INT) | (high > LARGEST_EXACT_INT)).tolist()
 
 
 def _is_plain(values: NDArray[Any]) -> bool:
@@ -233,7 +230,7 @@ def _is_plain(values: NDArray[Any]) -> bool:
         return True
     with np.errstate(invalid="ignore"):
         low, high = float(values.min()), float(values.max())
-    return -LARGEST_EXACT_INT <= low and high <= LARGEST_EXACT_INT  # false for NaN
+    return low >= -LARGEST_EXACT_INT and high <= LARGEST_EXACT_INT  # false for NaN
 
 
 @lru_cache(maxsize=4)

@@ -61,7 +61,7 @@ class RankedFeature:
 
     def value_at(self, rank: int) -> float:
         """Return the value of a rank; infinities count as the largest float64, and there is no negative zero."""
-        value = float(self.values[np.argmax(self.ranks == rank)])
+        value = float(self.values[(self.ranks == rank).argmax()])
         return min(max(value, -sys.float_info.max), sys.float_info.max) + 0.0
 
     def reading(self, index: int) -> tuple[int, bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,27 +20,16 @@ from .._tree.tree import NodeTest, node_impurity
 from . import engine
 from .objective import Objective
 
-if TYPE_CHECKING:
-    from .._core import RootChoices
-
 
 def without_choices(solution: engine.Solution) -> engine.Solution:
     """Return the solution without the candidates of its root."""
-    root = solution.statistics["root"]
-    none: RootChoices = {
-        "column": root["column"][:0],
-        "cost": root["cost"][:0],
-        "exact": root["exact"][:0],
-        "true_weight": root["true_weight"][:0],
-    }
+    root: Any = solution.statistics["root"]
+    none: Any = {name: values[:0] for name, values in root.items()}
     return replace(solution, statistics={**solution.statistics, "root": none})
 
 
 def list_choices(
-    solution: engine.Solution,
-    columns: Columns,
-    features: Sequence[Feature],
-    objective: Objective,
+    solution: engine.Solution, columns: Columns, features: Sequence[Feature], objective: Objective
 ) -> list[dict[str, Any]]:
     """Return the candidates with the best scores, whose weights the engine has, and the chosen one.
 
@@ -49,31 +38,26 @@ def list_choices(
     score is None.
     """
     root, chosen = solution.statistics["root"], int(solution.column[0])
-    is_listed = (np.arange(len(root["column"])) < len(root["true_weight"])) | (root["column"] == chosen)
-    (ranks,), listed = is_listed.nonzero(), root["column"][is_listed].tolist()
+    ranks = list(range(len(root["true_weight"])))
+    listed = root["column"][: len(ranks)].tolist()
+    if chosen not in listed:
+        ranks += np.flatnonzero(root["column"] == chosen).tolist()
+        listed = root["column"][ranks].tolist()
     columns.look_up({*listed, *solution.column[solution.column >= 0].tolist()})
-    choices = []
-    for column, rank, cost, exact, score in zip(
-        listed,
-        ranks.tolist(),
-        root["cost"][is_listed].tolist(),
-        root["exact"][is_listed].tolist(),
-        _scores(solution, objective, len(listed)),
-        strict=True,
-    ):
-        test = column_test(columns, column)
-        choices.append(
-            {
-                "rank": rank + 1,
-                "feature": test.feature,
-                **describe_test(test, features),
-                "score": score,
-                "cost": objective.user_cost(cost),
-                "exact": bool(exact),
-                "chosen": column == chosen,
-            }
-        )
-    return choices
+    tests = [column_test(columns, column) for column in listed]
+    scores = _scores(solution, objective, len(listed))
+    return [
+        {
+            "rank": rank + 1,
+            "feature": test.feature,
+            **describe_test(test, features),
+            "score": score,
+            "cost": objective.user_cost(root["cost"].item(rank)),
+            "exact": bool(root["exact"].item(rank)),
+            "chosen": column == chosen,
+        }
+        for rank, column, test, score in zip(ranks, listed, tests, scores, strict=True)
+    ]
 
 
 def column_test(columns: Columns, column: int) -> NodeTest:

@@ -8,6 +8,7 @@ is coded in a few arrays that only `Tree.test` and `code_tests` know; everybody 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -223,5 +224,5 @@ def node_impurity(value: FloatArray, criterion: str) -> FloatArray:
         return np.asarray(1 - (shares**2).sum(axis=1))
     if criterion == "sqrt":
         return np.asarray(np.sqrt(shares * (1 - shares)).sum(axis=1))
-    logarithms = np.log2(shares, where=shares > 0, out=np.zeros_like(shares))
+    logarithms = np.log2(np.maximum(shares, sys.float_info.min))  # a class without rows adds 0
     return np.asarray(np.maximum(-(shares * logarithms).sum(axis=1), 0.0))
