@@ -16,8 +16,8 @@ from support.ranked import expanded_columns, prepared, random_table, random_targ
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV
 from topktree._core import rank_values
 from topktree._data import ranks, training
-from topktree._data.columns import find_redundant, hash_rows, make_columns
-from topktree._data.ranks import FEW_THRESHOLDS, MISSING, rank_feature, thresholds_between, without_repeated
+from topktree._data.columns import binary_columns, find_redundant, hash_rows, make_columns
+from topktree._data.ranks import FEW_THRESHOLDS, MISSING, rank_feature, without_repeated
 from topktree._data.thresholds import quantile_thresholds
 
 some = examples(1)
@@ -96,9 +96,11 @@ def test_thresholds_are_those_of_all_gaps(values, dtype):
     expected = quantile_thresholds(np.clip(values.astype(np.float64), -MAX, MAX), None, None, None)
     own = ranked(values)
     assert own.n_thresholds == max(len(expected), -1 if np.isnan(values).all() else 0)
-    np.testing.assert_array_equal(thresholds_between([(own, gap) for gap in range(len(expected))]), expected)
-    for gap in range(len(expected)):
-        assert thresholds_between([(own, gap)])[0] == expected[gap]
+    for at_once in (True, False):
+        columns = binary_columns([]).joined([own])
+        if at_once:
+            columns.look_up(range(len(expected)))
+        assert [columns.literal(gap).value for gap in range(len(expected))] == expected.tolist()
 
 
 @pytest.mark.parametrize("n_values", [1, 2, FEW_THRESHOLDS, FEW_THRESHOLDS + 1, FEW_THRESHOLDS + 2, 100])

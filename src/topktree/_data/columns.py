@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -25,9 +26,9 @@ from .._core import hash_columns as core_hash_columns
 from .._core import pack_booleans, pack_features, pack_flags
 from .arrays import BoolArray, FloatArray, IntArray, PackedRows, Rows
 from .features import Feature
-from .ranks import RankedFeature, thresholds_between
+from .ranks import MISSING, RankedFeature
 from .table import BOOLEAN, CATEGORY
-from .thresholds import format_number
+from .thresholds import format_number, separators
 
 # The test that a column applies to its feature.
 AT_MOST = 0
@@ -112,7 +113,7 @@ class Columns:
 
     def look_up(self, columns: Iterable[int]) -> None:
         """Find out what some columns stand for: many thresholds take hardly longer than one."""
-        cut: dict[int, tuple[RankedFeature, int]] = {}
+        around: defaultdict[bool, dict[int, tuple[float, float]]] = defaultdict(dict)  # the values next to the gaps
         for column in columns:
             own, j = self.place(column)
             if own is None:
@@ -124,16 +125,20 @@ class Columns:
             codes = own.categories(gap) if test == IN else ()
             self._known[column] = Literal(own.feature, test, np.nan, or_missing, codes)
             if test == AT_MOST:
-                cut[column] = own, gap
-        for column, value in zip(cut, thresholds_between(list(cut.values())).tolist(), strict=True):
-            self._known[column] = self._known[column]._replace(value=value)
+                around[own.is_whole][column] = own.value_at(gap), own.value_at(gap + 1)
+        for whole, ends in around.items():
+            low, high = np.array(list(ends.values())).T
+            for column, value in zip(ends, separators(low, high, whole).tolist(), strict=True):
+                self._known[column] = self._known[column]._replace(value=value)
 
     def bits(self, column: int, packed_rows: PackedRows, some: IntArray) -> BoolArray:
-        """Return the bits of a column in some of the rows that are searched."""
+        """Return the bits of a column in some of the rows that are searched; of a threshold: true on its right."""
         own, j = self.place(column)
-        if own is not None:
-            return own.bits(j, some)
-        return np.asarray(packed_rows[some, j // 64] >> np.uint64(j % 64) & np.uint64(1) != 0)
+        if own is None:
+            return np.asarray(packed_rows[some, j // 64] >> np.uint64(j % 64) & np.uint64(1) != 0)
+        ranks, (gap, or_missing) = own.ranks[some], own.reading(j)
+        is_missing = ranks == MISSING
+        return is_missing if gap < 0 else np.asarray((ranks > gap) & ~(is_missing & or_missing))
 
     def second_readings(self) -> NDArray[np.int32] | None:
         """Return for each column of bits how many of them later its test is read again; 0 or None: nowhere."""

@@ -9,7 +9,7 @@ their rows: then a threshold divides them into two sets.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import rank_values
-from .arrays import BoolArray, FloatArray, IntArray
+from .arrays import FloatArray
 from .thresholds import Target, separators
 
 # Features with no more thresholds than this are columns of bits: the grid of the search would have all of them.
@@ -69,12 +69,6 @@ class RankedFeature:
         second, gap = divmod(index, self.n_thresholds)
         return (-1, False) if second == 2 else (gap, second == 1)
 
-    def bits(self, index: int, rows: IntArray) -> BoolArray:
-        """Return the bits of its column `index` in some of the rows: true on the right side of a threshold."""
-        ranks, (gap, or_missing) = self.ranks[rows], self.reading(index)
-        is_missing = ranks == MISSING
-        return is_missing if gap < 0 else np.asarray((ranks > gap) & ~(is_missing & or_missing))
-
 
 def rank_feature(
     feature: int, values: NDArray[Any], has_missing: bool, ranks: NDArray[np.uint32]
@@ -86,16 +80,6 @@ def rank_feature(
         return own
     distinct = np.array([own.value_at(rank) for rank in range(own.n_ranks)])
     return separators(distinct[:-1], distinct[1:], own.is_whole)
-
-
-def thresholds_between(gaps: Sequence[tuple[RankedFeature, int]]) -> FloatArray:
-    """Return a threshold in each of some gaps of features; gap i is above rank i."""
-    thresholds = np.empty(len(gaps))
-    for whole in {own.is_whole for own, _ in gaps}:
-        (some,) = np.nonzero([own.is_whole == whole for own, _ in gaps])
-        ends = [[own.value_at(gap), own.value_at(gap + 1)] for own, gap in (gaps[i] for i in some)]
-        thresholds[some] = separators(*np.array(ends).T, whole)
-    return thresholds
 
 
 def rank_categories(

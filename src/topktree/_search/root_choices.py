@@ -67,7 +67,7 @@ def column_test(columns: Columns, column: int) -> NodeTest:
     return NodeTest(feature, kind, own_value, kind == IS_MISSING or or_missing, False, categories)
 
 
-def _scores(solution: engine.Solution, objective: Objective, n: int) -> Sequence[float | None]:
+def _scores(solution: engine.Solution, objective: Objective, n: int) -> list[float | None]:
     """Return the scores of the `n` listed candidates, the chosen one last if the engine has no weights for it."""
     if not isinstance(objective.criterion, str) or n == 0:
         return [None] * n
@@ -75,7 +75,7 @@ def _scores(solution: engine.Solution, objective: Objective, n: int) -> Sequence
     if n > len(true_side):
         true_side = np.concatenate([true_side, solution.class_weight[solution.true_child[:1]]])
     whole = solution.class_weight[0].astype(np.float64)
-    return split_scores(whole, true_side.astype(np.float64), objective.criterion).tolist()
+    return list(split_scores(whole, true_side.astype(np.float64), objective.criterion).tolist())
 
 
 def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> FloatArray:
