@@ -306,7 +306,9 @@ def set_text(feature: Feature, categories: Iterable[int]) -> str:
 def _core_arguments(columns: Columns) -> dict[str, Any]:
     """Return the groups of columns that the core packs: a feature's first readings, its second ones, `is missing`."""
     kind = np.where(columns.test == IS_MISSING, 2, columns.or_missing.astype(np.int64))
-    first = np.flatnonzero(np.diff(3 * columns.feature + kind, prepend=-1))
+    group, is_first = 3 * columns.feature + kind, np.ones(len(columns), dtype=bool)
+    np.not_equal(group[1:], group[:-1], out=is_first[1:])
+    (first,) = is_first.nonzero()
     return {
         "entries": columns.value,
         "offsets": np.append(first, len(columns)),
