@@ -49,7 +49,9 @@ def test_ranks_are_those_of_numpy(values):
 
 
 @some
-@given(SEEDS, st.sampled_from(["normal", "whole", "single", "far apart", "close", "odd", "bits", "two", "sorted"]))
+@given(
+    SEEDS, st.sampled_from(["normal", "whole", "single", "far apart", "close", "odd", "bits", "two", "zeros", "sorted"])
+)
 def test_ranks_of_many_values(seed, kind):
     """More than are sorted by comparisons: digit by digit, and once more where these do not tell values apart."""
     rng = np.random.default_rng(seed)
@@ -64,6 +66,7 @@ def test_ranks_of_many_values(seed, kind):
         "odd": np.array(ODD_FLOATS)[rng.integers(len(ODD_FLOATS), size=n)],
         "bits": rng.integers(0, 2**64, n, dtype=np.uint64).view(np.float64),
         "two": rng.choice([0.0, -0.0, 1.0], n),
+        "zeros": np.where(rng.random(n) < 0.8, 0.0, rng.random(n)),
         "sorted": -np.sort(rng.normal(size=n)),
     }[kind]
     if rng.random() < 0.5:  # a few values so far away that the others share the first digits
