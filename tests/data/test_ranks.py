@@ -16,7 +16,7 @@ from support.ranked import expanded_columns, prepared, random_table, random_targ
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV
 from topktree._core import rank_values
 from topktree._data import ranks, training
-from topktree._data.columns import find_redundant, hash_rows, make_columns
+from topktree._data.columns import binary_columns, find_redundant, hash_rows, make_columns
 from topktree._data.ranks import FEW_THRESHOLDS, MISSING, rank_feature, without_repeated
 from topktree._data.thresholds import quantile_thresholds
 
@@ -49,7 +49,9 @@ def test_ranks_are_those_of_numpy(values):
 
 
 @some
-@given(SEEDS, st.sampled_from(["normal", "whole", "single", "far apart", "close", "odd", "bits", "two", "sorted"]))
+@given(
+    SEEDS, st.sampled_from(["normal", "whole", "single", "far apart", "close", "odd", "bits", "two", "zeros", "sorted"])
+)
 def test_ranks_of_many_values(seed, kind):
     """More than are sorted by comparisons: digit by digit, and once more where these do not tell values apart."""
     rng = np.random.default_rng(seed)
@@ -64,6 +66,7 @@ def test_ranks_of_many_values(seed, kind):
         "odd": np.array(ODD_FLOATS)[rng.integers(len(ODD_FLOATS), size=n)],
         "bits": rng.integers(0, 2**64, n, dtype=np.uint64).view(np.float64),
         "two": rng.choice([0.0, -0.0, 1.0], n),
+        "zeros": np.where(rng.random(n) < 0.8, 0.0, rng.random(n)),
         "sorted": -np.sort(rng.normal(size=n)),
     }[kind]
     if rng.random() < 0.5:  # a few values so far away that the others share the first digits
@@ -96,9 +99,11 @@ def test_thresholds_are_those_of_all_gaps(values, dtype):
     expected = quantile_thresholds(np.clip(values.astype(np.float64), -MAX, MAX), None, None, None)
     own = ranked(values)
     assert own.n_thresholds == max(len(expected), -1 if np.isnan(values).all() else 0)
-    np.testing.assert_array_equal(own.thresholds(np.arange(len(expected))), expected)
-    for gap in range(len(expected)):  # one at a time, as they are asked for
-        assert own.thresholds(np.array([gap]))[0] == expected[gap]
+    for at_once in (True, False):
+        columns = binary_columns([]).joined([own])
+        if at_once:
+            columns.look_up(range(len(expected)))
+        assert [columns.literal(gap).value for gap in range(len(expected))] == expected.tolist()
 
 
 @pytest.mark.parametrize("n_values", [1, 2, FEW_THRESHOLDS, FEW_THRESHOLDS + 1, FEW_THRESHOLDS + 2, 100])

@@ -61,11 +61,21 @@ class Sorter {
             highest = std::max(highest, key(entry));
         }
         const int shift = lowest == highest ? 0 : std::countl_zero(highest - lowest);
-        for (Entry& entry : entries) {
-            entry.bits = static_cast<std::uint32_t>((key(entry) - lowest) << shift >> 32);
+        // Those of the lowest value, often zeros and most of the rows, are in order. No branch: it is hard to predict.
+        std::size_t n_lowest = 0;
+        std::size_t n_others = 0;
+        for (Entry entry : entries) {
+            const std::uint64_t above = key(entry) - lowest;
+            entry.bits = static_cast<std::uint32_t>(above << shift >> 32);
+            entries[n_lowest] = entry;
+            buffer[n_others] = entry;
+            n_lowest += above == 0 ? 1 : 0;
+            n_others += above == 0 ? 0 : 1;
         }
         const bool is_exact = shift >= 32 || lowest == highest;
-        sort_by_bits(entries, buffer);
+        if (n_others > 0) {
+            sort_by_bits(buffer.first(n_others), entries.subspan(n_lowest));
+        }
         for (std::size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
             for (end = begin + 1; end < entries.size() && entries[end].bits == entries[begin].bits;) {
                 ++end;
@@ -85,16 +95,15 @@ class Sorter {
         return std::all_of(run.begin(), run.end(), [&](Entry entry) { return key(entry) == key(run[0]); });
     }
 
-    // Digits that all entries share take no pass.
-    static void sort_by_bits(std::span<Entry> entries, std::span<Entry> buffer) {
+    // Write the entries of `from`, which is changed, to `sorted`. Digits that all of them share take no pass.
+    static void sort_by_bits(std::span<Entry> from, const std::span<Entry> sorted) {
         std::array<std::array<std::uint32_t, kBuckets>, kDigits> next = {};
-        for (const Entry entry : entries) {
+        for (const Entry entry : from) {
             for (std::size_t d = 0; d < kDigits; ++d) {
                 ++next[d][digit(entry, d)];
             }
         }
-        std::span<Entry> from = entries;
-        std::span<Entry> to = buffer.first(entries.size());
+        std::span<Entry> to = sorted;
         for (std::size_t d = 0; d < kDigits; ++d) {
             if (next[d][digit(from[0], d)] == from.size()) {
                 continue;
@@ -108,8 +117,8 @@ class Sorter {
             }
             std::swap(from, to);
         }
-        if (from.data() != entries.data()) {
-            std::copy(from.begin(), from.end(), entries.begin());
+        if (from.data() != sorted.data()) {
+            std::copy(from.begin(), from.end(), sorted.begin());
         }
     }
 

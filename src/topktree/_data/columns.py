@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +26,9 @@ from .._core import hash_columns as core_hash_columns
 from .._core import pack_booleans, pack_features, pack_flags
 from .arrays import BoolArray, FloatArray, IntArray, PackedRows, Rows
 from .features import Feature
-from .ranks import RankedFeature
+from .ranks import MISSING, RankedFeature
 from .table import BOOLEAN, CATEGORY
-from .thresholds import format_number
+from .thresholds import format_number, separators
 
 # The test that a column applies to its feature.
 AT_MOST = 0
@@ -37,8 +40,8 @@ IN = 4  # a set of categories
 # Tests whose columns have a bit set where they are false, so that a set bit sends a row right.
 SET_IF_FALSE = (AT_MOST, IN)
 
-# Values of a table that are copied at once while it is packed.
-_PART = 2**22
+# Values of a table that are copied at once while it is packed: the first other value than 0 and 1 ends it.
+_PART = 2**15
 
 # Categories that are not quoted: a word that means nothing else.
 _PLAIN = re.compile(r"[^\W\d_][\w-]*")
@@ -87,47 +90,55 @@ class Columns:
     def joined(self, ranked: Sequence[RankedFeature]) -> Columns:
         """Return these columns of bits, and those of ranked features between them; sets follow the bits of theirs."""
         placed, n_before = [], 0
-        for own in ranked:
-            first = n_before + int(np.searchsorted(self.feature, own.feature, side="right"))
-            placed.append(replace(own, first=first))
+        bits_before = np.searchsorted(self.feature, [own.feature for own in ranked], side="right").tolist()
+        for own, n_bits in zip(ranked, bits_before, strict=True):
+            placed.append(replace(own, first=n_before + n_bits))
             n_before += own.n_columns
         return replace(self, ranked=tuple(placed))
 
     def place(self, column: int) -> tuple[RankedFeature | None, int]:
         """Return the ranked feature of a column and its index in it; None: its index among the columns of bits."""
-        n_before = 0
-        for own in self.ranked:
-            if column < own.first:
-                break
-            if column < own.first + own.n_columns:
-                return own, column - own.first
-            n_before += own.n_columns
-        return None, column - n_before
+        if not self.ranked:
+            return None, column
+        i = bisect_right(self.ranked, column, key=attrgetter("first"))
+        if i > 0 and (j := column - self.ranked[i - 1].first) < self.ranked[i - 1].n_columns:
+            return self.ranked[i - 1], j
+        return None, column - sum([own.n_columns for own in self.ranked[:i]])
 
     def literal(self, column: int) -> Literal:
         """Return what a column stands for."""
         if column not in self._known:
-            self._known[column] = self._find_literal(column)
+            self.look_up([column])
         return self._known[column]
 
-    def _find_literal(self, column: int) -> Literal:
-        own, j = self.place(column)
-        if own is None:
-            test, or_missing = int(self.test[j]), bool(self.or_missing[j])
-            return Literal(int(self.feature[j]), test, float(self.value[j]), or_missing)
-        gap, or_missing = own.reading(j)
-        if gap < 0:
-            return Literal(own.feature, IS_MISSING, np.nan, False)
-        if own.order:
-            return Literal(own.feature, IN, np.nan, or_missing, own.categories(gap))
-        return Literal(own.feature, AT_MOST, float(own.thresholds(np.array([gap]))[0]), or_missing)
+    def look_up(self, columns: Iterable[int]) -> None:
+        """Find out what some columns stand for: many thresholds take hardly longer than one."""
+        around: defaultdict[bool, dict[int, tuple[float, float]]] = defaultdict(dict)  # the values next to the gaps
+        for column in columns:
+            own, j = self.place(column)
+            if own is None:
+                test, or_missing = int(self.test[j]), bool(self.or_missing[j])
+                self._known[column] = Literal(int(self.feature[j]), test, float(self.value[j]), or_missing)
+                continue
+            gap, or_missing = own.reading(j)
+            test = IS_MISSING if gap < 0 else IN if own.order else AT_MOST
+            codes = own.categories(gap) if test == IN else ()
+            self._known[column] = Literal(own.feature, test, np.nan, or_missing, codes)
+            if test == AT_MOST:
+                around[own.is_whole][column] = own.value_at(gap), own.value_at(gap + 1)
+        for whole, ends in around.items():
+            low, high = np.array(list(ends.values())).T
+            for column, value in zip(ends, separators(low, high, whole).tolist(), strict=True):
+                self._known[column] = self._known[column]._replace(value=value)
 
     def bits(self, column: int, packed_rows: PackedRows, some: IntArray) -> BoolArray:
-        """Return the bits of a column in some of the rows that are searched."""
+        """Return the bits of a column in some of the rows that are searched; of a threshold: true on its right."""
         own, j = self.place(column)
-        if own is not None:
-            return own.bits(j, some)
-        return np.asarray(packed_rows[some, j // 64] >> np.uint64(j % 64) & np.uint64(1) != 0)
+        if own is None:
+            return np.asarray(packed_rows[some, j // 64] >> np.uint64(j % 64) & np.uint64(1) != 0)
+        ranks, (gap, or_missing) = own.ranks[some], own.reading(j)
+        is_missing = ranks == MISSING
+        return is_missing if gap < 0 else np.asarray((ranks > gap) & ~(is_missing & or_missing))
 
     def second_readings(self) -> NDArray[np.int32] | None:
         """Return for each column of bits how many of them later its test is read again; 0 or None: nowhere."""
@@ -295,8 +306,9 @@ def set_text(feature: Feature, categories: Iterable[int]) -> str:
 def _core_arguments(columns: Columns) -> dict[str, Any]:
     """Return the groups of columns that the core packs: a feature's first readings, its second ones, `is missing`."""
     kind = np.where(columns.test == IS_MISSING, 2, columns.or_missing.astype(np.int64))
-    changes = (np.diff(columns.feature) != 0) | (np.diff(kind) != 0)
-    first = np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.int64)[: len(columns)]
+    group, is_first = 3 * columns.feature + kind, np.ones(len(columns), dtype=bool)
+    np.not_equal(group[1:], group[:-1], out=is_first[1:])
+    (first,) = is_first.nonzero()
     return {
         "entries": columns.value,
         "offsets": np.append(first, len(columns)),
@@ -311,9 +323,6 @@ def _zeros_and_ones(X: NDArray[Any]) -> Rows | None:
     if X.dtype.itemsize == 1 and X.flags.c_contiguous:
         flags: NDArray[np.uint8] = X.view(np.uint8)
         return flags if X.dtype == np.bool_ or flags.max() <= 1 else None
-    some_rows = X[:: max(1, len(X) // 64)]
-    if not np.all((some_rows == 0) | (some_rows == 1)):
-        return None
     packed = np.empty((len(X), -(-X.shape[1] // 64)), dtype=np.uint64)
     step = max(1, _PART // X.shape[1])
     for start in range(0, len(X), step):

@@ -79,7 +79,7 @@ def learn_features(table: Table, categorical_features: Any, feature_names: Seque
     """Return the features of training data."""
     is_category = check_categorical_features(categorical_features, len(table.names), feature_names)
     if table.array is not None and True not in is_category:
-        if table.array.dtype.itemsize == 1:
+        if _is_plain(table.array):
             return _plain_features(table.names, BOOLEAN if table.array.dtype.kind == "b" else NUMBER)
         numbers = zip(table.names, *missing_and_extreme(table.array), strict=True)
         return tuple(Feature(name, NUMBER, (), *flags) for name, *flags in numbers)
@@ -221,10 +221,16 @@ def missing_and_extreme(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return whether a number is missing, and whether one is extreme: a bool, or for (n_rows, n_features) a list."""
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = (reduce(values, axis=0).astype(np.float64) for reduce in (np.fmin.reduce, np.fmax.reduce))
-        missing = np.isnan(values.sum(axis=0, dtype=np.float64)) if values.dtype.kind == "f" else low != low
-    if np.any(missing):  # the sum is NaN for infinities of both signs, too
-        missing = np.isnan(values).any(axis=0)
-    return missing.tolist(), ((low < -LARGEST_EXACT_INT) | (high > LARGEST_EXACT_INT)).tolist()
+    return np.isnan(values).any(axis=0).tolist(), ((low < -LARGEST_EXACT_INT) | (high > LARGEST_EXACT_INT)).tolist()
+
+
+def _is_plain(values: NDArray[Any]) -> bool:
+    """Return whether no number is missing or extreme."""
+    if values.dtype.itemsize == 1:
+        return True
+    with np.errstate(invalid="ignore"):
+        low, high = float(values.min()), float(values.max())
+    return low >= -LARGEST_EXACT_INT and high <= LARGEST_EXACT_INT  # false for NaN
 
 
 @lru_cache(maxsize=4)

@@ -8,6 +8,7 @@ their rows: then a threshold divides them into two sets.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import rank_values
-from .arrays import BoolArray, FloatArray, IntArray
+from .arrays import FloatArray
 from .thresholds import Target, separators
 
 # Features with no more thresholds than this are columns of bits: the grid of the search would have all of them.
@@ -54,30 +55,19 @@ class RankedFeature:
         """The number of its columns."""
         return 2 * self.n_thresholds + 1 if self.has_missing else self.n_thresholds
 
-    def thresholds(self, gaps: IntArray) -> FloatArray:
-        """Return a threshold in each of the gaps; gap i is above rank i."""
-        return separators(self._numbers(gaps), self._numbers(gaps + 1), self.is_whole)
-
     def categories(self, gap: int) -> tuple[int, ...]:
         """Return the categories below a gap, ascending."""
         return tuple(sorted(self.order[: gap + 2]))  # the first two share rank 0
 
-    def _numbers(self, ranks: IntArray) -> FloatArray:
-        """Return the values of some ranks; infinities count as the largest float64, and there is no negative zero."""
-        rows = [int(np.argmax(self.ranks == rank)) for rank in ranks.tolist()]  # few: not worth an array for all
-        largest = np.finfo(np.float64).max
-        return np.asarray(np.clip(self.values[rows].astype(np.float64), -largest, largest) + 0.0)
+    def value_at(self, rank: int) -> float:
+        """Return the value of a rank; infinities count as the largest float64, and there is no negative zero."""
+        value = float(self.values[(self.ranks == rank).argmax()])
+        return min(max(value, -sys.float_info.max), sys.float_info.max) + 0.0
 
     def reading(self, index: int) -> tuple[int, bool]:
         """Return the gap of its column `index` and whether it also holds for missing values; `is missing`: gap -1."""
         second, gap = divmod(index, self.n_thresholds)
         return (-1, False) if second == 2 else (gap, second == 1)
-
-    def bits(self, index: int, rows: IntArray) -> BoolArray:
-        """Return the bits of its column `index` in some of the rows: true on the right side of a threshold."""
-        ranks, (gap, or_missing) = self.ranks[rows], self.reading(index)
-        is_missing = ranks == MISSING
-        return is_missing if gap < 0 else np.asarray((ranks > gap) & ~(is_missing & or_missing))
 
 
 def rank_feature(
@@ -86,7 +76,10 @@ def rank_feature(
     """Rank the encoded values of a feature, into `ranks`; return its thresholds instead if they are few."""
     numbers = np.ascontiguousarray(values, dtype=np.float64)
     own = RankedFeature(feature, ranks, *rank_values(values=numbers, ranks=ranks), values, has_missing)
-    return own if own.n_thresholds > FEW_THRESHOLDS else own.thresholds(np.arange(own.n_thresholds))
+    if own.n_thresholds > FEW_THRESHOLDS:
+        return own
+    distinct = np.array([own.value_at(rank) for rank in range(own.n_ranks)])
+    return separators(distinct[:-1], distinct[1:], own.is_whole)
 
 
 def rank_categories(

@@ -58,6 +58,7 @@ class Table:
 
 def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     """Return `X` as a table; set the estimator's `n_features_in_` and `feature_names_in_`, or check against them."""
+    X = _as_array(X)
     if type(X) is np.ndarray and X.dtype.kind in "biuf" and X.ndim == 2 and X.size > 0:
         # The same as scikit-learn's validation without its 0.1 ms, which would be most of a small fit or prediction.
         if reset:
@@ -67,7 +68,7 @@ def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
             return Table(default_names(X.shape[1]), (), X, len(X))
     if _is_frame(X):
         return _read_frame(estimator, X, reset)
-    array = validate_data(estimator, _as_array(X), reset=reset, dtype=None, ensure_all_finite=False)
+    array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     names = default_names(array.shape[1])
     if array.dtype.kind in "biuf":
         return Table(names, (), array, len(array))

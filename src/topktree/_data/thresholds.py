@@ -190,7 +190,7 @@ def separators(low: FloatArray, high: FloatArray, whole: bool) -> FloatArray:
     if whole:
         return low + np.floor((high - low) / 2)
     middle = low / 2 + high / 2
-    single_low, single_high = _float32(low), _float32(high)
+    single_low, single_high = _float32(np.array([low, high]))
     result = _short_decimals(middle, np.maximum(low, single_low), np.minimum(high, single_high))
     for i in np.flatnonzero(np.isnan(result)):
         result[i] = _shortest_between(float(low[i]), float(high[i]), float(middle[i]))

@@ -34,6 +34,8 @@ from .weights import threshold_weights
 
 # A label that is no number takes as long as this many numbers.
 PER_LABEL = 20
+# To rank a number takes as long as to cut it at this many thresholds.
+AS_RANKS = 128
 
 # Rows as a tree reads them, (n, n_features), and their classes.
 EncodedRows = tuple[NDArray[Any], NDArray[np.int32]]
@@ -116,9 +118,9 @@ def _n_values(X: Any, y: Any, estimator: BaseEstimator) -> int:
     if len(shape) != 2 or not all(isinstance(size, int) for size in shape):
         return n_labels
     has_categories = not _holds_numbers(X) or not isinstance(estimator.categorical_features, str | None)
+    has_every_column = has_categories or (estimator.max_thresholds is None and callable(estimator.criterion))
     # There may be as many columns as rows: one for every category, or for every distinct number.
-    is_limited = estimator.max_thresholds is not None and not has_categories
-    n_columns = estimator.max_thresholds if is_limited else shape[0]
+    n_columns = shape[0] if has_every_column else estimator.max_thresholds or AS_RANKS
     return max(n_labels, int(math.prod(shape) * max(1, n_columns / 32)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,27 +20,16 @@ from .._tree.tree import NodeTest, node_impurity
 from . import engine
 from .objective import Objective
 
-if TYPE_CHECKING:
-    from .._core import RootChoices
-
 
 def without_choices(solution: engine.Solution) -> engine.Solution:
     """Return the solution without the candidates of its root."""
-    root = solution.statistics["root"]
-    none: RootChoices = {
-        "column": root["column"][:0],
-        "cost": root["cost"][:0],
-        "exact": root["exact"][:0],
-        "true_weight": root["true_weight"][:0],
-    }
+    root: Any = solution.statistics["root"]
+    none: Any = {name: values[:0] for name, values in root.items()}
     return replace(solution, statistics={**solution.statistics, "root": none})
 
 
 def list_choices(
-    solution: engine.Solution,
-    columns: Columns,
-    features: Sequence[Feature],
-    objective: Objective,
+    solution: engine.Solution, columns: Columns, features: Sequence[Feature], objective: Objective
 ) -> list[dict[str, Any]]:
     """Return the candidates with the best scores, whose weights the engine has, and the chosen one.
 
@@ -49,25 +38,26 @@ def list_choices(
     score is None.
     """
     root, chosen = solution.statistics["root"], int(solution.column[0])
-    scores = _scores(solution, objective)
-    choices = []
-    costs, exact = root["cost"].tolist(), root["exact"].tolist()
-    for i, column in enumerate(root["column"].tolist()):
-        if i >= len(root["true_weight"]) and column != chosen:
-            continue
-        test = column_test(columns, column)
-        choices.append(
-            {
-                "rank": i + 1,
-                "feature": test.feature,
-                **describe_test(test, features),
-                "score": scores.get(column),
-                "cost": objective.user_cost(costs[i]),
-                "exact": bool(exact[i]),
-                "chosen": column == chosen,
-            }
-        )
-    return choices
+    ranks = list(range(len(root["true_weight"])))
+    listed = root["column"][: len(ranks)].tolist()
+    if chosen not in listed:
+        ranks += np.flatnonzero(root["column"] == chosen).tolist()
+        listed = root["column"][ranks].tolist()
+    columns.look_up({*listed, *solution.column[solution.column >= 0].tolist()})
+    tests = [column_test(columns, column) for column in listed]
+    scores = _scores(solution, objective, len(listed))
+    return [
+        {
+            "rank": rank + 1,
+            "feature": test.feature,
+            **describe_test(test, features),
+            "score": score,
+            "cost": objective.user_cost(root["cost"].item(rank)),
+            "exact": bool(root["exact"].item(rank)),
+            "chosen": column == chosen,
+        }
+        for rank, column, test, score in zip(ranks, listed, tests, scores, strict=True)
+    ]
 
 
 def column_test(columns: Columns, column: int) -> NodeTest:
@@ -77,19 +67,15 @@ def column_test(columns: Columns, column: int) -> NodeTest:
     return NodeTest(feature, kind, own_value, kind == IS_MISSING or or_missing, False, categories)
 
 
-def _scores(solution: engine.Solution, objective: Objective) -> dict[int, float]:
-    """Return the scores of the listed candidates by column."""
-    root = solution.statistics["root"]
-    if not isinstance(objective.criterion, str) or len(root["column"]) == 0:
-        return {}
-    chosen, true_side = int(solution.column[0]), root["true_weight"]
-    listed = root["column"][: len(true_side)].tolist()
-    if chosen >= 0 and chosen not in listed:
-        listed.append(chosen)
+def _scores(solution: engine.Solution, objective: Objective, n: int) -> list[float | None]:
+    """Return the scores of the `n` listed candidates, the chosen one last if the engine has no weights for it."""
+    if not isinstance(objective.criterion, str) or n == 0:
+        return [None] * n
+    true_side = solution.statistics["root"]["true_weight"]
+    if n > len(true_side):
         true_side = np.concatenate([true_side, solution.class_weight[solution.true_child[:1]]])
     whole = solution.class_weight[0].astype(np.float64)
-    scores = split_scores(whole, true_side.astype(np.float64), objective.criterion)
-    return dict(zip(listed, scores.tolist(), strict=True))
+    return list(split_scores(whole, true_side.astype(np.float64), objective.criterion).tolist())
 
 
 def split_scores(whole: FloatArray, true_side: FloatArray, criterion: str) -> FloatArray:

@@ -8,6 +8,7 @@ is coded in a few arrays that only `Tree.test` and `code_tests` know; everybody 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -193,9 +194,10 @@ class Tree:
 def code_tests(tests: Sequence[NodeTest | None]) -> dict[str, NDArray[Any]]:
     """Return the arrays of a `Tree` that say what its nodes ask, by name; a leaf has no test."""
     feature, threshold, category, missing, unseen, sets = zip(*map(_code_test, tests), strict=True)
-    category_set = np.zeros((len(tests), max(codes[-1] + 1 if codes else 0 for codes in sets)), dtype=bool)
-    for own, codes in zip(category_set, sets, strict=True):
-        own[list(codes)] = True
+    category_set = np.zeros((len(tests), 1 + max(codes[-1] if codes else -1 for codes in sets)), dtype=bool)
+    for node, codes in enumerate(sets):
+        if codes:
+            category_set[node, list(codes)] = True
     return {
         "feature": np.array(feature, dtype=np.int64),
         "threshold": np.array(threshold, dtype=np.float64),
@@ -210,9 +212,9 @@ def _code_test(test: NodeTest | None) -> tuple[int, float, int, bool, bool, tupl
     """Return feature, threshold, category, where missing and unseen values go, and the set."""
     if test is None:
         return TREE_UNDEFINED, TREE_UNDEFINED, TREE_UNDEFINED, False, False, ()
-    threshold = {AT_MOST: test.value, IS_MISSING: math.nan}.get(test.kind, TREE_UNDEFINED)
-    category = int(test.value) if test.kind == EQUALS else TREE_UNDEFINED
-    return test.feature, threshold, category, test.missing, test.unseen, test.categories
+    feature, kind, value, missing, unseen, categories = test
+    threshold = value if kind == AT_MOST else math.nan if kind == IS_MISSING else TREE_UNDEFINED
+    return feature, threshold, int(value) if kind == EQUALS else TREE_UNDEFINED, missing, unseen, categories
 
 
 def node_impurity(value: FloatArray, criterion: str) -> FloatArray:
@@ -222,5 +224,5 @@ def node_impurity(value: FloatArray, criterion: str) -> FloatArray:
         return np.asarray(1 - (shares**2).sum(axis=1))
     if criterion == "sqrt":
         return np.asarray(np.sqrt(shares * (1 - shares)).sum(axis=1))
-    logarithms = np.log2(shares, where=shares > 0, out=np.zeros_like(shares))
+    logarithms = np.log2(np.maximum(shares, sys.float_info.min))  # a class without rows adds 0
     return np.asarray(np.maximum(-(shares * logarithms).sum(axis=1), 0.0))
