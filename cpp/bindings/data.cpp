@@ -12,6 +12,7 @@
 namespace bindings {
 namespace {
 
+using StridedArray = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 using WritableArray = nb::ndarray<std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Words = std::unique_ptr<std::uint64_t[], decltype(&std::free)>;
 
@@ -127,14 +128,14 @@ NewArray<std::int64_t> split_order(const Array<double, 2>& cells, std::size_t n)
     return to_numpy(std::move(order));
 }
 
-nb::tuple rank_values(const Array<double, 1>& values, const WritableArray& ranks) {
+nb::tuple rank(topk::Ranker& ranker, const StridedArray& values, const WritableArray& ranks) {
     if (ranks.size() != values.size()) {
         throw std::invalid_argument("ranks must have one entry per value");
     }
     topk::Ranks found;
     {
         const nb::gil_scoped_release no_gil;
-        found = topk::rank_values(view(values), ranks.data());
+        found = ranker.rank(values.data(), values.size(), values.stride(0), ranks.data());
     }
     return nb::make_tuple(found.n, found.are_whole);
 }
@@ -164,7 +165,9 @@ void bind_data(nb::module_& m) {
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);
-    m.def("rank_values", &rank_values, nb::kw_only(), "values"_a, "ranks"_a.noconvert());
+    nb::class_<topk::Ranker>(m, "Ranker")
+        .def(nb::init<>())
+        .def("rank", &rank, nb::kw_only(), "values"_a, "ranks"_a.noconvert());
     m.def("walk", &walk, nb::kw_only(), "rows"_a, "n_columns"_a, "column"_a, "false_child"_a, "true_child"_a);
 }
 

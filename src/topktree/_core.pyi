@@ -112,9 +112,12 @@ def class_cells(
     n_classes: int,
     row_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]: ...
-def rank_values(
-    *, values: NDArray[np.float64], ranks: NDArray[np.uint32]
-) -> tuple[int, bool]: ...  # writes the ranks; returns their number, and whether all values are whole
+
+class Ranker:  # keeps memory for one feature at a time
+    def rank(
+        self, *, values: NDArray[np.float64], ranks: NDArray[np.uint32]
+    ) -> tuple[int, bool]: ...  # writes the ranks; returns their number, and whether all values are whole
+
 def split_order(*, cells: NDArray[np.float64], n: int) -> NDArray[np.int64]: ...
 def make_shard(
     *,

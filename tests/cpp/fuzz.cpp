@@ -319,7 +319,7 @@ void fuzz_ranks(Random& random) {
         return random.chance(0.5) ? any_number(random) : shared + steps * static_cast<double>(random.below(1000));
     });
     std::vector<std::uint32_t> ranks(values.size());
-    const Ranks found = rank_values(values, ranks.data());
+    const Ranks found = Ranker().rank(values.data(), values.size(), 1, ranks.data());
     std::vector<double> distinct;
     for (double& value : values) {
         value = std::clamp(value, -std::numeric_limits<double>::max(), std::numeric_limits<double>::max());
@@ -335,7 +335,7 @@ void fuzz_ranks(Random& random) {
                                                     : ranks[i] < found.n && distinct[ranks[i]] == values[i]);
     }
     if (!is_good) {
-        fail("rank_values");
+        fail("Ranker");
     }
 }
 

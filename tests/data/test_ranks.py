@@ -14,7 +14,7 @@ from support.profiles import examples
 from support.ranked import expanded_columns, prepared, random_table, random_target
 
 from topktree import TopKBoostingClassifier, TopKForestClassifier, TopKTreeClassifier, TopKTreeClassifierCV
-from topktree._core import rank_values
+from topktree._core import Ranker
 from topktree._data import ranks, training
 from topktree._data.columns import binary_columns, find_redundant, hash_rows, make_columns
 from topktree._data.ranks import FEW_THRESHOLDS, MISSING, rank_feature, without_repeated
@@ -33,7 +33,9 @@ odd_columns = hnp.arrays(
 
 def assert_ranks(values):
     own = np.empty(len(values), dtype=np.uint32)
-    n_ranks, is_whole = rank_values(values=values, ranks=own)
+    ranker = Ranker()
+    ranker.rank(values=np.ones(len(values) // 2), ranks=np.empty(len(values) // 2, dtype=np.uint32))
+    n_ranks, is_whole = ranker.rank(values=np.column_stack([np.zeros_like(values), values])[:, 1], ranks=own)
     present = ~np.isnan(values)
     distinct, expected = np.unique(np.clip(values[present], -MAX, MAX), return_inverse=True)
     np.testing.assert_array_equal(own[present], expected)
@@ -83,13 +85,14 @@ def test_no_values_at_all():
 
 def test_room_for_ranks_is_checked():
     with pytest.raises(ValueError, match="ranks must have one entry per value"):
-        rank_values(values=np.zeros(3), ranks=np.empty(2, dtype=np.uint32))
+        Ranker().rank(values=np.zeros(3), ranks=np.empty(2, dtype=np.uint32))
 
 
 def ranked(values, feature=0):
     """A ranked feature, however few thresholds it has."""
     with mock.patch.object(ranks, "FEW_THRESHOLDS", -2):
-        return rank_feature(feature, values, bool(np.isnan(values).any()), np.empty(len(values), dtype=np.uint32))
+        room = np.empty(len(values), dtype=np.uint32)
+        return rank_feature(feature, values, bool(np.isnan(values).any()), Ranker(), room)
 
 
 @given(odd_columns, st.sampled_from([np.float64, np.float32]))

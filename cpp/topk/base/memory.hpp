@@ -8,6 +8,7 @@
 #endif
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -16,21 +17,61 @@
 namespace topk {
 
 inline constexpr std::size_t kAlignment = 64;
+inline constexpr std::size_t kPage = std::size_t{1} << 12;
 inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
+// Blocks of this size or more come from the system and go back to it. The heap would keep many of them.
+inline constexpr std::size_t kLargeBlock = std::size_t{1} << 19;
 
-// Returns null if there is not enough memory. Precondition: `bytes` is a multiple of the alignment.
-inline void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
+#if defined(__linux__)
+// Return pages, zeroed, from the system; null if there are not enough. The first one is aligned like a huge page if
+// there is room for one: the system then uses these for all but the end of the block.
+inline void* map_pages(std::size_t bytes) {
+    const std::size_t slack = bytes < kHugePage ? 0 : kHugePage - kPage;
+    void* const pages = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) {
+        return nullptr;
+    }
+    if (slack == 0) {
+        return pages;
+    }
+    auto* const begin = static_cast<std::byte*>(pages);
+    const std::size_t before = -reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
+    if (before > 0) {
+        munmap(begin, before);
+    }
+    if (before < slack) {
+        munmap(begin + before + bytes, slack - before);
+    }
+    static_cast<void>(madvise(begin + before, bytes / kHugePage * kHugePage, MADV_HUGEPAGE));
+    return begin + before;
+}
+#endif
+
+// Return an aligned block; null if there is not enough memory. Precondition: `bytes` is a multiple of the alignment, and
+// for large blocks of the size of a page.
+inline void* allocate_aligned(std::size_t bytes) {
 #if defined(_WIN32)
-    return _aligned_malloc(bytes, alignment);
+    return _aligned_malloc(bytes, kAlignment);
 #else
-    return std::aligned_alloc(alignment, bytes);
+#if defined(__linux__)
+    if (bytes >= kLargeBlock) {
+        return map_pages(bytes);
+    }
+#endif
+    return std::aligned_alloc(kAlignment, bytes);
 #endif
 }
 
-inline void free_aligned(void* p) {
+inline void free_aligned(void* p, [[maybe_unused]] std::size_t bytes) {
 #if defined(_WIN32)
     _aligned_free(p);
 #else
+#if defined(__linux__)
+    if (bytes >= kLargeBlock) {
+        munmap(p, bytes);
+        return;
+    }
+#endif
     std::free(p);
 #endif
 }
@@ -48,31 +89,26 @@ class AlignedBuffer {
 
     // Make room for at least `size` elements, of unspecified value if the buffer grows. Throws std::bad_alloc.
     T* ensure(std::size_t size) {
-        if (size > capacity_) {
-            const std::size_t alignment = size * sizeof(T) >= kHugePage ? kHugePage : kAlignment;
-            const std::size_t bytes = (size * sizeof(T) + alignment - 1) / alignment * alignment;
+        if (size > capacity()) {
+            const std::size_t unit = size * sizeof(T) >= kLargeBlock ? kPage : kAlignment;
+            const std::size_t bytes = (size * sizeof(T) + unit - 1) / unit * unit;
             data_.reset();
-            capacity_ = 0;
-            data_.reset(static_cast<T*>(allocate_aligned(alignment, bytes)));
+            data_ = {static_cast<T*>(allocate_aligned(bytes)), Free{bytes}};
             if (!data_) {
                 throw std::bad_alloc();
             }
-#if defined(MADV_HUGEPAGE)
-            if (alignment == kHugePage) {
-                static_cast<void>(madvise(data_.get(), bytes, MADV_HUGEPAGE));
-            }
-#endif
-            capacity_ = bytes / sizeof(T);
         }
         return data_.get();
     }
 
   private:
     struct Free {
-        void operator()(T* p) const { free_aligned(p); }
+        std::size_t bytes = 0;
+        void operator()(T* p) const { free_aligned(p, bytes); }
     };
+    std::size_t capacity() const { return data_ ? data_.get_deleter().bytes / sizeof(T) : 0; }
+
     std::unique_ptr<T, Free> data_;
-    std::size_t capacity_ = 0;
 };
 
 }  // namespace topk

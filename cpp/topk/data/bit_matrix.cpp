@@ -32,9 +32,10 @@ struct Block {
 // The order of the rows in the matrix: by class, weight and cluster.
 struct RowOrder {
     static constexpr std::uint32_t kPadding = UINT32_MAX;
-    std::vector<std::uint32_t> row_at;  // per position in the matrix: a row or kPadding
+    AlignedBuffer<std::uint32_t> row_at;  // per position in the matrix: a row or kPadding
     std::vector<Block> blocks;
     std::size_t n_words = 0;
+    std::size_t n_positions() const { return n_words * kWordBits; }
 };
 
 std::size_t words_for(std::size_t n_rows) { return (n_rows + kWordBits - 1) / kWordBits; }
@@ -102,7 +103,7 @@ RowOrder sort_rows(const RowFacts& facts, Ticker& ticker) {
             order.n_words += words_for(position - begin);
         }
     }
-    order.row_at.assign(order.n_words * kWordBits, RowOrder::kPadding);
+    std::fill_n(order.row_at.ensure(order.n_positions()), order.n_positions(), RowOrder::kPadding);
     for_copies([&](std::size_t row, std::size_t at) { order.row_at[next[at]++] = static_cast<std::uint32_t>(row); });
     return order;
 }
@@ -113,7 +114,7 @@ void read_rows(const RowSource& source, const RowOrder& order, std::size_t w, st
     for (std::size_t r = 0; r < kWordBits; ++r) {
         const std::size_t at = w * kWordBits + r;
         const std::uint32_t from = order.row_at[at];
-        if (const std::uint32_t soon = order.row_at[std::min(at + kPrefetch, order.row_at.size() - 1)];
+        if (const std::uint32_t soon = order.row_at[std::min(at + kPrefetch, order.n_positions() - 1)];
             soon != RowOrder::kPadding) {
             source.prefetch(soon);
         }
@@ -128,29 +129,44 @@ void read_rows(const RowSource& source, const RowOrder& order, std::size_t w, st
     }
 }
 
-void fill_bits(const RowSource& source, std::size_t n_columns, const RowOrder& order, const Kernels& kernels,
-               Ticker& ticker, BitMatrix& matrix) {
-    const std::size_t words_per_row = source.words_per_row();
-    matrix.bits.ensure(matrix.n_words * matrix.n_columns);
+// Write the bits of the caller's columns to the words [begin, end) of the matrix, and zeros behind those of the grid.
+void fill_words(const RowSource& source, std::size_t n_used, const RowOrder& order, std::size_t begin, std::size_t end,
+                const Kernels& kernels, Ticker& ticker, BitMatrix& matrix) {
+    const std::size_t words_per_row = matrix.n_bits == 0 ? 0 : source.words_per_row();
     std::vector<std::uint64_t> row(words_per_row);
     AlignedBuffer<std::uint64_t> blocks;
     blocks.ensure(words_per_row * kWordBits);
-    for (std::size_t w = 0; w < matrix.n_words; ++w) {
-        ticker.tick(4 * matrix.n_columns + kWordBits);
+    for (std::size_t w = begin; w < end; ++w) {
+        ticker.tick(4 * matrix.n_bits + kWordBits);
+        std::uint64_t* out = matrix.bits.data() + w * matrix.n_columns;
+        std::fill(out + n_used, out + matrix.n_columns, 0);
+        if (words_per_row == 0) {
+            continue;
+        }
         read_rows(source, order, w, row, blocks);
         for (std::size_t g = 0; g < words_per_row; ++g) {
             kernels.transpose(blocks.data() + g * kWordBits);  // blocks[column] is now a word of 64 rows
         }
-        std::uint64_t* out = matrix.bits.data() + w * matrix.n_columns;
-        if (n_columns == source.n_stored()) {
-            std::copy_n(blocks.data(), n_columns, out);
+        if (matrix.n_bits == source.n_stored()) {
+            std::copy_n(blocks.data(), matrix.n_bits, out);
         } else {
-            for (std::size_t j = 0; j < n_columns; ++j) {
+            for (std::size_t j = 0; j < matrix.n_bits; ++j) {
                 out[j] = blocks[source.position(j)];
             }
         }
-        std::fill(out + n_columns, out + matrix.n_columns, 0);
     }
+}
+
+// `n_used`: the caller's columns and those of the grid, which is filled later.
+void fill_bits(const RowSource& source, std::size_t n_used, const RowOrder& order, const Kernels& kernels, Tasks& tasks,
+               Ticker& ticker, BitMatrix& matrix) {
+    constexpr std::size_t kWordsAtOnce = 512;
+    matrix.bits.ensure(matrix.n_words * matrix.n_columns);
+    tasks.run((matrix.n_words + kWordsAtOnce - 1) / kWordsAtOnce, ticker, [&](std::size_t part, Ticker& own) {
+        const std::size_t begin = part * kWordsAtOnce;
+        const std::size_t end = std::min(begin + kWordsAtOnce, matrix.n_words);
+        fill_words(source, n_used, order, begin, end, kernels, own, matrix);
+    });
 }
 
 // Set the bit of every position whose row and shift are `wanted`. Returns whether there is one.
@@ -179,7 +195,7 @@ void fill_planes(const Data& data, const RowOrder& order, Ticker& ticker, BitMat
     matrix.n_planes = static_cast<std::size_t>(std::bit_width(all_bits));
     matrix.planes.ensure(matrix.n_planes * matrix.n_words);
     std::fill_n(matrix.planes.data(), matrix.n_planes * matrix.n_words, 0);
-    for_each(order.row_at.size(), kRowWork * matrix.n_planes, ticker, [&](std::size_t i) {
+    for_each(order.n_positions(), kRowWork * matrix.n_planes, ticker, [&](std::size_t i) {
         if (order.row_at[i] == RowOrder::kPadding) {
             return;
         }
@@ -257,12 +273,14 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     }
     facts.clusters = find_clusters(data, source, extras.arrange, kernels, ticker);
     RowOrder order = sort_rows(facts, ticker);
+    Tasks tasks(extras.threads, extras.threads_after);
     matrix.n_bits = data.n_columns;
     matrix.ordered.few_thresholds = extras.few_thresholds;
-    matrix.ordered.build(data.groups, order.row_at, ticker);
-    matrix.n_columns = padded(matrix.ordered.lay_grid(matrix.n_bits));
+    matrix.ordered.build(data.groups, {order.row_at.data(), order.n_positions()}, tasks, ticker);
+    const std::size_t n_used = matrix.ordered.lay_grid(matrix.n_bits);
+    matrix.n_columns = padded(n_used);
     matrix.n_words = order.n_words;
-    fill_bits(source, data.n_columns, order, kernels, ticker, matrix);
+    fill_bits(source, n_used, order, kernels, tasks, ticker, matrix);
     matrix.n_planes = 0;
     if (facts.in_planes) {
         fill_planes(data, order, ticker, matrix);
@@ -280,7 +298,12 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
         append_block(block, all);
     }
     describe_words(all, matrix.ordered);
-    matrix.ordered.fill_grid(all.masks, matrix.n_columns, matrix.bits.data(), ticker);
+    tasks.run(data.groups.size(), ticker, [&](std::size_t g, Ticker& own) {
+        matrix.ordered.fill_grid(g, all.masks, matrix.n_columns, matrix.bits.data(), own);
+    });
+    if (!data.groups.empty()) {
+        std::swap(matrix.ordered.row_of, order.row_at);
+    }
     order = {};  // its memory can be reused for the fingerprints
     matrix.has_fingerprints = extras.fingerprints;
     if (extras.fingerprints) {

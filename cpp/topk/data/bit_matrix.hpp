@@ -77,6 +77,8 @@ struct MatrixExtras {
     bool fingerprints = false;  // 16 bytes per row
     Arrange arrange = Arrange::never;
     std::size_t few_thresholds = 0;  // as in Tuning
+    int threads = 1;                 // as in Tuning, and so is the next
+    double threads_after = 0;
 };
 
 // Sort the rows of `data` by class and transpose them into `matrix`. `all` becomes the subset of all rows.

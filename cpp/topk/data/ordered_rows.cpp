@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kBlockRows = 16;
 constexpr std::size_t kMinCuts = 7;
 constexpr std::size_t kMaxCuts = 62;
+constexpr std::size_t kFewRows = 8192;  // with more, counting up to twice as many cuts takes longer than it saves
 constexpr std::size_t kEntryWork = 4;  // of one step of an entry, in the units of Ticker::tick
 
 }  // namespace
@@ -22,43 +23,41 @@ std::uint32_t OrderedRows::n_up_to(std::size_t g, std::size_t threshold) const {
     return static_cast<std::uint32_t>(above - own.begin());
 }
 
-void OrderedRows::build(std::span<const OrderedGroup> all_groups, std::span<const std::uint32_t> row_at,
+void OrderedRows::build(std::span<const OrderedGroup> all_groups, std::span<const std::uint32_t> row_at, Tasks& tasks,
                         Ticker& ticker) {
     groups = all_groups;
     grids.resize(groups.size());
-    row_of.ensure(row_at.size());
-    std::copy(row_at.begin(), row_at.end(), row_of.data());
     n_entries =
         static_cast<std::size_t>(std::count_if(row_at.begin(), row_at.end(), [](auto r) { return r != UINT32_MAX; }));
     entries.ensure(groups.size() * n_entries + 1)[groups.size() * n_entries] = 0;  // they are hashed in pairs
-    std::vector<std::uint32_t> next;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-        const OrderedGroup& group = groups[g];
-        const auto place = [&](std::uint32_t row) {
-            return std::min(group.ranks[row], group.n_ranks) + std::size_t{1};
-        };
-        next.assign(group.n_ranks + std::size_t{2}, 0);
-        const auto for_rows = [&](auto visit) {
-            for_each(row_at.size(), kEntryWork, ticker, [&](std::size_t position) {
-                if (row_at[position] != UINT32_MAX) {
-                    visit(position);
-                }
-            });
-        };
-        for_rows([&](std::size_t position) { ++next[place(row_at[position])]; });
-        for_each(group.n_ranks + std::size_t{1}, 1, ticker, [&](std::size_t i) { next[i + 1] += next[i]; });
-        grids[g].n_present = next[group.n_ranks];
-        std::uint32_t* own = entries.data() + g * n_entries;
-        for_rows([&](std::size_t position) {
-            own[next[place(row_at[position]) - 1]++] = static_cast<std::uint32_t>(position);
-        });
-        // Now next[r] is the end of rank r, where a new one begins.
-        for_each(group.n_ranks + std::size_t{1}, 1, ticker, [&](std::size_t i) {
-            if (next[i] > 0 && next[i] < n_entries) {
-                own[next[i]] |= kNewRank;
+    tasks.run(groups.size(), ticker, [&](std::size_t g, Ticker& own) { sort_group(g, row_at, own); });
+}
+
+void OrderedRows::sort_group(std::size_t g, std::span<const std::uint32_t> row_at, Ticker& ticker) {
+    const OrderedGroup& group = groups[g];
+    const auto place = [&](std::uint32_t row) { return std::min(group.ranks[row], group.n_ranks) + std::size_t{1}; };
+    AlignedBuffer<std::uint32_t> next;
+    std::fill_n(next.ensure(group.n_ranks + std::size_t{2}), group.n_ranks + std::size_t{2}, 0);
+    const auto for_rows = [&](auto visit) {
+        for_each(row_at.size(), kEntryWork, ticker, [&](std::size_t position) {
+            if (row_at[position] != UINT32_MAX) {
+                visit(position);
             }
         });
-    }
+    };
+    for_rows([&](std::size_t position) { ++next[place(row_at[position])]; });
+    for_each(group.n_ranks + std::size_t{1}, 1, ticker, [&](std::size_t i) { next[i + 1] += next[i]; });
+    grids[g].n_present = next[group.n_ranks];
+    std::uint32_t* own = entries.data() + g * n_entries;
+    for_rows([&](std::size_t position) {
+        own[next[place(row_at[position]) - 1]++] = static_cast<std::uint32_t>(position);
+    });
+    // Now next[r] is the end of rank r, where a new one begins.
+    for_each(group.n_ranks + std::size_t{1}, 1, ticker, [&](std::size_t i) {
+        if (next[i] > 0 && next[i] < n_entries) {
+            own[next[i]] |= kNewRank;
+        }
+    });
 }
 
 // Whether a row is kept cannot be predicted, so there is no branch: an entry that is left out is overwritten by the
@@ -93,6 +92,7 @@ void OrderedRows::take(const OrderedRows& from, std::span<const std::uint32_t> m
 
 std::size_t OrderedRows::lay_grid(std::size_t first_column) {
     const std::size_t n_wanted = std::clamp(n_entries / kBlockRows, kMinCuts, kMaxCuts);
+    const std::size_t few = n_entries <= kFewRows ? few_thresholds : std::min(few_thresholds, kMaxCuts);
     for (std::size_t g = 0; g < groups.size(); ++g) {
         const std::span<const std::uint32_t> own = of_group(g);
         Grid& grid = grids[g];
@@ -114,10 +114,10 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
         };
         // A cut is due at the first new rank after every n-th part of the rows, or at every new rank if these are few.
         std::size_t n_new = 0;
-        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= few_thresholds; i = next_new(i + 1)) {
+        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= few; i = next_new(i + 1)) {
             ++n_new;
         }
-        const std::size_t n_parts = n_new <= few_thresholds ? n_entries : n_wanted + 1;
+        const std::size_t n_parts = n_new <= few ? n_entries : n_wanted + 1;
         std::size_t before = 0;
         for (;;) {
             const std::size_t part = before * n_parts / n_entries + 1;
@@ -138,23 +138,27 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
 
 void OrderedRows::fill_grid(std::span<const std::uint64_t> masks, std::size_t stride, std::uint64_t* bits,
                             Ticker& ticker) const {
-    std::vector<std::uint64_t> rest;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-        const std::uint32_t* next = of_group(g).data();
-        const std::uint32_t* const own = next;
-        rest.assign(masks.begin(), masks.end());
-        std::size_t column = grids[g].first_column;
-        for (const std::uint32_t cut : grids[g].cuts) {
-            ticker.tick(masks.size() + cut);
-            for (; next < own + cut; ++next) {
-                const std::uint32_t position = *next & kPosition;
-                rest[position / 64] &= ~(std::uint64_t{1} << (position % 64));
-            }
-            for (std::size_t w = 0; w < rest.size(); ++w) {
-                bits[w * stride + column] = rest[w];
-            }
-            ++column;
+        fill_grid(g, masks, stride, bits, ticker);
+    }
+}
+
+void OrderedRows::fill_grid(std::size_t g, std::span<const std::uint64_t> masks, std::size_t stride,
+                            std::uint64_t* bits, Ticker& ticker) const {
+    const std::uint32_t* next = of_group(g).data();
+    const std::uint32_t* const own = next;
+    std::vector<std::uint64_t> rest(masks.begin(), masks.end());
+    std::size_t column = grids[g].first_column;
+    for (const std::uint32_t cut : grids[g].cuts) {
+        ticker.tick(masks.size() + cut);
+        for (; next < own + cut; ++next) {
+            const std::uint32_t position = *next & kPosition;
+            rest[position / 64] &= ~(std::uint64_t{1} << (position % 64));
         }
+        for (std::size_t w = 0; w < rest.size(); ++w) {
+            bits[w * stride + column] = rest[w];
+        }
+        ++column;
     }
 }
 

@@ -16,6 +16,7 @@
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
+#include "topk/parallel/tasks.hpp"
 
 namespace topk {
 
@@ -59,14 +60,21 @@ struct OrderedRows {
     // Return the number of entries of a group that rank at most `threshold`.
     std::uint32_t n_up_to(std::size_t g, std::size_t threshold) const;
 
-    // Sort the rows. `row_at`: the row of every position of the matrix; UINT32_MAX: padding.
-    void build(std::span<const OrderedGroup> all_groups, std::span<const std::uint32_t> row_at, Ticker& ticker);
+    // Sort the rows. `row_at`: the row of every position of the matrix; UINT32_MAX: padding. The caller fills row_of.
+    void build(std::span<const OrderedGroup> all_groups, std::span<const std::uint32_t> row_at, Tasks& tasks,
+               Ticker& ticker);
     // Take over the rows of another matrix that `moved` gives a position in this one; `n`: their number.
     void take(const OrderedRows& from, std::span<const std::uint32_t> moved, std::size_t n, Ticker& ticker);
     // Choose the grid, whose columns start at `first_column` of the matrix. Returns the end of its columns.
     std::size_t lay_grid(std::size_t first_column);
     // Write the bits of the grid. masks: per word of the matrix, its rows.
     void fill_grid(std::span<const std::uint64_t> masks, std::size_t stride, std::uint64_t* bits, Ticker& ticker) const;
+    // The same for one group.
+    void fill_grid(std::size_t g, std::span<const std::uint64_t> masks, std::size_t stride, std::uint64_t* bits,
+                   Ticker& ticker) const;
+
+  private:
+    void sort_group(std::size_t g, std::span<const std::uint32_t> row_at, Ticker& ticker);
 };
 
 }  // namespace topk

@@ -22,10 +22,7 @@ constexpr std::size_t kDigits = 3;
 constexpr std::size_t kBuckets = std::size_t{1} << kDigitBits;
 constexpr std::size_t kFew = 512;  // rows that are sorted by comparisons: the buckets alone take longer
 
-struct Entry {
-    std::uint32_t bits;  // those that are sorted by
-    std::uint32_t row;
-};
+using Entry = Ranker::Entry;
 
 std::size_t digit(Entry entry, std::size_t d) { return entry.bits >> (d * kDigitBits) & (kBuckets - 1); }
 
@@ -38,7 +35,7 @@ std::uint64_t key_of(double value) {
 
 class Sorter {
   public:
-    explicit Sorter(std::span<const double> values) : values_(values) {}
+    explicit Sorter(const double* values) : values_(values) {}
 
     std::uint64_t key(Entry entry) const { return key_of(values_[entry.row]); }
 
@@ -122,29 +119,30 @@ class Sorter {
         }
     }
 
-    std::span<const double> values_;
+    const double* values_;
 };
 
 }  // namespace
 
-Ranks rank_values(std::span<const double> values, std::uint32_t* ranks) {
-    require(values.size() < std::size_t{1} << 31, "there must be fewer than 2^31 values");
+Ranks Ranker::rank(const double* values, std::size_t n, std::ptrdiff_t stride, std::uint32_t* ranks) {
+    require(n < std::size_t{1} << 31, "there must be fewer than 2^31 values");
     Ranks result;
-    std::vector<Entry> entries;
-    entries.reserve(values.size());
-    for (std::size_t row = 0; row < values.size(); ++row) {
-        const double value = values[row];
+    double* const own = values_.ensure(n);
+    Entry* const entries = entries_.ensure(2 * n);
+    std::size_t n_present = 0;
+    for (std::size_t row = 0; row < n; ++row, values += stride) {
+        const double value = *values;
+        own[row] = value;
         ranks[row] = OrderedGroup::kMissing;
         if (!std::isnan(value)) {
-            entries.push_back({0, static_cast<std::uint32_t>(row)});
+            entries[n_present++] = {0, static_cast<std::uint32_t>(row)};
             result.are_whole = result.are_whole && value == std::floor(value) && std::abs(value) < 0x1p53;
         }
     }
-    std::vector<Entry> buffer(entries.size());
-    Sorter(values).sort(entries, buffer);
-    for (const Entry entry : entries) {
-        result.n += 1 - entry.bits;
-        ranks[entry.row] = static_cast<std::uint32_t>(result.n - 1);
+    Sorter(own).sort({entries, n_present}, {entries + n, n_present});
+    for (std::size_t i = 0; i < n_present; ++i) {
+        result.n += 1 - entries[i].bits;
+        ranks[entries[i].row] = static_cast<std::uint32_t>(result.n - 1);
     }
     return result;
 }

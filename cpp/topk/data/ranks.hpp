@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+
+#include "topk/base/memory.hpp"
 
 namespace topk {
 
@@ -12,9 +13,22 @@ struct Ranks {
     bool are_whole = true;  // are all values whole numbers below 2^53?
 };
 
-// Write the rank of every value among the distinct values to `ranks` (values.size()): 0 for the lowest, and
-// OrderedGroup::kMissing for NaN. Zeros are equal whatever their sign; an infinity equals the largest finite number of
-// its sign. Throws std::invalid_argument for 2^31 values or more.
-Ranks rank_values(std::span<const double> values, std::uint32_t* ranks);
+// Ranks the values of one feature after the other, in memory that it keeps until its end.
+class Ranker {
+  public:
+    struct Entry {
+        std::uint32_t bits;  // those that are sorted by
+        std::uint32_t row;
+    };
+
+    // Write the rank of each of n values, `stride` apart, among the distinct values to `ranks` (n): 0 for the lowest,
+    // and OrderedGroup::kMissing for NaN. Zeros are equal whatever their sign; an infinity equals the largest finite
+    // number of its sign. Throws std::invalid_argument for 2^31 values or more.
+    Ranks rank(const double* values, std::size_t n, std::ptrdiff_t stride, std::uint32_t* ranks);
+
+  private:
+    AlignedBuffer<double> values_;
+    AlignedBuffer<Entry> entries_;  // twice as many as values
+};
 
 }  // namespace topk

@@ -77,6 +77,8 @@ class Ticker {
   public:
     explicit Ticker(Monitor& monitor) : monitor_(&monitor), is_caller_(monitor.called_from_here()) {}
 
+    Monitor& monitor() const { return *monitor_; }
+
     // `work` is measured in column words counted; a look at the clock costs as much as about 100 of them. Throws
     // Stopped.
     void tick(std::size_t work) {

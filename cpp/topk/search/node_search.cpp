@@ -47,7 +47,9 @@ void NodeSearch<Count>::build_root(Space& space) {
     const bool arrange = context_.options.tuning.arrange == Arrange::always || is_long_search();
     const MatrixExtras extras = {.conflicts = context_.options.tuning.use_bounds && arrange,
                                  .arrange = arrange ? context_.options.tuning.arrange : Arrange::never,
-                                 .few_thresholds = context_.options.tuning.few_thresholds};
+                                 .few_thresholds = context_.options.tuning.few_thresholds,
+                                 .threads = context_.options.tuning.threads,
+                                 .threads_after = context_.options.tuning.threads_after};
     Identity identity = Identity::none;
     if (context_.enumerates) {
         identity = Identity::rows;

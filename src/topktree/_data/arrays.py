@@ -12,5 +12,5 @@ PackedRows = NDArray[np.uint64]
 # Packed rows; or bytes 0 and 1, (n_rows, n_columns), which may be the user's own array: never write to it.
 Rows = PackedRows | NDArray[np.uint8]
 
-# Rows copied at a time: a part of this size fits the cache, and Ctrl-C takes effect after it.
-PART = 2**18
+# Rows copied at a time: a part of this size fits the first caches, and Ctrl-C takes effect after it.
+PART = 2**15

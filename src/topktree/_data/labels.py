@@ -112,10 +112,11 @@ def _number_small_integers(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
         return None
     indices = np.empty(len(labels), dtype=np.int32)
     counts = np.zeros(highest - lowest + 1, dtype=np.int64)
-    for start in range(0, len(labels), PART):
-        offsets = labels[start : start + PART].astype(np.int64) - lowest
+    size = max(PART, len(counts))
+    for start in range(0, len(labels), size):
+        offsets = np.subtract(labels[start : start + size], lowest, dtype=np.int64)
         counts += np.bincount(offsets, minlength=len(counts))
-        indices[start : start + PART] = offsets
+        indices[start : start + size] = offsets
     (classes,) = counts.nonzero()
     if len(classes) < len(counts):
         indices = (np.cumsum(counts > 0, dtype=np.int32) - 1)[indices]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import rank_values
+from .._core import Ranker
 from .arrays import FloatArray
 from .thresholds import Target, separators
 
@@ -71,11 +71,11 @@ class RankedFeature:
 
 
 def rank_feature(
-    feature: int, values: NDArray[Any], has_missing: bool, ranks: NDArray[np.uint32]
+    feature: int, values: NDArray[Any], has_missing: bool, ranker: Ranker, ranks: NDArray[np.uint32]
 ) -> RankedFeature | FloatArray:
     """Rank the encoded values of a feature, into `ranks`; return its thresholds instead if they are few."""
-    numbers = np.ascontiguousarray(values, dtype=np.float64)
-    own = RankedFeature(feature, ranks, *rank_values(values=numbers, ranks=ranks), values, has_missing)
+    found = ranker.rank(values=np.asarray(values, dtype=np.float64), ranks=ranks)
+    own = RankedFeature(feature, ranks, *found, values, has_missing)
     if own.n_thresholds > FEW_THRESHOLDS:
         return own
     distinct = np.array([own.value_at(rank) for rank in range(own.n_ranks)])

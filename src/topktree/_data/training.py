@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 
+from .._core import Ranker
 from .._runtime.checks import short
 from .._runtime.limits import Interruptible, Stop
 from .._runtime.parallel import count_threads
@@ -229,18 +230,7 @@ def _rank_and_pack(
     Categories have both: bits, and sets by their ranks. Redundant columns of bits are dropped as always; of ranked
     features, only those that repeat all of another one.
     """
-    # What is not written to takes no memory. In arrays of their own, ranks would lie between gaps in the memory.
-    ranks = np.empty((len(features), len(encoded)), dtype=np.uint32)
-
-    def rank(f: int) -> RankedFeature | FloatArray | list[RankedFeature]:
-        check()
-        own = f, encoded[:, f], features[f].has_missing
-        if features[f].has_thresholds:
-            return rank_feature(*own, ranks[f])
-        return rank_categories(*own, weights, target) if features[f].kind == CATEGORY else []
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        found = list((map if n_threads == 1 else pool.map)(rank, range(len(features))))
+    found = _rank(encoded, features, weights, target, n_threads, check)
     orders = chain.from_iterable(own if isinstance(own, list) else [own] for own in found)
     ranked = without_repeated(own for own in orders if isinstance(own, RankedFeature))
     others = [f for f, own in enumerate(found) if not isinstance(own, RankedFeature)]
@@ -256,3 +246,32 @@ def _rank_and_pack(
     columns = columns.take(~find_redundant(values, columns) & ~repeated)
     rows = pack(values, columns)
     return rows, replace(columns, feature=of_all[columns.feature]).joined(ranked)
+
+
+def _rank(
+    encoded: NDArray[Any],
+    features: tuple[Feature, ...],
+    weights: FloatArray | None,
+    target: Target,
+    n_threads: int,
+    check: Callable[[], None],
+) -> list[RankedFeature | FloatArray | list[RankedFeature]]:
+    """Return the ranks or the few thresholds of each feature, or the orders of its categories if it has some."""
+    # What is not written to takes no memory. In arrays of their own, ranks would lie between gaps in the memory.
+    ranks = np.empty((len(features), len(encoded)), dtype=np.uint32)
+    # A ranker takes 24 bytes per row. This many take no more memory than the search, which needs 16 per value.
+    n_threads = min(n_threads, max(1, 2 * len(features) // 3))
+    rankers = [Ranker() for _ in range(n_threads)]
+
+    def rank(f: int) -> RankedFeature | FloatArray | list[RankedFeature]:
+        check()
+        own = f, encoded[:, f], features[f].has_missing
+        if features[f].has_thresholds:
+            ranker = rankers.pop()
+            found = rank_feature(*own, ranker, ranks[f])
+            rankers.append(ranker)
+            return found
+        return rank_categories(*own, weights, target) if features[f].kind == CATEGORY else []
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list((map if n_threads == 1 else pool.map)(rank, range(len(features))))

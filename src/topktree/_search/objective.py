@@ -87,8 +87,9 @@ def make_objective(
         if np.all(row_weight == 1):
             row_weight = None
     totals = np.zeros(n_classes, dtype=np.int64)
-    for start in range(0, len(classes), PART):
-        part = slice(start, start + PART)
+    size = max(PART, n_classes)
+    for start in range(0, len(classes), size):
+        part = slice(start, start + size)
         weights = None if row_weight is None else row_weight[part]
         totals += np.bincount(classes[part], weights=weights, minlength=n_classes).astype(np.int64)
     rows_weigh = row_weight is not None

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/ordered.hpp"
 #include "support/problems.hpp"
 #include "topk/data/bit_matrix.hpp"
 
@@ -238,6 +239,34 @@ void test_salt(Random& random) {
     CHECK(before != after_bit && after_bit != after_class && after_class != after_weight);
 }
 
+// Large matrices have fewer thresholds in their grid; several threads build the same matrix as one.
+void test_grid() {
+    for (const std::size_t n_rows : {8192U, 8193U}) {
+        Random random(n_rows);
+        OrderedProblem problem = random_ordered(random, n_rows, 0, 1, 2);
+        for (int i = 0; i < 3; ++i) {
+            add_group(random, problem, 100);
+            add_bits(random, problem);
+        }
+        Level one;
+        Level several;
+        Monitor monitor({});
+        Ticker ticker(monitor);
+        const Kernels& kernels = find_kernels("");
+        build_matrix(problem.data(), {.few_thresholds = 127}, kernels, ticker, one.matrix, one.subset);
+        build_matrix(problem.data(), {.few_thresholds = 127, .threads = 3}, kernels, ticker, several.matrix,
+                     several.subset);
+        for (const OrderedRows::Grid& grid : one.matrix.ordered.grids) {
+            const bool is_whole = !grid.has_gaps && grid.n_present > 0;
+            CHECK(is_whole == (n_rows == 8192) || grid.cuts.size() < 63, grid.cuts.size() << " cuts");
+        }
+        CHECK(several.matrix.n_columns == one.matrix.n_columns);
+        CHECK(hash_matrix(several.matrix, several.subset, kernels, ticker) ==
+              hash_matrix(one.matrix, one.subset, kernels, ticker));
+        CHECK(std::equal(one.subset.words.begin(), one.subset.words.end(), several.subset.words.begin()));
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -256,6 +285,7 @@ int main() {
     Random random(7);
     test_keys_differ(random);
     test_stopped_compact();
+    test_grid();
     for (int i = 0; i < 20; ++i) {
         test_salt(random);
     }
