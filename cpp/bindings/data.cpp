@@ -128,6 +128,14 @@ NewArray<std::int64_t> split_order(const Array<double, 2>& cells, std::size_t n)
     return to_numpy(std::move(order));
 }
 
+NewArray<double> short_decimals(const Array<double, 1>& low, const Array<double, 1>& high) {
+    return to_numpy(topk::short_decimals(view(low), view(high)));
+}
+
+NewArray<std::uint8_t> tell_apart(const Array<double, 1>& low, const Array<double, 1>& high) {
+    return to_numpy(topk::tell_apart(view(low), view(high)));
+}
+
 nb::tuple rank(topk::Ranker& ranker, const StridedArray& values, const WritableArray& ranks) {
     if (ranks.size() != values.size()) {
         throw std::invalid_argument("ranks must have one entry per value");
@@ -165,6 +173,8 @@ void bind_data(nb::module_& m) {
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);
+    m.def("short_decimals", &short_decimals, nb::kw_only(), "low"_a, "high"_a);
+    m.def("tell_apart", &tell_apart, nb::kw_only(), "low"_a, "high"_a);
     nb::class_<topk::Ranker>(m, "Ranker")
         .def(nb::init<>())
         .def("rank", &rank, nb::kw_only(), "values"_a, "ranks"_a.noconvert());

@@ -118,6 +118,8 @@ class Ranker:  # keeps memory for one feature at a time
         self, *, values: NDArray[np.float64], ranks: NDArray[np.uint32]
     ) -> tuple[int, bool]: ...  # writes the ranks; returns their number, and whether all values are whole
 
+def short_decimals(*, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def tell_apart(*, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.uint8]: ...  # in float32
 def split_order(*, cells: NDArray[np.float64], n: int) -> NDArray[np.int64]: ...
 def make_shard(
     *,

@@ -47,8 +47,8 @@ inline void* map_pages(std::size_t bytes) {
 }
 #endif
 
-// Return an aligned block; null if there is not enough memory. Precondition: `bytes` is a multiple of the alignment, and
-// for large blocks of the size of a page.
+// Return an aligned block; null if there is not enough memory. Precondition: `bytes` is a multiple of the alignment,
+// and for large blocks of the size of a page.
 inline void* allocate_aligned(std::size_t bytes) {
 #if defined(_WIN32)
     return _aligned_malloc(bytes, kAlignment);

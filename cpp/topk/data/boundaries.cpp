@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <queue>
 
 #include "topk/base/require.hpp"
@@ -111,6 +112,42 @@ std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t
         queue.push(best_split(counts, segment.edge + 1, segment.end));
     }
     return order;
+}
+
+std::vector<double> short_decimals(std::span<const double> low, std::span<const double> high) {
+    constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    require(low.size() == high.size(), "low and high must have the same size");
+    std::vector<double> decimals(low.size(), std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < low.size(); ++i) {
+        const double middle = low[i] / 2 + high[i] / 2;
+        const double above = std::max(low[i], static_cast<double>(static_cast<float>(low[i])));
+        const double below = std::min(high[i], static_cast<double>(static_cast<float>(high[i])));
+        for (const double power : kPowers) {
+            // Both numbers are exact, so their quotient is the double that the decimal is read as.
+            const double digits = std::nearbyint(middle * power);
+            if (!(std::abs(middle) < 1e15 && std::abs(digits) < 0x1p53)) {
+                break;
+            }
+            const double decimal = digits / power + 0.0;  // no negative zero
+            if (above < decimal && decimal < below) {
+                decimals[i] = decimal;
+                break;
+            }
+        }
+    }
+    return decimals;
+}
+
+std::vector<std::uint8_t> tell_apart(std::span<const double> low, std::span<const double> high) {
+    constexpr float kInfinite = std::numeric_limits<float>::infinity();
+    require(low.size() == high.size(), "low and high must have the same size");
+    std::vector<std::uint8_t> are_apart(low.size());
+    for (std::size_t i = 0; i < low.size(); ++i) {
+        const auto below = static_cast<float>(low[i]);
+        const auto above = static_cast<float>(high[i]);
+        are_apart[i] = std::isfinite(below) && std::isfinite(above) && std::nextafter(below, kInfinite) < above ? 1 : 0;
+    }
+    return are_apart;
 }
 
 }  // namespace topk

@@ -20,4 +20,13 @@ std::vector<double> class_cells(std::span<const double> values, std::span<const 
 // so that the order is the same on every machine. Throws std::invalid_argument without classes.
 std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n);
 
+// Return for each pair of neighbouring values the decimal with the fewest places between them that also tells apart the
+// floats that they round to, next to their middle; NaN if it has more than 15 places or 2^53 digits or more. Throws
+// std::invalid_argument.
+std::vector<double> short_decimals(std::span<const double> low, std::span<const double> high);
+
+// Return for each pair of neighbouring values whether a float lies strictly between those that the two round to. Throws
+// std::invalid_argument.
+std::vector<std::uint8_t> tell_apart(std::span<const double> low, std::span<const double> high);
+
 }  // namespace topk

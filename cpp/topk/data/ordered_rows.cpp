@@ -2,6 +2,7 @@
 #include "topk/data/ordered_rows.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace topk {
 namespace {
@@ -12,7 +13,7 @@ constexpr std::size_t kBlockRows = 16;
 constexpr std::size_t kMinCuts = 7;
 constexpr std::size_t kMaxCuts = 62;
 constexpr std::size_t kFewRows = 8192;  // with more, counting up to twice as many cuts takes longer than it saves
-constexpr std::size_t kEntryWork = 4;  // of one step of an entry, in the units of Ticker::tick
+constexpr std::size_t kEntryWork = 4;   // of one step of an entry, in the units of Ticker::tick
 
 }  // namespace
 
@@ -30,13 +31,18 @@ void OrderedRows::build(std::span<const OrderedGroup> all_groups, std::span<cons
     n_entries =
         static_cast<std::size_t>(std::count_if(row_at.begin(), row_at.end(), [](auto r) { return r != UINT32_MAX; }));
     entries.ensure(groups.size() * n_entries + 1)[groups.size() * n_entries] = 0;  // they are hashed in pairs
-    tasks.run(groups.size(), ticker, [&](std::size_t g, Ticker& own) { sort_group(g, row_at, own); });
+    Spares<AlignedBuffer<std::uint32_t>> spares;
+    tasks.run(groups.size(), ticker, [&](std::size_t g, Ticker& own) {
+        AlignedBuffer<std::uint32_t> next = spares.take();
+        sort_group(g, row_at, next, own);
+        spares.put(std::move(next));
+    });
 }
 
-void OrderedRows::sort_group(std::size_t g, std::span<const std::uint32_t> row_at, Ticker& ticker) {
+void OrderedRows::sort_group(std::size_t g, std::span<const std::uint32_t> row_at, AlignedBuffer<std::uint32_t>& next,
+                             Ticker& ticker) {
     const OrderedGroup& group = groups[g];
     const auto place = [&](std::uint32_t row) { return std::min(group.ranks[row], group.n_ranks) + std::size_t{1}; };
-    AlignedBuffer<std::uint32_t> next;
     std::fill_n(next.ensure(group.n_ranks + std::size_t{2}), group.n_ranks + std::size_t{2}, 0);
     const auto for_rows = [&](auto visit) {
         for_each(row_at.size(), kEntryWork, ticker, [&](std::size_t position) {
@@ -49,9 +55,8 @@ void OrderedRows::sort_group(std::size_t g, std::span<const std::uint32_t> row_a
     for_each(group.n_ranks + std::size_t{1}, 1, ticker, [&](std::size_t i) { next[i + 1] += next[i]; });
     grids[g].n_present = next[group.n_ranks];
     std::uint32_t* own = entries.data() + g * n_entries;
-    for_rows([&](std::size_t position) {
-        own[next[place(row_at[position]) - 1]++] = static_cast<std::uint32_t>(position);
-    });
+    for_rows(
+        [&](std::size_t position) { own[next[place(row_at[position]) - 1]++] = static_cast<std::uint32_t>(position); });
     // Now next[r] is the end of rank r, where a new one begins.
     for_each(group.n_ranks + std::size_t{1}, 1, ticker, [&](std::size_t i) {
         if (next[i] > 0 && next[i] < n_entries) {

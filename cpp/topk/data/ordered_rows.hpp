@@ -74,7 +74,9 @@ struct OrderedRows {
                    Ticker& ticker) const;
 
   private:
-    void sort_group(std::size_t g, std::span<const std::uint32_t> row_at, Ticker& ticker);
+    // `next`: memory to work in.
+    void sort_group(std::size_t g, std::span<const std::uint32_t> row_at, AlignedBuffer<std::uint32_t>& next,
+                    Ticker& ticker);
 };
 
 }  // namespace topk

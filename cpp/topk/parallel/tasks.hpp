@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "topk/parallel/stop.hpp"
 #include "topk/parallel/thread_pool.hpp"
@@ -23,6 +26,29 @@ class Tasks {
     int n_threads_;
     double after_;
     std::unique_ptr<ThreadPool> pool_;  // null until it is needed
+};
+
+// What tasks work in, one after the other: as many of them as tasks run at the same time.
+template <class T>
+class Spares {
+  public:
+    T take() {
+        const std::lock_guard guard(mutex_);
+        if (spares_.empty()) {
+            return T();
+        }
+        T last = std::move(spares_.back());
+        spares_.pop_back();
+        return last;
+    }
+    void put(T used) {
+        const std::lock_guard guard(mutex_);
+        spares_.push_back(std::move(used));
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<T> spares_;
 };
 
 }  // namespace topk

@@ -228,6 +228,8 @@ def pack_binary(encoded: NDArray[Any], features: Sequence[Feature]) -> tuple[Row
 
 def find_redundant(encoded: FloatArray, columns: Columns) -> BoolArray:
     """Return which columns are constant, or equal or opposite to an earlier one, on these rows."""
+    if len(columns) == 0:
+        return np.empty(0, dtype=bool)
     return redundant_hashes(hash_columns(encoded, columns))
 
 

@@ -66,8 +66,10 @@ def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
             vars(estimator).pop("feature_names_in_", None)
         if X.shape[1] == getattr(estimator, "n_features_in_", None) and not hasattr(estimator, "feature_names_in_"):
             return Table(default_names(X.shape[1]), (), X, len(X))
-    if _is_frame(X):
+    if nw.dependencies.is_into_dataframe(X):
         return _read_frame(estimator, X, reset)
+    if hasattr(X, "collect_schema"):
+        raise TypeError(f"X must be a frame in memory, got {type(X).__name__}: call its collect() first")
     array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
     names = default_names(array.shape[1])
     if array.dtype.kind in "biuf":
@@ -77,7 +79,7 @@ def read_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
 
 def take_rows(X: Any, rows: NDArray[np.int64]) -> Any:
     """Return the rows with these indices, as the same type of table."""
-    if not _is_frame(X):
+    if not nw.dependencies.is_into_dataframe(X):
         return np.asarray(_as_array(X))[rows]
     if nw.dependencies.is_pandas_like_dataframe(X):
         return X.iloc[rows]
@@ -115,13 +117,7 @@ def column_type_error(type_name: object, name: str, is_date: bool) -> TypeError:
     )
 
 
-def _is_frame(X: Any) -> bool:
-    return bool(nw.dependencies.is_into_dataframe(X)) or hasattr(X, "collect_schema")
-
-
 def _read_frame(estimator: BaseEstimator, X: Any, reset: bool) -> Table:
-    if not nw.dependencies.is_into_dataframe(X):
-        raise TypeError(f"X must be a frame in memory, got {type(X).__name__}: call its collect() first")
     # scikit-learn and narwhals refuse repeated names.
     if nw.dependencies.is_pyarrow_table(X):
         X = X.rename_columns(list(unique_names(X.column_names)))

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import class_cells, split_order
+from .._core import class_cells, short_decimals, split_order, tell_apart
 from .arrays import BoolArray, FloatArray, IntArray
 from .features import LARGEST_EXACT_INT
 
@@ -53,7 +53,11 @@ class Boundaries:
     @cached_property
     def is_whole(self) -> bool:
         """True if all values are whole numbers."""
-        return bool(np.all((self.ordered == np.floor(self.ordered)) & (np.abs(self.ordered) < LARGEST_EXACT_INT)))
+        if len(self.ordered) == 0:
+            return True
+        low, high = self.ordered[[0, -1]].tolist()
+        is_exact = low > -LARGEST_EXACT_INT and high < LARGEST_EXACT_INT
+        return low.is_integer() and is_exact and bool((self.ordered == np.floor(self.ordered)).all())
 
     def __len__(self) -> int:
         return len(self.below)
@@ -66,7 +70,7 @@ class Boundaries:
     def is_wide(self, gaps: IntArray) -> BoolArray:
         """Return in which of the gaps there is a float32."""
         below = self.below[gaps]
-        return tells_apart(self.ordered[below], self.ordered[below + 1])
+        return tell_apart(low=self.ordered[below], high=self.ordered[below + 1]).view(np.bool_)
 
     def prefer_wide(self, chosen: IntArray) -> IntArray:
         """Replace each gap that is too narrow for float32 by its nearest wide neighbour, if there is one."""
@@ -88,15 +92,15 @@ class Boundaries:
             return np.arange(len(self))
         share = np.arange(1, n + 1) / (n + 1)
         if self.cumulated is None:
-            wanted = np.searchsorted(self.below, len(self.ordered) * share - 1)
+            wanted = self.below.searchsorted(len(self.ordered) * share - 1)
         else:
-            wanted = np.searchsorted(self.cumulated[self.below], self.cumulated[-1] * share)
+            wanted = self.cumulated[self.below].searchsorted(self.cumulated[-1] * share)
         wanted = np.minimum(wanted, len(self) - 1)
         if not (wanted[1:] == wanted[:-1]).any():
             return wanted
         is_chosen = np.zeros(len(self), dtype=bool)
         is_chosen[wanted] = True
-        return _fill_up(is_chosen, np.flatnonzero(~is_chosen), n)
+        return _fill_up(is_chosen, (~is_chosen).nonzero()[0], n)
 
 
 def merge_rare(n_rows: IntArray) -> NDArray[np.int32]:
@@ -111,14 +115,14 @@ def find_boundaries(values: FloatArray, sample_weight: FloatArray | None) -> Bou
     """Return all gaps between the values."""
     if sample_weight is None:
         ordered = np.sort(values)
-        ordered = ordered[: np.searchsorted(ordered, np.nan)]  # NaN are sorted last
+        ordered = ordered[: ordered.searchsorted(np.nan)]  # NaN are sorted last
         cumulated = None
     else:
         present = ~np.isnan(values)
         order = np.argsort(values[present], kind="stable")
         ordered = values[present][order]
         cumulated = np.cumsum(sample_weight[present][order])
-    return Boundaries(ordered, np.flatnonzero(ordered[:-1] < ordered[1:]), cumulated)
+    return Boundaries(ordered, (ordered[:-1] < ordered[1:]).nonzero()[0], cumulated)
 
 
 def quantile_thresholds(
@@ -164,11 +168,9 @@ def _choose(boundaries: Boundaries, n: int, cells: Callable[[IntArray], FloatArr
     is_chosen[boundaries.spread(n // 2)] = True
     fine = boundaries.spread(FINE_BOUNDARIES)
     between_classes = fine[split_order(cells=cells(fine), n=n)]
-    between_classes = between_classes[~is_chosen[between_classes]]
-    is_chosen[between_classes[: n - n // 2]] = True
-    if np.count_nonzero(is_chosen) < n:
-        return _fill_up(is_chosen, boundaries.spread(n), n)
-    return np.flatnonzero(is_chosen)
+    is_chosen[between_classes[~is_chosen[between_classes]][: n - n // 2]] = True
+    (chosen,) = is_chosen.nonzero()
+    return chosen if len(chosen) == n else _fill_up(is_chosen, boundaries.spread(n), n)
 
 
 def _fill_up(is_chosen: BoolArray, spare: IntArray, n: int) -> IntArray:
@@ -177,7 +179,7 @@ def _fill_up(is_chosen: BoolArray, spare: IntArray, n: int) -> IntArray:
     if n_more > 0:
         spare = spare[~is_chosen[spare]]
         is_chosen[spare[np.linspace(0, len(spare) - 1, min(n_more, len(spare))).round().astype(np.int64)]] = True
-    return np.flatnonzero(is_chosen)
+    return is_chosen.nonzero()[0]
 
 
 def separators(low: FloatArray, high: FloatArray, whole: bool) -> FloatArray:
@@ -189,32 +191,15 @@ def separators(low: FloatArray, high: FloatArray, whole: bool) -> FloatArray:
     """
     if whole:
         return low + np.floor((high - low) / 2)
-    middle = low / 2 + high / 2
-    single_low, single_high = _float32(np.array([low, high]))
-    result = _short_decimals(middle, np.maximum(low, single_low), np.minimum(high, single_high))
-    for i in np.flatnonzero(np.isnan(result)):
-        result[i] = _shortest_between(float(low[i]), float(high[i]), float(middle[i]))
+    result = short_decimals(low=low, high=high)
+    for i in np.isnan(result).nonzero()[0]:
+        result[i] = _shortest_between(float(low[i]), float(high[i]))
     return result
 
 
-def _short_decimals(middle: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return the decimal with the fewest places in low < decimal < high, next to the middle; NaN where that is rare."""
-    result = np.full(len(middle), np.nan)
-    todo = np.flatnonzero(np.abs(middle) < 1e15)
-    for places in range(16):
-        # Both numbers are exact, so their quotient is the float64 that the decimal is read as.
-        digits = np.rint(middle[todo] * 10.0**places)
-        decimals = digits / 10.0**places + 0.0  # no negative zero
-        good = (low[todo] < decimals) & (decimals < high[todo]) & (np.abs(digits) < LARGEST_EXACT_INT)
-        result[todo[good]] = decimals[good]
-        todo = todo[~good]
-        if len(todo) == 0:
-            break
-    return result
-
-
-def _shortest_between(low: float, high: float, middle: float) -> float:
+def _shortest_between(low: float, high: float) -> float:
     """Return the decimal with the fewest digits in low < decimal < high, or `low` if there is no float64 in between."""
+    middle = low / 2 + high / 2
     for digits in range(1, 18):
         decimal = float(f"{middle:.{digits - 1}e}")
         if low < decimal < high:
@@ -222,23 +207,11 @@ def _shortest_between(low: float, high: float, middle: float) -> float:
     return low
 
 
-def tells_apart(low: FloatArray, high: FloatArray) -> BoolArray:
-    """Return where a float32 lies strictly between the float32 values that the two round to."""
-    with np.errstate(over="ignore", under="ignore"):
-        below, above = low.astype(np.float32), high.astype(np.float32)
-        return np.asarray(np.isfinite(above) & np.isfinite(below) & (np.nextafter(below, np.float32(np.inf)) < above))
-
-
 def is_short(thresholds: FloatArray) -> BoolArray:
     """Return which thresholds have no more digits than a float32 can tell apart."""
     with np.errstate(over="ignore", under="ignore"):
         singles = thresholds.astype(np.float32)
     return np.array([float(str(single)) == t for single, t in zip(singles, thresholds, strict=True)], dtype=bool)
-
-
-def _float32(values: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore", under="ignore"):
-        return values.astype(np.float32).astype(np.float64)
 
 
 def format_number(number: float) -> str:

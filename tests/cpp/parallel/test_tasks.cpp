@@ -69,9 +69,8 @@ void test_time_limit(int n_threads) {
     Monitor monitor({});
     Ticker ticker(monitor);
     monitor.set_time_limit(0);
-    CHECK_THROWS(Stopped, Tasks(n_threads).run(50, ticker, [&](std::size_t, Ticker& own) {
-        own.tick(Ticker::kWorkPerCheck);
-    }));
+    CHECK_THROWS(Stopped,
+                 Tasks(n_threads).run(50, ticker, [&](std::size_t, Ticker& own) { own.tick(Ticker::kWorkPerCheck); }));
 }
 
 }  // namespace
