@@ -107,6 +107,13 @@ NewArray<std::uint64_t> hash_columns(const Array<double, 2>& features, const Arr
     return to_numpy(std::move(hashes), {n_hashes, 2});
 }
 
+NewArray<std::uint8_t> redundant_columns(const Array<std::uint64_t, 2>& hashes) {
+    if (hashes.shape(0) == 0 || hashes.shape(1) != 4) {
+        throw std::invalid_argument("hashes must have four words for each of at least 1 column");
+    }
+    return to_numpy(topk::redundant_columns({hashes.data(), hashes.size()}));
+}
+
 NewArray<double> class_cells(const Array<double, 1>& values, const Array<double, 1>& edges,
                              const Array<std::int32_t, 1>& classes, std::size_t n_classes,
                              const std::optional<Array<double, 1>>& row_weight) {
@@ -170,6 +177,7 @@ void bind_data(nb::module_& m) {
           "or_missing"_a);
     m.def("hash_columns", &hash_columns, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a, "test"_a,
           "or_missing"_a);
+    m.def("redundant_columns", &redundant_columns, nb::kw_only(), "hashes"_a);
     m.def("class_cells", &class_cells, nb::kw_only(), "values"_a, "edges"_a, "classes"_a, "n_classes"_a,
           "row_weight"_a.none());
     m.def("split_order", &split_order, nb::kw_only(), "cells"_a, "n"_a);

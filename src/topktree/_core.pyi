@@ -104,6 +104,7 @@ def hash_columns(
     test: NDArray[np.uint8],
     or_missing: NDArray[np.uint8],
 ) -> NDArray[np.uint64]: ...
+def redundant_columns(*, hashes: NDArray[np.uint64]) -> NDArray[np.uint8]: ...
 def class_cells(
     *,
     values: NDArray[np.float64],

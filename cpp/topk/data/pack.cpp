@@ -2,6 +2,7 @@
 #include "topk/data/pack.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -192,6 +193,31 @@ void hash_columns(std::span<const double> values, std::size_t n_rows, const Colu
         all = all ^ salted_fingerprint(salt, i);
     }
     append(all);
+}
+
+std::vector<std::uint8_t> redundant_columns(std::span<const std::uint64_t> hashes) {
+    constexpr std::size_t kWords = 4;
+    struct Column {
+        std::array<std::uint64_t, 2> hash;  // a column and its complement share the smaller hash of the two
+        std::size_t place;
+    };
+    const std::size_t n = hashes.size() / kWords - 1;
+    std::vector<Column> columns;
+    for (std::size_t i = 0; i <= n; ++i) {
+        const std::uint64_t* words = hashes.data() + i * kWords;
+        columns.push_back({std::min(std::array{words[0], words[1]}, std::array{words[2], words[3]}),
+                           i == n ? 0 : i + 1});  // the constant comes first
+    }
+    std::sort(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
+        return a.hash != b.hash ? a.hash < b.hash : a.place < b.place;
+    });
+    std::vector<std::uint8_t> are_redundant(n);
+    for (std::size_t i = 1; i <= n; ++i) {
+        if (columns[i].place > 0) {
+            are_redundant[columns[i].place - 1] = columns[i].hash == columns[i - 1].hash ? 1 : 0;
+        }
+    }
+    return are_redundant;
 }
 
 }  // namespace topk

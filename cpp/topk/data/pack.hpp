@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "topk/kernels/kernels.hpp"
 
@@ -38,5 +39,9 @@ void pack_features(const double* values, std::size_t n_rows, const ColumnGroups&
 // `values`: n_features arrays of n_rows numbers each.
 void hash_columns(std::span<const double> values, std::size_t n_rows, const ColumnGroups& columns,
                   const Kernels& kernels, std::uint64_t* out);
+
+// Return for each column whether it is constant, or equal or opposite to an earlier one. `hashes`: two words per column
+// and two of its complement, those of a constant at the end.
+std::vector<std::uint8_t> redundant_columns(std::span<const std::uint64_t> hashes);
 
 }  // namespace topk

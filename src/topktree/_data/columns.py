@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import hash_columns as core_hash_columns
-from .._core import pack_booleans, pack_features, pack_flags
+from .._core import pack_booleans, pack_features, pack_flags, redundant_columns
 from .arrays import BoolArray, FloatArray, IntArray, PackedRows, Rows
 from .features import Feature
 from .ranks import MISSING, RankedFeature
@@ -251,14 +251,7 @@ def merge_hashes(parts: Sequence[PackedRows]) -> PackedRows:
 
 def redundant_hashes(hashes: PackedRows) -> BoolArray:
     """Return which columns are constant, or equal or opposite to an earlier one, given their hashes."""
-    own, opposite = hashes[:, :2], hashes[:, 2:]
-    # A column and its complement share the smaller hash of the two.
-    smaller = (own[:, 0] < opposite[:, 0]) | ((own[:, 0] == opposite[:, 0]) & (own[:, 1] <= opposite[:, 1]))
-    shared = np.roll(np.where(smaller[:, None], own, opposite), 1, axis=0)  # the constant comes first
-    order = np.lexsort(shared.T)  # of equal hashes, the earlier column comes first
-    redundant = np.zeros(len(hashes), dtype=bool)
-    redundant[order[1:]] = (shared[order[1:]] == shared[order[:-1]]).all(axis=1)
-    return redundant[1:]
+    return redundant_columns(hashes=hashes).view(np.bool_)
 
 
 def hash_rows(rows: PackedRows, classes: NDArray[np.int32], ranked: Sequence[RankedFeature] = ()) -> NDArray[np.uint64]:
