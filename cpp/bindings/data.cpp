@@ -35,16 +35,6 @@ NewArray<std::uint64_t> finish_rows(Words&& rows, std::size_t n_rows, std::size_
     return NewArray<std::uint64_t>(rows.release(), {n_rows, (n_columns + 63) / 64}, owner);
 }
 
-std::optional<NewArray<std::uint64_t>> pack_booleans(const Array<std::uint8_t, 2>& values) {
-    Words rows = empty_rows(values.shape(0), values.shape(1));
-    bool binary = false;
-    {
-        const nb::gil_scoped_release no_gil;
-        binary = topk::pack_booleans(values.data(), values.shape(0), values.shape(1), rows.get());
-    }
-    return binary ? std::optional(finish_rows(std::move(rows), values.shape(0), values.shape(1))) : std::nullopt;
-}
-
 NewArray<std::uint64_t> pack_flags(const Array<std::uint8_t, 2>& values) {
     const std::size_t n_columns = values.shape(1);
     Words rows = empty_rows(values.shape(0), n_columns);
@@ -171,7 +161,6 @@ NewArray<std::int32_t> walk(const Rows& rows, std::size_t n_columns, const Array
 
 void bind_data(nb::module_& m) {
     using namespace nb::literals;
-    m.def("pack_booleans", &pack_booleans, "values"_a);
     m.def("pack_flags", &pack_flags, "values"_a);
     m.def("pack_features", &pack_features, nb::kw_only(), "features"_a, "entries"_a, "offsets"_a, "feature"_a, "test"_a,
           "or_missing"_a);

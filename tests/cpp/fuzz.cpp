@@ -280,7 +280,6 @@ void fuzz_tables(Random& random) {
     std::generate(flags.begin(), flags.end(),
                   [&] { return static_cast<std::uint8_t>(random.chance(0.9) ? 1 : random.bits()); });
     std::vector<std::uint64_t> rows(n_rows * ((n_columns + 63) / 64));
-    pack_booleans(flags.data(), n_rows, n_columns, rows.data());
     for (const Kernels* kernels : available_kernels()) {
         for (std::size_t i = 0; i < n_rows; ++i) {
             kernels->pack_flags(flags.data() + i * n_columns, n_columns, rows.data() + i * ((n_columns + 63) / 64));

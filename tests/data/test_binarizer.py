@@ -491,6 +491,24 @@ def test_redundant_columns_of_rows_in_parts():
         np.testing.assert_array_equal(redundant_hashes(merged), find_redundant(encoded, columns))
 
 
+def test_redundant_columns_are_constant_or_repeated():
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        encoded = rng.integers(0, rng.integers(2, 5), (4, rng.integers(1, 12))).astype(np.float64)
+        columns = make_columns([Feature(f"x{f}", NUMBER) for f in range(4)], lambda _: np.arange(3.0))
+        bits = (encoded[columns.feature] <= columns.value[:, None]).tolist()
+        seen = {(True,) * encoded.shape[1], (False,) * encoded.shape[1]}
+        for own, is_redundant in zip(bits, find_redundant(encoded, columns), strict=True):
+            assert is_redundant == (tuple(own) in seen)
+            seen |= {tuple(own), tuple(not bit for bit in own)}
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 2)])
+def test_hashes_have_four_words(shape):
+    with pytest.raises(ValueError, match="hashes must have four words for each of at least 1 column"):
+        redundant_hashes(np.zeros(shape, dtype=np.uint64))
+
+
 def test_columns_cannot_be_made_to_look_redundant():
     """Two columns that differ in rows whose public fingerprints cancel."""
     encoded = np.zeros((2, 200))

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from support.profiles import examples
 
 from topktree import Binarizer
-from topktree._core import class_cells, split_order
+from topktree._core import class_cells, short_decimals, split_order, tell_apart
 from topktree._data import thresholds
 from topktree._data.binarizer import paper_thresholds
 from topktree._data.thresholds import (
@@ -104,6 +104,36 @@ def test_rounding_to_float32_does_not_move_the_two_across_it(gap):
         is_wide = np.nextafter(below, np.float32(np.inf)) < above and np.isfinite([below, above]).all()
     if is_wide:
         assert float(below) <= separator(low, high) < float(above)
+
+
+def naive_decimals(low, high):
+    """Those of `short_decimals`, place by place for all gaps at once."""
+    result, middle = np.full(len(low), np.nan), low / 2 + high / 2
+    low, high = np.maximum(low, as_float32(low).astype(float)), np.minimum(high, as_float32(high).astype(float))
+    todo = np.flatnonzero(np.abs(middle) < 1e15)
+    for n_places in range(16):
+        digits = np.rint(middle[todo] * 10.0**n_places)
+        decimals = digits / 10.0**n_places + 0.0
+        good = (low[todo] < decimals) & (decimals < high[todo]) & (np.abs(digits) < 2**53)
+        result[todo[good]] = decimals[good]
+        todo = todo[~good]
+    return result
+
+
+@given(st.lists(gaps(), min_size=1))
+def test_many_gaps_at_once(some):
+    low, high = np.array(some, dtype=np.float64).T.copy()
+    np.testing.assert_array_equal(short_decimals(low=low, high=high), naive_decimals(low, high))
+    below, above = as_float32(low), as_float32(high)
+    with np.errstate(over="ignore"):
+        apart = (np.nextafter(below, np.float32(np.inf)) < above) & np.isfinite(below) & np.isfinite(above)
+    np.testing.assert_array_equal(tell_apart(low=low, high=high), apart)
+
+
+@pytest.mark.parametrize("function", [short_decimals, tell_apart])
+def test_gaps_have_two_ends(function):
+    with pytest.raises(ValueError, match="low and high must have the same size"):
+        function(low=np.zeros(2), high=np.ones(1))
 
 
 @more

@@ -39,7 +39,7 @@ from support.problems import (
 from support.profiles import examples, seed_range
 
 from topktree import TopKTreeClassifier, _core
-from topktree._core import kernels, pack_booleans
+from topktree._core import kernels, pack_flags
 from topktree._search import engine
 
 many = examples(20)
@@ -665,7 +665,7 @@ def engine_arguments(**changes: Any) -> dict[str, Any]:
     problem = make_problem(columns, np.array([0, 1, 1]), k=(1,))
     objective, options = problem.objective, engine.SearchOptions()
     arguments = {
-        "rows": pack_booleans(columns.view(np.uint8)),
+        "rows": pack_flags(columns.view(np.uint8)),
         "n_columns": 2,
         "classes": problem.classes,
         "objective": replace(objective, **{name: v for name, v in changes.items() if hasattr(objective, name)}),

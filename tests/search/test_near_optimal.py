@@ -27,7 +27,7 @@ from support.profiles import examples, seed_range
 
 import topktree
 from topktree import TopKTreeClassifier, datasets
-from topktree._core import pack_booleans
+from topktree._core import pack_flags
 from topktree._data import training
 from topktree._data.columns import AT_MOST, IS_MISSING
 from topktree._search import engine
@@ -50,7 +50,7 @@ MOST_TREES = 20_000
 
 def near_optimal(problem: Problem, asked: engine.NearOptimalOptions, packed: bool = True, **options):
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
-    rows = pack_booleans(rows) if packed else rows
+    rows = pack_flags(rows) if packed else rows
     search = engine.SearchOptions(**{"threads_after": 0.0} | options)
     return engine.near_optimal(rows, problem.columns.shape[1], problem.classes, problem.objective, asked, search)
 

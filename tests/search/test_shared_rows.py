@@ -22,7 +22,7 @@ from support.problems import (
 )
 from support.profiles import examples
 
-from topktree._core import pack_booleans
+from topktree._core import pack_flags
 from topktree._search import engine
 from topktree._search.objective import FeatureDraw
 
@@ -32,7 +32,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def packed(columns: np.ndarray) -> np.ndarray:
-    rows = pack_booleans(np.ascontiguousarray(columns).view(np.uint8))
+    rows = pack_flags(np.ascontiguousarray(columns).view(np.uint8))
     assert rows is not None
     return rows
 

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from support import oracle
 
-from topktree._core import kernels, pack_booleans
+from topktree._core import kernels, pack_flags
 from topktree._search import engine
 from topktree._search.objective import Objective, make_objective
 
@@ -62,7 +62,7 @@ def solve(
 ) -> engine.Solution:
     rows: Any = np.ascontiguousarray(columns).view(np.uint8)
     if packed:
-        rows = pack_booleans(rows)
+        rows = pack_flags(rows)
     options = {"threads_after": 0.0} | options  # or most searches would end before there are threads
     return engine.solve(rows, columns.shape[1], classes, objective, engine.SearchOptions(**options))
 

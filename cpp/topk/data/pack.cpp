@@ -14,21 +14,6 @@
 namespace topk {
 namespace {
 
-// Gather the lowest bits of eight bytes into one byte; byte 0 gives bit 0. Precondition: every byte is 0 or 1.
-std::uint64_t gather_bits(std::uint64_t bytes) { return (bytes * 0x0102040810204080U) >> 56; }
-
-std::uint64_t load_little_endian(const std::uint8_t* p, std::size_t n) {
-    std::uint64_t x = 0;
-    if constexpr (std::endian::native == std::endian::little) {
-        std::memcpy(&x, p, n);
-    } else {
-        for (std::size_t i = 0; i < n; ++i) {
-            x |= std::uint64_t{p[i]} << (8 * i);
-        }
-    }
-    return x;
-}
-
 // The columns of one group. A value is in one of n_entries + 2 cells: for at_most, the number of entries below it; for
 // equals, the index of its entry, or n_entries if it has none; for is_missing, n_entries. The last cell is for NaN.
 struct Group {
@@ -124,31 +109,6 @@ std::vector<std::vector<Fingerprint>> hash_cells(const double* values, std::size
 }
 
 }  // namespace
-
-bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n_columns, std::uint64_t* out) {
-    const std::size_t words_per_row = (n_columns + 63) / 64;
-    std::uint64_t seen = 0;
-    for (std::size_t row = 0; row < n_rows; ++row) {
-        const std::uint8_t* in = values + row * n_columns;
-        for (std::size_t w = 0; w < words_per_row; ++w) {
-            std::uint64_t word = 0;
-            const std::size_t end = std::min(n_columns, 64 * (w + 1));
-            std::size_t j = 64 * w;
-            for (; j + 8 <= end; j += 8) {
-                const std::uint64_t bytes = load_little_endian(in + j, 8);
-                seen |= bytes;
-                word |= gather_bits(bytes) << (j % 64);
-            }
-            if (j < end) {
-                const std::uint64_t bytes = load_little_endian(in + j, end - j);
-                seen |= bytes;
-                word |= gather_bits(bytes) << (j % 64);
-            }
-            out[row * words_per_row + w] = word;
-        }
-    }
-    return (seen & 0xfefefefefefefefeU) == 0;
-}
 
 void pack_features(const double* values, std::size_t n_rows, const ColumnGroups& columns, std::uint64_t* out) {
     const std::size_t words_per_row = (columns.n_columns() + 63) / 64;

@@ -26,10 +26,6 @@ struct ColumnGroups {
     std::size_t n_columns() const { return entries.size(); }
 };
 
-// Pack n_rows * n_columns bytes, row-major, 0 or 1. Returns false, with `out` partly written, if there is another
-// value.
-bool pack_booleans(const std::uint8_t* values, std::size_t n_rows, std::size_t n_columns, std::uint64_t* out);
-
 // Pack n_features arrays of n_rows numbers each, one after the other. Precondition: `out` is zero.
 void pack_features(const double* values, std::size_t n_rows, const ColumnGroups& columns, std::uint64_t* out);
 

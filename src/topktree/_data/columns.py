@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import hash_columns as core_hash_columns
-from .._core import pack_booleans, pack_features, pack_flags, redundant_columns
-from .arrays import BoolArray, FloatArray, IntArray, PackedRows, Rows
+from .._core import pack_features, pack_flags, redundant_columns
+from .arrays import PART, BoolArray, FloatArray, IntArray, PackedRows, Rows
 from .features import Feature
 from .ranks import MISSING, RankedFeature
 from .table import BOOLEAN, CATEGORY
@@ -39,9 +39,6 @@ IN = 4  # a set of categories
 
 # Tests whose columns have a bit set where they are false, so that a set bit sends a row right.
 SET_IF_FALSE = (AT_MOST, IN)
-
-# Values of a table that are copied at once while it is packed: the first other value than 0 and 1 ends it.
-_PART = 2**15
 
 # Categories that are not quoted: a word that means nothing else.
 _PLAIN = re.compile(r"[^\W\d_][\w-]*")
@@ -319,10 +316,10 @@ def _zeros_and_ones(X: NDArray[Any]) -> Rows | None:
         flags: NDArray[np.uint8] = X.view(np.uint8)
         return flags if X.dtype == np.bool_ or flags.max() <= 1 else None
     packed = np.empty((len(X), -(-X.shape[1] // 64)), dtype=np.uint64)
-    step = max(1, _PART // X.shape[1])
+    step = max(1, PART // X.shape[1])  # the first other value ends it
     for start in range(0, len(X), step):
         part = X[start : start + step]
         if not np.all((part == 0) | (part == 1)):
             return None
-        packed[start : start + step] = pack_booleans(np.ascontiguousarray(part, dtype=np.uint8))
+        packed[start : start + step] = pack_flags(np.ascontiguousarray(part, dtype=np.uint8))
     return packed
