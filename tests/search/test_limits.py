@@ -178,16 +178,17 @@ def memory_of_classes():
     return peak() - before
 
 
-def memory_of_every_threshold(n_values, n_jobs):
+def memory_of_every_threshold(shape, k, n_values, n_jobs):
     """By how many times the bytes of a table a fit to all of its thresholds makes the peak of memory grow."""
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(300_000, 20))
+    X = rng.normal(size=shape)
     if n_values is not None:
         np.floor(X * (n_values / 8), out=X)
     y = X[:, 0] > rng.normal(size=len(X))
     warm_up()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is now what is resident
     before = peak()
-    TopKTreeClassifier(k=3, max_depth=3, max_thresholds=None, n_jobs=n_jobs).fit(X, y)
+    TopKTreeClassifier(k=k, max_depth=3, max_thresholds=None, n_jobs=n_jobs).fit(X, y)
     return (peak() - before) / X.nbytes
 
 
@@ -359,9 +360,10 @@ def test_thresholds_between_many_classes_take_little_memory():
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("n_values", [8, 40, 1000, None])
-def test_every_threshold_of_twenty_features_takes_three_times_the_table(n_values, n_jobs):
-    assert run(memory_of_every_threshold, n_values, n_jobs) < 3  # bits would take 37,500 times as much
+@pytest.mark.parametrize("n_values", [8, 40, 110, 1000, None])
+@pytest.mark.parametrize(("shape", "k"), [((300_000, 20), 3), ((200_000, 3), 1)])
+def test_every_threshold_takes_three_times_the_table(shape, k, n_values, n_jobs):
+    assert run(memory_of_every_threshold, shape, k, n_values, n_jobs) < 3  # bits would take 37,500 times as much
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer that sends the signal is POSIX")

@@ -119,7 +119,8 @@ struct Tuning {
     // With at least this many columns, a search over all columns first solves every node with one level less. With
     // fewer the shallower search takes more time than its bound saves.
     std::size_t shallow_first_columns = 50;
-    // A group with at most this many thresholds between the rows of a matrix has all of them counted as bits.
+    // A group with at most this many thresholds between the rows of a matrix has all of them counted as bits, if the
+    // rows are few.
     std::size_t few_thresholds = 127;
     std::string kernel;     // "": the best one for this machine
     double time_limit = 0;  // seconds; 0: none

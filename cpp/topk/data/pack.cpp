@@ -168,9 +168,8 @@ std::vector<std::uint8_t> redundant_columns(std::span<const std::uint64_t> hashe
         columns.push_back({std::min(std::array{words[0], words[1]}, std::array{words[2], words[3]}),
                            i == n ? 0 : i + 1});  // the constant comes first
     }
-    std::sort(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
-        return a.hash != b.hash ? a.hash < b.hash : a.place < b.place;
-    });
+    std::sort(columns.begin(), columns.end(),
+              [](const Column& a, const Column& b) { return a.hash != b.hash ? a.hash < b.hash : a.place < b.place; });
     std::vector<std::uint8_t> are_redundant(n);
     for (std::size_t i = 1; i <= n; ++i) {
         if (columns[i].place > 0) {

@@ -73,7 +73,7 @@ class SearchOptions:
     large_node_bytes: int = 2**20  # larger nodes have their children counted over blocks of rows
     draw_first_columns: int = 300  # with this many columns or more, features are drawn before columns are counted
     shallow_first_columns: int = 50  # with this many or more, k="all" first solves every node with one level less
-    few_thresholds: int = 127  # of a ranked feature in a node: with this many or fewer, all are counted as bits
+    few_thresholds: int = 127  # of a ranked feature in a small node: with this many or fewer, all are bits
     threads_after: float = 0.002  # seconds: starting threads takes as long as a short search
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
