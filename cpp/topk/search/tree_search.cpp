@@ -186,13 +186,15 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::greedy_tree(Space& space, int level
     }
     const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, buffers.split);
     nodes_.grow_children(space, level, node, split_on, buffers.child);
-    auto small_tree = greedy_tree(space, level + 1, buffers.child[0]);
-    auto large_tree = greedy_tree(space, level + 1, buffers.child[1]);
+    std::unique_ptr<TreeNode> below[2];  // of the smaller child and of the larger one
+    nodes_.for_tasks(space, level, 2,
+                     [&](Space& own, std::size_t i) { below[i] = greedy_tree(own, level + 1, buffers.child[i]); });
+    const std::int64_t cost = below[0]->cost + below[1]->cost;
     if (level == 0) {
-        context_.root_record.note(0, small_tree->cost + large_tree->cost, true);
+        context_.root_record.note(0, cost, true);
     }
-    if (small_tree->cost + large_tree->cost < tree->cost) {
-        join(*tree, split_on, std::move(small_tree), std::move(large_tree));
+    if (cost < tree->cost) {
+        join(*tree, split_on, std::move(below[0]), std::move(below[1]));
     }
     return tree;
 }
