@@ -2,6 +2,7 @@
 #include "topk/data/ordered_rows.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace topk {
 namespace {
@@ -98,38 +99,35 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
         Grid& grid = grids[g];
         grid.first_column = first_column;
         grid.cuts.clear();
-        grid.has_gap.clear();
-        grid.has_gaps = false;
         const auto next_new = [&](std::size_t i) {
             while (i < grid.n_present && own[i] < kNewRank) {
                 ++i;
             }
             return i;
         };
-        const auto end_block = [&](std::size_t begin, std::size_t end) {
-            const bool has_gap = next_new(begin + 1) < end;
-            grid.cuts.push_back(static_cast<std::uint32_t>(end));
-            grid.has_gap.push_back(has_gap ? 1 : 0);
-            grid.has_gaps = grid.has_gaps || has_gap;
-        };
-        // A cut is due at the first new rank after every n-th part of the rows, or at every new rank if these are few.
-        std::size_t n_new = 0;
-        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= few_thresholds; i = next_new(i + 1)) {
-            ++n_new;
+        // A cut is at every new rank if these are few, else at the first one after every n-th part of the rows.
+        for (std::size_t i = next_new(1); i < grid.n_present && grid.cuts.size() <= few_thresholds;
+             i = next_new(i + 1)) {
+            grid.cuts.push_back(static_cast<std::uint32_t>(i));
         }
-        const std::size_t n_parts = n_new <= few_thresholds ? n_entries : n_wanted + 1;
-        std::size_t before = 0;
-        for (;;) {
-            const std::size_t part = before * n_parts / n_entries + 1;
-            const std::size_t cut = next_new((part * n_entries + n_parts - 1) / n_parts);
-            if (cut >= grid.n_present) {
-                break;
+        grid.has_gaps = grid.cuts.size() > few_thresholds;
+        if (grid.has_gaps) {
+            grid.cuts.clear();
+            const std::size_t n_parts = n_wanted + 1;
+            const auto next_cut = [&](std::size_t before) {
+                const std::size_t part = before * n_parts / n_entries + 1;
+                return next_new((part * n_entries + n_parts - 1) / n_parts);
+            };
+            for (std::size_t cut = next_cut(0); cut < grid.n_present; cut = next_cut(cut)) {
+                grid.cuts.push_back(static_cast<std::uint32_t>(cut));
             }
-            end_block(before, cut);
-            before = cut;
         }
         if (grid.n_present > 0) {
-            end_block(before, grid.n_present);
+            grid.cuts.push_back(grid.n_present);
+        }
+        grid.has_gap.assign(grid.cuts.size(), 0);
+        for (std::size_t block = 0; grid.has_gaps && block < grid.cuts.size(); ++block) {
+            grid.has_gap[block] = next_new(grid.begin(block) + std::size_t{1}) < grid.end(block) ? 1 : 0;
         }
         first_column += grid.cuts.size();
     }
@@ -138,22 +136,32 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
 
 void OrderedRows::fill_grid(std::span<const std::uint64_t> masks, std::size_t stride, std::uint64_t* bits,
                             Ticker& ticker) const {
-    std::vector<std::uint64_t> rest;
+    std::vector<std::uint32_t> block_of(64 * masks.size());
+    std::vector<std::uint64_t> in_block;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-        const std::uint32_t* next = of_group(g).data();
-        const std::uint32_t* const own = next;
-        rest.assign(masks.begin(), masks.end());
-        std::size_t column = grids[g].first_column;
-        for (const std::uint32_t cut : grids[g].cuts) {
-            ticker.tick(masks.size() + cut);
-            for (; next < own + cut; ++next) {
-                const std::uint32_t position = *next & kPosition;
-                rest[position / 64] &= ~(std::uint64_t{1} << (position % 64));
+        const Grid& grid = grids[g];
+        const std::span<const std::uint32_t> own = of_group(g);
+        ticker.tick(kEntryWork * own.size() + grid.cuts.size() * masks.size());
+        for (std::size_t block = 0; block < grid.cuts.size(); ++block) {
+            for (std::size_t i = grid.begin(block); i < grid.end(block); ++i) {
+                block_of[own[i] & kPosition] = static_cast<std::uint32_t>(block);
             }
-            for (std::size_t w = 0; w < rest.size(); ++w) {
-                bits[w * stride + column] = rest[w];
+        }
+        for (const std::uint32_t entry : own.subspan(grid.n_present)) {
+            block_of[entry & kPosition] = static_cast<std::uint32_t>(grid.cuts.size());
+        }
+        in_block.assign(grid.cuts.size() + 1, 0);
+        for (std::size_t w = 0; w < masks.size(); ++w) {
+            for (std::uint64_t rest = masks[w]; rest != 0; rest &= rest - 1) {
+                in_block[block_of[64 * w + static_cast<std::size_t>(std::countr_zero(rest))]] |= rest & -rest;
             }
-            ++column;
+            std::uint64_t above = masks[w];
+            for (std::size_t block = 0; block < grid.cuts.size(); ++block) {
+                above &= ~in_block[block];
+                in_block[block] = 0;
+                bits[w * stride + grid.first_column + block] = above;
+            }
+            in_block.back() = 0;
         }
     }
 }
