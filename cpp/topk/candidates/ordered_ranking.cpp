@@ -61,7 +61,7 @@ bool OrderedRanking<Count>::can_split(std::size_t g) {
     }
     start(SIZE_MAX);
     bound_blocks(g);
-    for (const OpenBlock& block : blocks_) {
+    for (OpenBlock& block : blocks_) {
         refine(block);
     }
     take_second_readings(g);
@@ -93,13 +93,21 @@ void OrderedRanking<Count>::start(std::size_t k) {
         }
         std::make_heap(scores_.begin(), scores_.end(), std::greater<>());
     }
-    scored_.resize(n_columns);
-    std::size_t n = 0;
-    for (std::size_t j = 0; j < n_columns; ++j) {
-        scored_[n] = j;
-        n += keys_[j] != kNoScoreKey && score_of(keys_[j]) >= limit_ ? 1U : 0U;
+    scored_.clear();
+    if (k != SIZE_MAX && objective_.second_reading.empty()) {  // the limit is found among keys that have all of these
+        for (const ScoreKey key : best_) {
+            if (key != kNoScoreKey && score_of(key) >= limit_) {
+                scored_.push_back(static_cast<std::size_t>(column_of(key)));
+            }
+        }
+        std::sort(scored_.begin(), scored_.end());
+        return;
     }
-    scored_.resize(n);
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        if (keys_[j] != kNoScoreKey && score_of(keys_[j]) >= limit_) {
+            scored_.push_back(j);
+        }
+    }
 }
 
 template <class Count>
@@ -187,7 +195,7 @@ void OrderedRanking<Count>::bound_block(std::size_t g, std::size_t block, Readin
 
 // Find the runs between two rows of a block.
 template <class Count>
-void OrderedRanking<Count>::refine(const OpenBlock& block) {
+void OrderedRanking<Count>::refine(OpenBlock& block) {
     const OrderedRows& ordered = view_->matrix().ordered;
     view_->set_left(block.group, block.block, block.reading, low_);
     view_->walk(block.group, block.block, low_, [&](std::uint32_t before, std::uint32_t after) {
@@ -195,6 +203,7 @@ void OrderedRanking<Count>::refine(const OpenBlock& block) {
             return;
         }
         const std::int64_t score = scorer_.split_score(terms_, low_.weights.data());
+        block.best = std::max(block.best, score);
         if (score >= limit_) {
             const std::uint32_t first = ordered.rank(block.group, before);
             const std::uint32_t last = ordered.rank(block.group, after);
@@ -397,11 +406,74 @@ bool OrderedRanking<Count>::look_closer(Ticker& ticker) {
     if (n_looked_at_ == blocks_.size() || blocks_[n_looked_at_].bound < limit_) {
         return false;
     }
-    const OpenBlock& block = blocks_[n_looked_at_++];
+    OpenBlock& block = blocks_[n_looked_at_++];
     const OrderedRows::Grid& grid = view_->grid(block.group);
     ticker.tick(4 * (grid.end(block.block) - grid.begin(block.block)));
     refine(block);
     return true;
+}
+
+template <class Count>
+void OrderedRanking<Count>::keep(Witnesses& witnesses) const {
+    constexpr std::size_t kMostBlocks = 4;
+    witnesses.columns.clear();
+    witnesses.blocks.clear();
+    for (std::size_t i = 0; i < std::min(k_, best_.size()); ++i) {
+        if (best_[i] != kNoScoreKey) {
+            witnesses.columns.push_back(static_cast<std::size_t>(column_of(best_[i])));
+        }
+    }
+    for (std::size_t i = 0; i < n_looked_at_ && witnesses.blocks.size() < kMostBlocks; ++i) {
+        if (blocks_[i].best >= limit_) {
+            witnesses.blocks.emplace_back(blocks_[i].group, blocks_[i].block);
+        }
+    }
+}
+
+template <class Count>
+std::int64_t OrderedRanking<Count>::errors_bound(OrderedView<Count>& view, std::size_t k, const Witnesses& witnesses,
+                                                 std::span<const std::size_t> columns,
+                                                 std::span<const std::pair<std::size_t, std::size_t>> blocks,
+                                                 std::int64_t wanted) {
+    view_ = &view;
+    terms_ = scorer_.node_terms(view.counts());
+    runs_.clear();
+    scores_.clear();
+    k_ = k;
+    limit_ = 0;
+    const auto look_at = [&](const std::pair<std::size_t, std::size_t>& place) {
+        OpenBlock block{0, 0, place.first, place.second, Reading::first};
+        refine(block);
+    };
+    for (const std::size_t column : witnesses.columns) {
+        view.set_left_of_column(column, low_);
+        if (view.is_admissible(low_)) {
+            raise_limit(scorer_.split_score(terms_, low_.weights.data()), 1);
+        }
+    }
+    for (const auto& place : witnesses.blocks) {
+        look_at(place);
+    }
+    for (const std::size_t column : columns) {
+        view.set_left_of_column(column, low_);
+        if (view.is_admissible(low_) && scorer_.split_score(terms_, low_.weights.data()) >= limit_) {
+            wanted = std::min(wanted, view.errors(low_));
+        }
+    }
+    for (const auto& place : blocks) {
+        view.set_left(place.first, place.second, Reading::first, low_);
+        view.set_left(place.first, place.second + 1, Reading::first, high_);
+        const bool is_witness =
+            std::find(witnesses.blocks.begin(), witnesses.blocks.end(), place) != witnesses.blocks.end();
+        if (!is_witness && view.fewest_errors(low_, high_) < wanted &&
+            scorer_.score_bound(terms_, low_.weights.data(), high_.weights.data()) >= limit_) {
+            look_at(place);
+        }
+    }
+    for (const Run& run : runs_) {
+        wanted = run.score >= limit_ ? std::min(wanted, run.errors) : wanted;
+    }
+    return wanted;
 }
 
 template <class Count>

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "topk/base/column_map.hpp"
@@ -57,6 +58,24 @@ class OrderedRanking {
     std::int64_t lowest_errors();
     // Look at the rows of one more block, which may raise that bound. Returns false if no more need to be looked at.
     bool look_closer(Ticker& ticker);
+
+    // Splits that scored well on one subset, and so are likely to score well on a similar one.
+    struct Witnesses {
+        std::vector<std::size_t> columns;                         // of the matrix
+        std::vector<std::pair<std::size_t, std::size_t>> blocks;  // group, block
+    };
+    // Keep the best splits of the subset that was begun with.
+    void keep(Witnesses& witnesses) const;
+    // Return a lower bound of the fewest errors of the k best splits of a subset, `wanted` at most. Splits that may
+    // have fewer errors than that are given: columns of the matrix, and blocks. Of these, the ones that score lower
+    // than k of the witnesses are not among the k best. Precondition: is_plain().
+    std::int64_t errors_bound(OrderedView<Count>& view, std::size_t k, const Witnesses& witnesses,
+                              std::span<const std::size_t> columns,
+                              std::span<const std::pair<std::size_t, std::size_t>> blocks, std::int64_t wanted);
+    // Does each column that can split a subset take one of the k places, whatever its feature and its rows?
+    bool is_plain() const {
+        return !has_readings_ && !objective_.distinct_splits && objective_.draw.n_features == 0 && !limits_.track_rows;
+    }
     // Return the candidates, best first. `rows`: the subset.
     const std::vector<Candidate>& finish(const RowSet& rows, Ticker& ticker);
 
@@ -75,6 +94,7 @@ class OrderedRanking {
         std::size_t group;
         std::size_t block;
         Reading reading;
+        std::int64_t best = -1;  // score in it, once it was looked at
     };
     // What is known of a test while candidates are selected.
     struct Test {
@@ -88,7 +108,7 @@ class OrderedRanking {
     void start(std::size_t k);
     void bound_blocks(std::size_t g);
     void bound_block(std::size_t g, std::size_t block, Reading reading);
-    void refine(const OpenBlock& block);
+    void refine(OpenBlock& block);
     void take_bits();
     void take_cuts();
     void take_second_readings(std::size_t g);
