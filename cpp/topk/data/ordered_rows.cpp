@@ -2,7 +2,6 @@
 #include "topk/data/ordered_rows.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace topk {
 namespace {
@@ -136,32 +135,22 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
 
 void OrderedRows::fill_grid(std::span<const std::uint64_t> masks, std::size_t stride, std::uint64_t* bits,
                             Ticker& ticker) const {
-    std::vector<std::uint32_t> block_of(64 * masks.size());
-    std::vector<std::uint64_t> in_block;
+    std::vector<std::uint64_t> rest;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-        const Grid& grid = grids[g];
-        const std::span<const std::uint32_t> own = of_group(g);
-        ticker.tick(kEntryWork * own.size() + grid.cuts.size() * masks.size());
-        for (std::size_t block = 0; block < grid.cuts.size(); ++block) {
-            for (std::size_t i = grid.begin(block); i < grid.end(block); ++i) {
-                block_of[own[i] & kPosition] = static_cast<std::uint32_t>(block);
+        const std::uint32_t* next = of_group(g).data();
+        const std::uint32_t* const own = next;
+        rest.assign(masks.begin(), masks.end());
+        std::size_t column = grids[g].first_column;
+        for (const std::uint32_t cut : grids[g].cuts) {
+            ticker.tick(masks.size() + cut);
+            for (; next < own + cut; ++next) {
+                const std::uint32_t position = *next & kPosition;
+                rest[position / 64] &= ~(std::uint64_t{1} << (position % 64));
             }
-        }
-        for (const std::uint32_t entry : own.subspan(grid.n_present)) {
-            block_of[entry & kPosition] = static_cast<std::uint32_t>(grid.cuts.size());
-        }
-        in_block.assign(grid.cuts.size() + 1, 0);
-        for (std::size_t w = 0; w < masks.size(); ++w) {
-            for (std::uint64_t rest = masks[w]; rest != 0; rest &= rest - 1) {
-                in_block[block_of[64 * w + static_cast<std::size_t>(std::countr_zero(rest))]] |= rest & -rest;
+            for (std::size_t w = 0; w < rest.size(); ++w) {
+                bits[w * stride + column] = rest[w];
             }
-            std::uint64_t above = masks[w];
-            for (std::size_t block = 0; block < grid.cuts.size(); ++block) {
-                above &= ~in_block[block];
-                in_block[block] = 0;
-                bits[w * stride + grid.first_column + block] = above;
-            }
-            in_block.back() = 0;
+            ++column;
         }
     }
 }
