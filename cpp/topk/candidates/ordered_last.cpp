@@ -144,30 +144,28 @@ void OrderedLast<Count>::refine(int i, Ticker& ticker) {
 template <class Count>
 Count OrderedLast<Count>::bound_of_k(int i, std::size_t k, Count wanted) {
     constexpr std::size_t kMostOpen = 256;
-    const auto& witnesses = witnesses_[side(i)];
+    const SplitList& witnesses = witnesses_[side(i)];
     if (low(i) >= wanted || witnesses.columns.empty() || !ranking_[i].is_plain()) {
         return std::min(low(i), wanted);
     }
-    open_columns_.clear();
-    open_blocks_.clear();
+    open_.clear();
     for (std::size_t j = 0; j < node_->matrix->n_columns; ++j) {
         if (last_.errors(i)[j] < wanted) {
-            open_columns_.push_back(j);
+            open_.columns.push_back(j);
         }
     }
     for (std::size_t g = 0; g < data_.groups.size(); ++g) {
         const OrderedRows::Grid& grid = view_[i].grid(g);
         for (std::size_t block = 0; grid.has_gaps && block < grid.cuts.size(); ++block) {
             if (bounds_[i][grid.first_column + block] < wanted) {
-                open_blocks_.emplace_back(g, block);
+                open_.blocks.push_back({g, block});
             }
         }
     }
-    if (open_columns_.size() + open_blocks_.size() > kMostOpen) {
+    if (open_.size() > kMostOpen) {
         return low(i);
     }
-    return static_cast<Count>(
-        ranking_[i].errors_bound(with_rows(i), k, witnesses, open_columns_, open_blocks_, wanted));
+    return static_cast<Count>(settle_.errors_bound(with_rows(i), k, witnesses, open_, wanted));
 }
 
 template <class Count>

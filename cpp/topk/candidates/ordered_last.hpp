@@ -35,7 +35,8 @@ class OrderedLast {
           distinct_(objective.distinct_splits),
           last_(last),
           ranking_{{data, columns, objective, scorer, limits}, {data, columns, objective, scorer, limits}},
-          view_{{data, limits}, {data, limits}} {}
+          view_{{data, limits}, {data, limits}},
+          settle_(scorer) {}
 
     // Begin with the children of this split. `false_counts`: as in LastLevel::take(), or null; then they must be open
     // in `last`.
@@ -51,7 +52,10 @@ class OrderedLast {
     void refine(int i, Ticker& ticker);
 
     // Begin with the children of another node.
-    void begin() { witnesses_[0] = witnesses_[1] = {}; }
+    void begin() {
+        witnesses_[0].clear();
+        witnesses_[1].clear();
+    }
     // Return a lower bound of the fewest errors of the k best-scoring columns of child i, `wanted` at most.
     Count bound_of_k(int i, std::size_t k, Count wanted);
     // Begin to rank the columns of child i.
@@ -102,9 +106,9 @@ class OrderedLast {
     OrderedView<Count> view_[2];
     bool has_rows_[2] = {false, false};
     LeftSide low_, high_;
-    typename OrderedRanking<Count>::Witnesses witnesses_[2];  // per side of the splits of the node
-    std::vector<std::size_t> open_columns_;
-    std::vector<std::pair<std::size_t, std::size_t>> open_blocks_;
+    Witnesses<Count> settle_;
+    SplitList witnesses_[2];  // per side of the splits of the node
+    SplitList open_;
 };
 
 extern template class OrderedLast<std::int32_t>;
