@@ -245,8 +245,8 @@ void test_grid() {
         Random random(n_rows);
         OrderedProblem problem = random_ordered(random, n_rows, 0, 1, 2);
         for (int i = 0; i < 3; ++i) {
-            add_group(random, problem, 100);
-            add_bits(random, problem);
+            add_group(random, problem, 100, false);
+            add_bits(random, problem, false);
         }
         Level one;
         Level several;
