@@ -19,13 +19,15 @@ void keys_from(const ScoreKey* keys, std::size_t n_columns, ScoreKey lowest, std
     out.resize(n);
 }
 
+constexpr std::size_t kFew = 40;
+
 // The best key of each of a few groups of columns bounds the k-th of all keys from below, and most keys are lower.
 constexpr std::size_t kMostGroups = 128;
 
 // Put keys into `out`, all candidates among the k best included. Neighbours, which are often of one feature and score
 // alike, are in different groups.
 void likely_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& out) {
-    const std::size_t n_groups = 4 * k;
+    const std::size_t n_groups = 2 * k;
     ScoreKey lowest = 0;
     if (n_groups <= kMostGroups && n_columns >= 2 * n_groups) {
         std::array<ScoreKey, kMostGroups> best = {};
@@ -43,8 +45,25 @@ void likely_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std
     keys_from(keys, n_columns, lowest, out);
 }
 
+// Sort a few keys that differ. Its time does not depend on their order, which branches could not predict.
+void sort_few(ScoreKey* keys, std::size_t n) {
+    std::array<ScoreKey, kFew> sorted;
+    for (std::size_t i = 0; i < n; ++i) {
+        std::size_t n_greater = 0;
+        for (std::size_t j = 0; j < n; ++j) {
+            n_greater += keys[j] > keys[i] ? 1U : 0U;
+        }
+        sorted[n_greater] = keys[i];
+    }
+    std::copy_n(sorted.begin(), n, keys);
+}
+
 // Move the best keys from `begin` on to [begin, end) and sort them. Keys before `begin` are better than all others.
 void sort_part(std::vector<std::int64_t>& keys, std::size_t begin, std::size_t end) {
+    if (keys.size() - begin <= kFew) {
+        sort_few(keys.data() + begin, keys.size() - begin);
+        return;
+    }
     const auto first = keys.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = keys.begin() + static_cast<std::ptrdiff_t>(end);
     if (last != keys.end()) {

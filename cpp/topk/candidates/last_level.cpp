@@ -63,12 +63,11 @@ void LastLevel<Count>::begin(const Node<Count>& node) {
 }
 
 template <class Count>
-Count LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
+void LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_on) {
     split(*node.matrix, node.subset, split_on.bits(), split_on.small_side(), small_);
     if (draws()) {
         drawn_->open(split_on, small_);
     }
-    return counter.conflicts(*node.matrix, small_);
 }
 
 template <class Count>

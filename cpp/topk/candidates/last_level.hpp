@@ -73,8 +73,8 @@ class LastLevel {
         return std::find(ahead_columns_.begin(), ahead_columns_.end(), column) != ahead_columns_.end();
     }
 
-    // Open the children of `node` on this split. Returns the conflicts of the smaller one.
-    Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
+    // Open the children of `node` on this split.
+    void open(const Node<Count>& node, const Split<Count>& split_on);
 
     // The same, given the rows of the smaller child. Precondition: not draws().
     void open(Subset& small) { std::swap(small_, small); }

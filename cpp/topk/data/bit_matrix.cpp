@@ -285,8 +285,8 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     matrix.has_fingerprints = extras.fingerprints;
     if (extras.fingerprints) {
         const std::size_t n = matrix.n_words * kWordBits;
-        kernels.fill_fingerprints(hash_matrix(matrix, all, kernels, ticker), n, matrix.fingerprint_low.ensure(n),
-                                  matrix.fingerprint_high.ensure(n));
+        matrix.salt = hash_matrix(matrix, all, kernels, ticker);
+        kernels.fill_fingerprints(matrix.salt, n, matrix.fingerprint_low.ensure(n), matrix.fingerprint_high.ensure(n));
     }
 }
 

@@ -54,6 +54,7 @@ struct BitMatrix {
     AlignedBuffer<std::uint64_t> bits;  // n_words * n_columns, word-major
     // 64 * n_words each: a random fingerprint per row, whose XOR over a subset identifies the subset.
     bool has_fingerprints = false;
+    Fingerprint salt;
     AlignedBuffer<std::uint64_t> fingerprint_low, fingerprint_high;
     // Bit planes of the row weights, plane-major: a row's weight is the sum of 2^p over the planes p with its bit set.
     std::size_t n_planes = 0;  // 0: the weights follow from the spans

@@ -25,6 +25,7 @@ struct Node {
     const BitMatrix* matrix = nullptr;
     Subset subset;
     Fingerprint fingerprint;  // of the subset
+    Fingerprint path;         // of the splits that lead to it, in any order
     Counts<Count> counts;     // its rows point into the storage of this node or of an ancestor, which must outlive it
     SideWeight<Count> whole;
     Count conflicts = 0;  // weight that every tree misclassifies

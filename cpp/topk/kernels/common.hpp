@@ -22,21 +22,20 @@ struct SideMaxima {
     void add(const Int32s& count, std::int32_t total) {
         raise_to(true_max, count);
         raise_to(false_max, total - count);
-        n_true += count;
+        n_true += count;  // left out by the compiler where nobody asks for it
     }
-    template <bool kFree>
+    template <bool kLimited>
     void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32s& best,
                 Int32s& best_free) const {
-        const Int32s none = Int32s{} + kNoSplit;
-        const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
-        const Int32s free = weight - true_max - false_max;
-        Int32s errors;
-        choose(too_small, none, free, errors);
-        *reinterpret_cast<Int32s*>(errors_out) = errors;
-        lower_to(best, errors);
-        if constexpr (kFree) {
-            lower_to(best_free, free);
+        Int32s errors = weight - true_max - false_max;
+        lower_to(best_free, errors);
+        if constexpr (kLimited) {
+            const Int32s none = Int32s{} + kNoSplit;
+            const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
+            choose(too_small, none, errors, errors);
+            lower_to(best, errors);
         }
+        *reinterpret_cast<Int32s*>(errors_out) = errors;
     }
 };
 
@@ -63,7 +62,7 @@ inline bool is_everywhere(const Int32s& where) {
     return all != 0;
 }
 
-template <bool kFree>
+template <bool kLimited>
 Minima last_level_loop(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
     std::int32_t small_weight = 0;
     std::int32_t large_weight = 0;
@@ -88,12 +87,12 @@ Minima last_level_loop(const PairTable& t, std::int32_t min_side, std::size_t n_
             small.add(count, t.small_totals[c]);
             large.add(parent - count, t.parent_totals[c] - t.small_totals[c]);
         }
-        small.template finish<kFree>(small_weight, min_side, t.small_errors + j, best_small, small_free);
-        large.template finish<kFree>(large_weight, min_side, t.large_errors + j, best_large, large_free);
+        small.template finish<kLimited>(small_weight, min_side, t.small_errors + j, best_small, small_free);
+        large.template finish<kLimited>(large_weight, min_side, t.large_errors + j, best_large, large_free);
     }
-    Minima minima = {smallest_lane(best_small), smallest_lane(best_large), 0, 0};
-    minima.small_free = kFree ? smallest_lane(small_free) : minima.small;
-    minima.large_free = kFree ? smallest_lane(large_free) : minima.large;
+    Minima minima = {0, 0, smallest_lane(small_free), smallest_lane(large_free)};
+    minima.small = kLimited ? smallest_lane(best_small) : minima.small_free;
+    minima.large = kLimited ? smallest_lane(best_large) : minima.large_free;
     return minima;
 }
 

@@ -46,7 +46,9 @@ struct PairTable {
     const std::int32_t* parent_totals;
     const std::int32_t* small_totals;
     std::size_t n_classes;
-    std::int32_t* small_errors;  // out, per column: errors of the child split on it; kNoSplit if a side is too small
+    // Out, per column: errors of the child split on it; kNoSplit if a side is too small. A minimum of 1 is not checked:
+    // a column with all rows on one side has the errors of a leaf.
+    std::int32_t* small_errors;
     std::int32_t* large_errors;
 };
 

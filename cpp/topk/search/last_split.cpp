@@ -34,30 +34,47 @@ std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, 
             context_.nodes.split_on(node, column, space.counter, space.level(group.level).split);
         return ordered_costs(space, group.level, node, split_on, nullptr, budget).sum();
     }
+    // Costs of subsets hold for one k of the last level.
+    const Fingerprint k_hash = {0, context_.plan.k(group.level + 1) * 0x9e3779b97f4a7c15U};
+    Fingerprint paths[2];
+    std::int64_t known[2] = {0, 0};  // of the false side and of the true one
+    for (int side = 0; side < 2 && space.last_bounds.is_used(); ++side) {
+        paths[side] = context_.nodes.path(node, column, side == 1) ^ k_hash;
+        known[side] = space.last_bounds.find(paths[side]);
+    }
+    if (known[0] + known[1] >= budget) {
+        ++space.cache_hits;
+        return known[0] + known[1];
+    }
     const Split<Count> split_on(node, column);
     if (is_large(node) && !space.last.draws() && !space.last.is_ahead(column)) {
         space.last.count_ahead(node, group.next(rank, kBatch), space.counter);
     }
-    const bool needs_rows = !space.last.is_ahead(column) || node.matrix->has_conflicts || context_.limits.track_rows;
-    const Count small_conflicts = needs_rows ? space.last.open(node, split_on, space.counter) : Count{0};
-    const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
     ChildCosts costs;
     for (int i = 0; i < 2; ++i) {
         costs.leaf[i] = context_.costs.leaf(split_on.side(i).errors());
-        costs.cost[i] = context_.costs.lowest(split_on.side(i).errors(), conflicts[i]);
+        costs.cost[i] = std::max(context_.costs.lowest(split_on.side(i).errors(), Count{0}),
+                                 known[(i == 0) == split_on.small_side() ? 1 : 0]);
     }
     if (costs.are_leaves() || costs.sum() >= budget) {
         return costs.sum();
     }
-    return space.last.draws() ? drawn_cost(space, group.level, costs, budget)
+    if (!space.last.is_ahead(column) || context_.limits.track_rows) {
+        space.last.open(node, split_on);
+    }
+    const std::int64_t sum = space.last.draws() ? drawn_cost(space, group.level, costs, budget)
                               : counted_cost(space, group, split_on, costs, budget);
+    for (int i = 0; i < 2 && space.last_bounds.is_used(); ++i) {
+        space.last_bounds.store(paths[(i == 0) == split_on.small_side() ? 1 : 0], costs.cost[i]);
+    }
+    return sum;
 }
 
 // The fewest errors over all columns bound the children from below. Only if their sum is below the budget are the
 // columns ranked.
 template <class Count>
 std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
-                                            ChildCosts costs, std::int64_t budget) const {
+                                            ChildCosts& costs, std::int64_t budget) const {
     context_.count_nodes(space, 2);
     const Fewest<Count> fewest = space.last.count(group.node, split_on, space.counter);
     std::int64_t free[2];  // costs without a minimum of rows or weight per side: those that bound other splits
@@ -98,7 +115,7 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
     if (context_.plan.all_columns(level + 1)) {
         context_.count_nodes(space, 2);
         if (false_counts == nullptr) {
-            space.last.open(node, split_on, space.counter);
+            space.last.open(node, split_on);
         }
         last.open(node, split_on, false_counts, space.counter);
         bound(0);
@@ -163,7 +180,7 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
 // The same where children draw features: one child after the other, the larger one first, since it has more of the
 // cost.
 template <class Count>
-std::int64_t LastSplit<Count>::drawn_cost(Space& space, int level, ChildCosts costs, std::int64_t budget) const {
+std::int64_t LastSplit<Count>::drawn_cost(Space& space, int level, ChildCosts& costs, std::int64_t budget) const {
     for (const int i : {1, 0}) {
         if (costs.cost[i] == costs.leaf[i]) {
             continue;

@@ -39,8 +39,8 @@ class LastSplit {
   private:
     bool is_large(const Node<Count>& node) const;
     std::int64_t counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
-                              ChildCosts costs, std::int64_t budget) const;
-    std::int64_t drawn_cost(Space& space, int level, ChildCosts costs, std::int64_t budget) const;
+                              ChildCosts& costs, std::int64_t budget) const;
+    std::int64_t drawn_cost(Space& space, int level, ChildCosts& costs, std::int64_t budget) const;
 
     SearchContext<Count>& context_;
     SubsetCache* const cache_;

@@ -155,6 +155,7 @@ const Node<Count>& NodeSearch<Count>::with_all_rows(Space& space, int level, con
     compact(*node.matrix, node.subset, context_.kernels, space.ticker, buffers.dense_matrix, dense.subset);
     dense.matrix = &buffers.dense_matrix;
     dense.fingerprint = node.fingerprint;
+    dense.path = node.path;
     dense.conflicts = node.conflicts;
     dense.counts = node.counts;
     dense.whole = node.whole;

@@ -11,6 +11,7 @@
 
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/bounds/last_bounds.hpp"
 #include "topk/bounds/side_bounds.hpp"
 #include "topk/candidates/drawn_columns.hpp"
 #include "topk/candidates/last_level.hpp"
@@ -59,6 +60,7 @@ struct Workspace {
                     ? std::make_unique<DrawnColumns<Count>>(options.objective, limits.min_weight)
                     : nullptr),
           last(kernels, scorer, limits, options.objective, data.n_columns, drawn.get()),
+          last_bounds(options.tuning.use_cache && options.tuning.use_bounds ? options.tuning.cache_bytes : 0),
           view(data, limits),
           ordered(data, columns, options.objective, scorer, limits),
           ordered_last(data, columns, kernels, scorer, limits, options.objective, last) {}
@@ -70,6 +72,7 @@ struct Workspace {
     std::vector<LevelBuffers<Count>> levels;
     std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
+    LastBounds last_bounds;
     AlignedBuffer<ScoreKey> keys;
     // Of a search along chains (threshold_search.hpp).
     std::vector<std::uint64_t> masks;
