@@ -104,6 +104,10 @@ bool split_alike(const RowSet& rows, ColumnBits a, ColumnBits b) {
 
 // The test in the last place is the k-th of all tests, each by its better reading.
 ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& buffer) {
+    if (!places.copies.empty()) {
+        best_keys(keys, n_columns, places, buffer);
+        return buffer.empty() ? 0 : buffer.back();
+    }
     if (places.second_reading.empty()) {
         likely_keys(keys, n_columns, places.k, buffer);
         if (buffer.size() < places.k) {
@@ -131,6 +135,14 @@ void best_keys(const ScoreKey* keys, std::size_t n_columns, Places places, std::
         const std::size_t n = std::min(places.k, best.size());
         sort_part(best, 0, n);
         best.resize(n);
+        std::size_t n_places = 0;
+        for (std::size_t i = 0; i < best.size() && !places.copies.empty(); ++i) {
+            if (n_places >= places.k) {
+                best.resize(i);
+            } else {
+                n_places += static_cast<std::size_t>(places.copies[static_cast<std::size_t>(column_of(best[i]))]);
+            }
+        }
         return;
     }
     const ScoreKey lowest = lowest_candidate(keys, n_columns, places, best);
@@ -183,6 +195,37 @@ void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, Places plac
     }
     best.resize(n_kept);
 }
+
+template <class Count>
+void list_distinct(const Counts<Count>& counts, const RowSet& rows, std::vector<std::size_t>& list,
+                   std::vector<std::int64_t>& copies) {
+    list.clear();
+    copies.clear();
+    for (std::size_t j = 0; j < rows.matrix.n_bits; ++j) {
+        bool is_false = true;
+        bool is_true = true;
+        for (std::size_t c = 0; c < counts.rows.size(); ++c) {
+            is_false &= counts.rows[c][j] == 0;
+            is_true &= counts.rows[c][j] == counts.totals[c];
+        }
+        if (is_false || is_true) {
+            continue;
+        }
+        const std::int64_t n = rows.matrix.copies.empty() ? 1 : rows.matrix.copies[j];
+        if (!list.empty() && count_alike(counts, list.back(), j) &&
+            split_alike(rows, rows.matrix.column(list.back()), rows.matrix.column(j))) {
+            copies.back() += n;
+        } else {
+            list.push_back(j);
+            copies.push_back(n);
+        }
+    }
+}
+
+template void list_distinct(const Counts<std::int32_t>&, const RowSet&, std::vector<std::size_t>&,
+                            std::vector<std::int64_t>&);
+template void list_distinct(const Counts<std::int64_t>&, const RowSet&, std::vector<std::size_t>&,
+                            std::vector<std::int64_t>&);
 
 template void best_distinct_keys(const std::int64_t*, std::size_t, Places, const Counts<std::int32_t>&, const RowSet&,
                                  bool, std::vector<std::int64_t>&);

@@ -392,12 +392,15 @@ void sqrt_score_keys(const CountTable& t, std::int64_t whole, double unit, std::
     return sum;
 }
 
-std::size_t count_greater(const ScoreKey* keys, std::size_t n_columns, ScoreKey key) {
-    std::size_t n = 0;
-    for (std::size_t j = 0; j < n_columns; ++j) {
+std::size_t count_greater(const ScoreKey* keys, const std::int64_t* copies, std::size_t n_columns, ScoreKey key) {
+    std::int64_t n = 0;
+    for (std::size_t j = 0; j < n_columns && copies == nullptr; ++j) {
         n += keys[j] > key ? 1 : 0;
     }
-    return n;
+    for (std::size_t j = 0; j < n_columns && copies != nullptr; ++j) {
+        n += keys[j] > key ? copies[j] : 0;
+    }
+    return static_cast<std::size_t>(n);
 }
 
 std::size_t count_rows(WordList list, const std::uint64_t* among) {

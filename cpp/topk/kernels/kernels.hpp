@@ -126,8 +126,8 @@ struct Kernels {
     void (*sqrt_score_keys)(const CountTable& table, std::int64_t whole, double unit, std::int32_t min_side,
                             std::size_t n_columns, ScoreKey* keys);
 
-    // The number of keys[0..n_columns) that are greater than `key`.
-    std::size_t (*count_greater)(const ScoreKey* keys, std::size_t n_columns, ScoreKey key);
+    // The number of keys[0..n_columns) that are greater than `key`, or if `copies` is not null the sum of theirs.
+    std::size_t (*count_greater)(const ScoreKey* keys, const std::int64_t* copies, std::size_t n_columns, ScoreKey key);
 
     // The number of rows in the list; only those of among[word] if that is not null.
     std::size_t (*count_rows)(WordList list, const std::uint64_t* among);

@@ -17,7 +17,7 @@ constexpr std::size_t kSmallBatch = std::size_t{1} << 20;
 // counts of a batch would take more memory than the rows, its children are counted one by one.
 template <class Count>
 bool LastSplit<Count>::is_large(const Node<Count>& node) const {
-    const std::size_t n_columns = context_.nodes.padded_columns();
+    const std::size_t n_columns = node.matrix->n_columns;
     const std::size_t row_bytes = node.subset.words.size() * n_columns * sizeof(std::uint64_t);
     const std::size_t count_bytes = kBatch * node.counts.rows.size() * n_columns * sizeof(Count);
     return !context_.nodes.has_planes() && row_bytes > context_.options.tuning.large_node_bytes &&

@@ -7,6 +7,8 @@
 #include <functional>
 #include <limits>
 
+#include "topk/candidates/candidates.hpp"
+
 namespace topk {
 namespace {
 
@@ -161,8 +163,40 @@ const Node<Count>& NodeSearch<Count>::with_all_rows(Space& space, int level, con
     dense.whole = node.whole;
     if (has_groups()) {  // their grid is a new one
         count_node(dense, space.counter, context_.limits.track_rows);
+    } else if (level > 0 && context_.merges_columns()) {
+        merge_columns(buffers);
     }
     return dense;
+}
+
+// Keep one column of those next to each other that divide the node's rows alike, and none that are constant.
+template <class Count>
+void NodeSearch<Count>::merge_columns(LevelBuffers<Count>& buffers) const {
+    Node<Count>& node = buffers.dense;
+    const RowSet rows = {*node.matrix, node.subset};
+    list_distinct(node.counts, rows, buffers.kept, buffers.copies);
+    if (padded(buffers.kept.size()) == node.matrix->n_columns) {
+        return;
+    }
+    keep_columns(buffers.dense_matrix, buffers.kept, buffers.copies);
+    const std::size_t n_columns = node.matrix->n_columns;
+    const auto keep = [&](const auto* from, auto* to) {
+        for (std::size_t i = 0; i < buffers.kept.size(); ++i) {
+            to[i] = from[buffers.kept[i]];
+        }
+        std::fill(to + buffers.kept.size(), to + n_columns, 0);
+    };
+    Count* storage = node.storage.ensure(node.counts.rows.size() * n_columns);
+    for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
+        keep(node.counts.rows[c], storage + c * n_columns);
+        node.counts.rows[c] = storage + c * n_columns;
+    }
+    if (node.counts.n_true != nullptr) {
+        keep(node.counts.n_true, node.n_true_storage.ensure(n_columns));
+        node.counts.n_true = node.n_true_storage.data();
+    }
+    std::vector<std::int32_t>& candidates = buffers.candidates;  // an earlier one costs as much as those that are gone
+    std::erase_if(candidates, [&](std::int32_t column) { return node.matrix->place_of(column) < 0; });
 }
 
 template <class Count>
@@ -187,10 +221,10 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
     const std::int64_t shallower = context_.plan.shallow_first(level) ? shallower_cost(space, level, node) : kInfinity;
     const bool shared = context_.plan.may_be_parallel(level);
     Incumbent incumbent(std::min({leaf, budget, shallower + 1}), shared);
-    const std::vector<std::int32_t>& candidates = space.level(level).candidates;
+    const Node<Count>& tried = has_groups() ? ranked : compacted(space, level, node);
     CandidateGroup<Count> group{.level = level,
-                                .node = has_groups() ? ranked : compacted(space, level, node),
-                                .candidates = candidates,
+                                .node = tried,
+                                .candidates = space.level(level).candidates,
                                 .kernels = context_.kernels,
                                 .shared = shared,
                                 .lower = lower};
@@ -248,9 +282,14 @@ void NodeSearch<Count>::use_bounds(Space& space, CandidateGroup<Count>& group, s
         return;
     }
     const Node<Count>& node = group.node;
-    group.bounds = &space.level(group.level).bounds;
-    group.bounds->reset(node.counts, node.whole.weight, context_.options.objective.cost_scale,
-                        context_.nodes.padded_columns(), group.candidates);
+    LevelBuffers<Count>& buffers = space.level(group.level);
+    group.bounds = &buffers.bounds;
+    buffers.places.clear();
+    for (const std::int32_t column : group.candidates) {
+        buffers.places.push_back(node.matrix->place_of(column));
+    }
+    group.bounds->reset(node.counts, node.whole.weight, context_.options.objective.cost_scale, node.matrix->n_columns,
+                        buffers.places);
     space.payoff.spend(group.bounds->cycles());
     if (shallower < kInfinity) {
         const std::int64_t free = shallower - context_.plan.cost_of_minimum(context_.plan.height(group.level) - 1);
@@ -310,7 +349,7 @@ bool NodeSearch<Count>::start_threads(int level) {
 // Estimate what it takes to try a candidate of a node with two levels left: the smaller child has half of the words.
 template <class Count>
 double NodeSearch<Count>::cycles_to_try(const Node<Count>& node) const {
-    return 300 + 0.4 * static_cast<double>(node.subset.words.size() * context_.nodes.padded_columns());
+    return 300 + 0.4 * static_cast<double>(node.subset.words.size() * node.matrix->n_columns);
 }
 
 template <class Count>
