@@ -2,7 +2,6 @@
 #include "topk/candidates/candidates.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 namespace topk {
@@ -19,51 +18,18 @@ void keys_from(const ScoreKey* keys, std::size_t n_columns, ScoreKey lowest, std
     out.resize(n);
 }
 
-constexpr std::size_t kFew = 40;
-
-// The best key of each of a few groups of columns bounds the k-th of all keys from below, and most keys are lower.
-constexpr std::size_t kMostGroups = 128;
-
-// Put keys into `out`, all candidates among the k best included. Neighbours, which are often of one feature and score
-// alike, are in different groups.
-void likely_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& out) {
-    const std::size_t n_groups = 2 * k;
-    ScoreKey lowest = 0;
-    if (n_groups <= kMostGroups && n_columns >= 2 * n_groups) {
-        std::array<ScoreKey, kMostGroups> best = {};
-        std::copy_n(keys, n_groups, best.begin());
-        for (std::size_t begin = n_groups; begin < n_columns; begin += n_groups) {
-            const std::size_t size = std::min(n_groups, n_columns - begin);
-            for (std::size_t i = 0; i < size; ++i) {
-                best[i] = std::max(best[i], keys[begin + i]);
-            }
-        }
-        const auto last = best.begin() + static_cast<std::ptrdiff_t>(k - 1);
-        std::nth_element(best.begin(), last, best.begin() + static_cast<std::ptrdiff_t>(n_groups), std::greater<>());
-        lowest = std::max<ScoreKey>(*last, 0);
-    }
-    keys_from(keys, n_columns, lowest, out);
+const Kernels& kernels_of(const Places& places) {
+    return places.kernels == nullptr ? *available_kernels().front() : *places.kernels;
 }
 
-// Sort a few keys that differ. Its time does not depend on their order, which branches could not predict.
-void sort_few(ScoreKey* keys, std::size_t n) {
-    std::array<ScoreKey, kFew> sorted;
-    for (std::size_t i = 0; i < n; ++i) {
-        std::size_t n_greater = 0;
-        for (std::size_t j = 0; j < n; ++j) {
-            n_greater += keys[j] > keys[i] ? 1U : 0U;
-        }
-        sorted[n_greater] = keys[i];
-    }
-    std::copy_n(sorted.begin(), n, keys);
+// Put keys into `out`, all candidates among the k best included.
+void select_likely(const ScoreKey* keys, std::size_t n_columns, const Places& places, std::vector<ScoreKey>& out) {
+    out.resize(n_columns);
+    out.resize(kernels_of(places).likely_keys(keys, n_columns, places.k, out.data()));
 }
 
 // Move the best keys from `begin` on to [begin, end) and sort them. Keys before `begin` are better than all others.
 void sort_part(std::vector<std::int64_t>& keys, std::size_t begin, std::size_t end) {
-    if (keys.size() - begin <= kFew) {
-        sort_few(keys.data() + begin, keys.size() - begin);
-        return;
-    }
     const auto first = keys.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = keys.begin() + static_cast<std::ptrdiff_t>(end);
     if (last != keys.end()) {
@@ -109,7 +75,7 @@ ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places pl
         return buffer.empty() ? 0 : buffer.back();
     }
     if (places.second_reading.empty()) {
-        likely_keys(keys, n_columns, places.k, buffer);
+        select_likely(keys, n_columns, places, buffer);
         if (buffer.size() < places.k) {
             return 0;
         }
@@ -131,9 +97,13 @@ ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places pl
 
 void best_keys(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& best) {
     if (places.second_reading.empty()) {
-        likely_keys(keys, n_columns, places.k, best);
+        select_likely(keys, n_columns, places, best);
         const std::size_t n = std::min(places.k, best.size());
-        sort_part(best, 0, n);
+        if (best.size() <= kMostSorted) {
+            kernels_of(places).sort_keys(best.data(), best.size());
+        } else {
+            sort_part(best, 0, n);
+        }
         best.resize(n);
         std::size_t n_places = 0;
         for (std::size_t i = 0; i < best.size() && !places.copies.empty(); ++i) {

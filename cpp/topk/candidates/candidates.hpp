@@ -31,6 +31,7 @@ struct Places {
     std::size_t k;
     std::span<const std::int32_t> second_reading = {};
     std::span<const std::int64_t> copies = {};  // as in BitMatrix: places that a column takes
+    const Kernels* kernels = nullptr;           // null: the scalar ones
 };
 
 // Return the lowest key of a candidate, at least 0. `buffer` is overwritten.

@@ -255,7 +255,8 @@ Count LastLevel<Count>::best_of_k(const Node<Count>& node, const Split<Count>& s
     ticker.tick(scorer_.work(counts.rows.size()));
     scorer_.keys(counts, n_padded, keys_.ensure(n_padded));
     const Count* errors = errors_[i].data();
-    const Places places = {k, second_reading_, distinct_ ? std::span<const std::int64_t>() : node.matrix->copies};
+    const Places places = {k, second_reading_, distinct_ ? std::span<const std::int64_t>() : node.matrix->copies,
+                           &kernels_};
     if (const std::optional<Count> best = best_by_rank(errors, n_padded, places, fewest)) {
         return *best;
     }
@@ -285,7 +286,7 @@ Count LastLevel<Count>::best_of_k_drawn(std::size_t k, Count fewest, Ticker& tic
     scorer_.all_keys(drawn_->counts(), n_columns, keys_.ensure(n_columns));
     scorer_.drop_equal_readings(drawn_->second_reading(), keys_.data());
     const Count* errors = errors_[1].data();
-    const Places places = {k, drawn_->second_reading()};
+    const Places places = {k, drawn_->second_reading(), {}, &kernels_};
     const std::optional<Count> best = best_by_rank(errors, n_columns, places, fewest);
     return best ? *best : best_of_selected(errors, n_columns, places);
 }

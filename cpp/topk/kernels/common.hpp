@@ -403,6 +403,61 @@ std::size_t count_greater(const ScoreKey* keys, const std::int64_t* copies, std:
     return static_cast<std::size_t>(n);
 }
 
+// n_greater[i] = how many of the keys are greater than keys[i], i < n.
+inline void rank_keys(const ScoreKey* keys, std::size_t n, std::int64_t* n_greater) {
+    for (std::size_t i = 0; i < n; ++i) {
+        n_greater[i] = 0;
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) {
+            n_greater[i] += keys[j] > keys[i] ? 1 : 0;
+        }
+    }
+}
+
+void sort_keys(ScoreKey* keys, std::size_t n) {
+    alignas(64) ScoreKey unsorted[kMostSorted];
+    alignas(64) std::int64_t n_greater[kMostSorted];
+    for (std::size_t i = 0; i < n; ++i) {
+        unsorted[i] = keys[i];
+    }
+    rank_keys(unsorted, n, n_greater);
+    for (std::size_t i = 0; i < n; ++i) {
+        keys[n_greater[i]] = unsorted[i];
+    }
+}
+
+// The best key of each of a few groups of columns bounds the k-th of all keys from below, and most keys are lower.
+// Neighbours, which are often of one feature and score alike, are in different groups.
+std::size_t likely_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, ScoreKey* out) {
+    const std::size_t n_groups = 2 * k;
+    ScoreKey lowest = 0;
+    if (n_groups <= kMostSorted && n_columns >= 2 * n_groups) {
+        alignas(64) ScoreKey best[kMostSorted];
+        alignas(64) std::int64_t n_greater[kMostSorted];
+        for (std::size_t i = 0; i < n_groups; ++i) {
+            best[i] = keys[i];
+        }
+        for (std::size_t begin = n_groups; begin < n_columns; begin += n_groups) {
+            const std::size_t size = n_columns - begin < n_groups ? n_columns - begin : n_groups;
+            for (std::size_t i = 0; i < size; ++i) {
+                best[i] = best[i] > keys[begin + i] ? best[i] : keys[begin + i];
+            }
+        }
+        rank_keys(best, n_groups, n_greater);
+        for (std::size_t i = 0; i < n_groups; ++i) {
+            const ScoreKey bound = n_greater[i] + 1 >= static_cast<std::int64_t>(k) ? best[i] : 0;
+            lowest = lowest > bound ? lowest : bound;
+        }
+    }
+    std::size_t n = 0;
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        out[n] = keys[j];
+        n += keys[j] >= lowest ? 1 : 0;
+    }
+    return n;
+}
+
 std::size_t count_rows(WordList list, const std::uint64_t* among) {
     std::size_t n = 0;
     for (std::size_t i = 0; i < list.size; ++i) {

@@ -17,6 +17,7 @@
 namespace topk {
 
 inline constexpr std::size_t kColumnPadding = 16;
+inline constexpr std::size_t kMostSorted = 64;
 
 struct WordList {
     const std::uint32_t* words;
@@ -128,6 +129,14 @@ struct Kernels {
 
     // The number of keys[0..n_columns) that are greater than `key`, or if `copies` is not null the sum of theirs.
     std::size_t (*count_greater)(const ScoreKey* keys, const std::int64_t* copies, std::size_t n_columns, ScoreKey key);
+
+    // Put keys into `out`, which has room for all: all that are candidates among the k best, and others that are.
+    // Returns how many.
+    std::size_t (*likely_keys)(const ScoreKey* keys, std::size_t n_columns, std::size_t k, ScoreKey* out);
+
+    // Sort at most kMostSorted different keys, best first. The time does not depend on their order, which branches
+    // could not predict.
+    void (*sort_keys)(ScoreKey* keys, std::size_t n);
 
     // The number of rows in the list; only those of among[word] if that is not null.
     std::size_t (*count_rows)(WordList list, const std::uint64_t* among);

@@ -38,7 +38,8 @@ void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, c
         const Places places = {plan.k(level), options.objective.second_reading};
         best_distinct_keys(keys, n_columns, places, node.counts, rows, scorer.is_symmetric(), buffers.sorted_keys);
     } else {
-        best_keys(keys, n_columns, {plan.k(level), options.objective.second_reading, node.matrix->copies},
+        best_keys(keys, n_columns,
+                  {plan.k(level), options.objective.second_reading, node.matrix->copies, &kernels},
                   buffers.sorted_keys);
     }
     buffers.candidates.clear();
@@ -59,7 +60,7 @@ void SearchContext<Count>::rank_drawn(Workspace<Count>& space, int level, const 
     space.ticker.tick(scorer.work(node.counts.rows.size()));
     scorer.all_keys(drawn.counts(), n_columns, keys);
     scorer.drop_equal_readings(drawn.second_reading(), keys);
-    best_keys(keys, n_columns, {plan.k(level), drawn.second_reading()}, buffers.sorted_keys);
+    best_keys(keys, n_columns, {plan.k(level), drawn.second_reading(), {}, &kernels}, buffers.sorted_keys);
     buffers.candidates.clear();
     for (const ScoreKey key : buffers.sorted_keys) {
         buffers.candidates.push_back(drawn.column(static_cast<std::size_t>(column_of(key))));
