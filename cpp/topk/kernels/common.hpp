@@ -45,14 +45,6 @@ void add_product(const std::int32_t* counts, std::int32_t factor, std::size_t n_
     }
 }
 
-inline std::int32_t smallest_lane(const Int32s& x) {
-    std::int32_t best = x[0];
-    for (int i = 1; i < static_cast<int>(kInt32s); ++i) {
-        best = x[i] < best ? x[i] : best;
-    }
-    return best;
-}
-
 // `where`: the result of a comparison.
 inline bool is_everywhere(const Int32s& where) {
     std::int32_t all = where[0];

@@ -24,6 +24,20 @@ bool LastSplit<Count>::is_large(const Node<Count>& node) const {
            count_bytes <= std::max(row_bytes, kSmallBatch);
 }
 
+template <class Count>
+void LastSplit<Count>::begin(Space& space, const CandidateGroup<Count>& group) const {
+    space.last.begin(group.node);
+    space.paths.clear();
+    // Costs hold for one k of the last level.
+    const Fingerprint k_hash = {0, context_.plan.k(group.level + 1) * 0x9e3779b97f4a7c15U};
+    for (int rank = 0; rank < group.size() && space.last_bounds.is_used(); ++rank) {
+        for (const bool side : {false, true}) {
+            space.paths.push_back(context_.nodes.path(group.node, group.column(rank), side) ^ k_hash);
+            space.last_bounds.expect(space.paths.back());
+        }
+    }
+}
+
 // Children that are leaves or too expensive by their conflicts alone are not counted.
 template <class Count>
 std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) const {
@@ -34,12 +48,10 @@ std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, 
             context_.nodes.split_on(node, column, space.counter, space.level(group.level).split);
         return ordered_costs(space, group.level, node, split_on, nullptr, budget).sum();
     }
-    // Costs of subsets hold for one k of the last level.
-    const Fingerprint k_hash = {0, context_.plan.k(group.level + 1) * 0x9e3779b97f4a7c15U};
-    Fingerprint paths[2];
+    const bool remembers = space.last_bounds.is_used();
+    const Fingerprint* paths = remembers ? space.paths.data() + 2 * static_cast<std::size_t>(rank) : nullptr;
     std::int64_t known[2] = {0, 0};  // of the false side and of the true one
-    for (int side = 0; side < 2 && space.last_bounds.is_used(); ++side) {
-        paths[side] = context_.nodes.path(node, column, side == 1) ^ k_hash;
+    for (int side = 0; side < 2 && remembers; ++side) {
         known[side] = space.last_bounds.find(paths[side]);
     }
     if (known[0] + known[1] >= budget) {
@@ -64,7 +76,7 @@ std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, 
     }
     const std::int64_t sum = space.last.draws() ? drawn_cost(space, group.level, costs, budget)
                               : counted_cost(space, group, split_on, costs, budget);
-    for (int i = 0; i < 2 && space.last_bounds.is_used(); ++i) {
+    for (int i = 0; i < 2 && remembers; ++i) {
         space.last_bounds.store(paths[(i == 0) == split_on.small_side() ? 1 : 0], costs.cost[i]);
     }
     return sum;

@@ -258,7 +258,7 @@ void NodeSearch<Count>::try_candidates(Space& space, CandidateGroup<Count>& grou
                                        Incumbent& incumbent) {
     use_bounds(space, group, shallower);
     if (ends_in_counts(group.level)) {
-        space.last.begin(group.node);
+        last_split_.begin(space, group);
     }
     if (group.level == 0) {
         list_root(space, group.node, group.candidates);
@@ -364,7 +364,7 @@ std::int64_t NodeSearch<Count>::split_cost(Space& space, int level, const Node<C
     if (!ends_in_counts(level)) {
         return split_cost_deep(space, group, 0, budget);
     }
-    space.last.begin(node);
+    last_split_.begin(space, group);
     return last_split_.cost(space, group, 0, budget);
 }
 

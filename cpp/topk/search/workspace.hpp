@@ -76,6 +76,7 @@ struct Workspace {
     std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
     LastBounds last_bounds;
+    std::vector<Fingerprint> paths;  // of the sides of a node's candidates: false side and true side of each
     AlignedBuffer<ScoreKey> keys;
     // Of a search along chains (threshold_search.hpp).
     std::vector<std::uint64_t> masks;
