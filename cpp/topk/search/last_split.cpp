@@ -100,7 +100,7 @@ std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>&
     if (group.learn({space.last.small_rows(), split_on.side(0).weight, {free[0], free[1]}}, budget)) {
         space.payoff.spend(group.bounds->cycles());
     }
-    for (int i = 0; i < 2 && costs.sum() < budget; ++i) {
+    for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
         if (!exact[i]) {
             const Count errors = space.last.best_of_k(group.node, split_on, i, context_.plan.k(group.level + 1),
                                                       fewest.of[i], space.ticker);

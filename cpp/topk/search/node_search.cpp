@@ -289,7 +289,7 @@ void NodeSearch<Count>::use_bounds(Space& space, CandidateGroup<Count>& group, s
         buffers.places.push_back(node.matrix->place_of(column));
     }
     group.bounds->reset(node.counts, node.whole.weight, context_.options.objective.cost_scale, node.matrix->n_columns,
-                        buffers.places);
+                        buffers.places, context_.kernels);
     space.payoff.spend(group.bounds->cycles());
     if (shallower < kInfinity) {
         const std::int64_t free = shallower - context_.plan.cost_of_minimum(context_.plan.height(group.level) - 1);
