@@ -480,8 +480,8 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     }
     out.has_fingerprints = matrix.has_fingerprints;
     if (out.has_fingerprints) {
-        zeros(out.fingerprint_low, out.n_words * kWordBits);
-        zeros(out.fingerprint_high, out.n_words * kWordBits);
+        out.fingerprint_low.ensure(out.n_words * kWordBits);  // those of padding rows are never used
+        out.fingerprint_high.ensure(out.n_words * kWordBits);
     }
     for (std::size_t s = 0; s < subset.spans.size(); ++s) {
         Target to(all.spans[s].begin);

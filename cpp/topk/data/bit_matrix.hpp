@@ -122,8 +122,8 @@ inline void split(const BitMatrix& matrix, const Subset& subset, std::size_t col
 void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, Ticker& ticker, BitMatrix& out,
              Subset& all);
 
-// Drop all columns but the i-th ones of `kept`, ascending, each of which stands for the next runs[i] columns that are
-// not constant. Precondition: there are no ordered groups.
+// Drop all columns but those of `kept`, ascending; the i-th of them stands for copies[i] of the caller's columns.
+// Precondition: there are no ordered groups.
 void keep_columns(BitMatrix& matrix, std::span<const std::size_t> kept, std::span<const std::int64_t> copies);
 
 }  // namespace topk

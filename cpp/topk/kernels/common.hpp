@@ -443,7 +443,16 @@ std::size_t likely_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t
         }
     }
     std::size_t n = 0;
-    for (std::size_t j = 0; j < n_columns; ++j) {
+    std::size_t j = 0;
+#if defined(__AVX512F__)
+    for (; j + 8 <= n_columns; j += 8) {
+        const __m512i eight = _mm512_loadu_si512(keys + j);
+        const __mmask8 kept = _mm512_cmpge_epi64_mask(eight, _mm512_set1_epi64(lowest));
+        _mm512_storeu_si512(out + n, _mm512_maskz_compress_epi64(kept, eight));
+        n += static_cast<std::size_t>(count_bits(kept));
+    }
+#endif
+    for (; j < n_columns; ++j) {
         out[n] = keys[j];
         n += keys[j] >= lowest ? 1 : 0;
     }

@@ -38,7 +38,7 @@ void LastSplit<Count>::begin(Space& space, const CandidateGroup<Count>& group) c
     }
 }
 
-// Children that are leaves or too expensive by their conflicts alone are not counted.
+// Children that are leaves, or too expensive by what is known of them, are not counted.
 template <class Count>
 std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) const {
     const Node<Count>& node = group.node;
@@ -75,7 +75,7 @@ std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, 
         space.last.open(node, split_on);
     }
     const std::int64_t sum = space.last.draws() ? drawn_cost(space, group.level, costs, budget)
-                              : counted_cost(space, group, split_on, costs, budget);
+                                                : counted_cost(space, group, split_on, costs, budget);
     for (int i = 0; i < 2 && remembers; ++i) {
         space.last_bounds.store(paths[(i == 0) == split_on.small_side() ? 1 : 0], costs.cost[i]);
     }

@@ -127,20 +127,19 @@ Result NodeSearch<Count>::find_or_solve(Space& space, int level, const Node<Coun
     return solve(space, level, node, budget);
 }
 
-// Moving the rows together takes about as long as twelve passes over them, and makes every pass below cheaper by the
-// part of the words that is empty. With two levels left, about half of the candidates need a pass; with more, each of
-// them has passes below it.
+// Moving the rows together makes every pass below cheaper by the part of the words that is empty. With two levels left,
+// about half of the candidates need a pass; with more, each of them has passes below it.
 template <class Count>
 bool NodeSearch<Count>::worth_compacting(int level, const Node<Count>& node) const {
-    constexpr double kPassesToPay = 12;
+    const double enough = context_.options.tuning.passes_to_compact;
     const auto k = static_cast<double>(std::min(context_.plan.k(level), context_.nodes.columns().n_columns()));
     const double passes = context_.plan.height(level) == 2 ? k / 2 : k * k;
-    if (passes <= kPassesToPay) {
+    if (passes <= enough) {
         return false;
     }
     const auto rows = static_cast<double>(context_.kernels.count_rows(node.subset.list(), nullptr));
     const double empty = 1 - rows / (64 * static_cast<double>(node.subset.masks.size()));
-    return passes * empty > kPassesToPay;
+    return passes * empty >= enough;
 }
 
 // Return the node with its rows moved together where that pays, else the node itself.

@@ -35,8 +35,8 @@ struct LevelBuffers {
     std::vector<std::int32_t> candidates;  // columns, best score first
     std::vector<std::int64_t> errors;      // of two leaves per candidate; only with ordered groups
     BitMatrix dense_matrix;
-    Node<Count> dense;  // the node itself, with its rows moved together into dense_matrix
-    std::vector<std::size_t> kept;    // columns
+    Node<Count> dense;              // the node itself, with its rows moved together into dense_matrix
+    std::vector<std::size_t> kept;  // columns
     std::vector<std::int64_t> copies;
     std::vector<std::int32_t> places;  // of the candidates
     SideBounds<Count> bounds;
@@ -63,7 +63,9 @@ struct Workspace {
                     ? std::make_unique<DrawnColumns<Count>>(options.objective, limits.min_weight)
                     : nullptr),
           last(kernels, scorer, limits, options.objective, drawn.get()),
-          last_bounds(options.tuning.use_cache && options.tuning.use_bounds ? options.tuning.cache_bytes : 0),
+          last_bounds(options.tuning.use_cache && options.tuning.use_bounds && data.groups.empty()
+                          ? options.tuning.cache_bytes
+                          : 0),
           view(data, limits),
           ordered(data, columns, options.objective, scorer, limits),
           ordered_last(data, columns, kernels, scorer, limits, options.objective, last) {}
