@@ -432,7 +432,10 @@ class SmallCases {
         add("sqrt_score_keys", {read}, 8 * kWide,
             [&](const Kernels& k) { k.sqrt_score_keys(node, -1000, kUnit, 1, kWide, keys); });
         add("count_greater", {words_of(keys_.data(), kWide)}, 0,
-            [&](const Kernels& k) { sink += k.count_greater(keys_.data(), kWide, keys_[7]); });
+            [&](const Kernels& k) { sink += k.count_greater(keys_.data(), nullptr, kWide, keys_[7]); });
+        add("likely_keys", {words_of(keys_.data(), kWide)}, 0,
+            [&](const Kernels& k) { sink += k.likely_keys(keys_.data(), kWide, 16, keys); });
+        add("sort_keys", {{out_.data(), 32}}, 256, [&](const Kernels& k) { k.sort_keys(keys, 32); }, 32);
     }
 
     // Kernels that work on rows and words.

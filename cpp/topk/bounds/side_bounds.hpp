@@ -55,7 +55,7 @@ class SideBounds {
   public:
     // Start again with a node, its weight included. Bounds are kept for the candidates only.
     void reset(const Counts<Count>& counts, Count weight, std::int64_t cost_scale, std::size_t n_columns,
-               std::span<const std::int32_t> candidates) {
+               std::span<const std::int32_t> candidates, const Kernels& kernels) {
         weight_ = weight;
         cost_scale_ = cost_scale;
         n_columns_ = n_columns;
@@ -64,7 +64,7 @@ class SideBounds {
         both_.ensure(n_columns);
         lower_false_.ensure(n_columns);
         lower_true_.ensure(n_columns);
-        sum(counts.rows, n_true_);
+        sum(counts.rows, kernels, n_true_);
         for_columns([&](std::size_t j) { lower_false_[j] = lower_true_[j] = 0; });
     }
 
@@ -75,7 +75,7 @@ class SideBounds {
     std::int64_t lower(std::size_t column) const { return lower_false_[column] + lower_true_[column]; }
 
     void learn(const TriedSplit<Count>& split, const Kernels& kernels) {
-        sum(split.rows, both_);
+        sum(split.rows, kernels, both_);
         if constexpr (std::is_same_v<Count, std::int32_t>) {
             if (few_.empty()) {
                 kernels.raise_bounds({both_.data(), n_true_.data(), split.weight, weight_ - split.weight, cost_scale_,
@@ -112,12 +112,19 @@ class SideBounds {
             visit(static_cast<std::size_t>(column));
         }
     }
-    void sum(std::span<const Count* const> rows, AlignedBuffer<Count>& out) {
+    void sum(std::span<const Count* const> rows, const Kernels& kernels, AlignedBuffer<Count>& out) {
         for_columns([&](std::size_t j) { out[j] = 0; });
         for (const Count* row : rows) {
-            if (row != nullptr) {
-                for_columns([&](std::size_t j) { out[j] += row[j]; });
+            if (row == nullptr) {
+                continue;
             }
+            if constexpr (std::is_same_v<Count, std::int32_t>) {
+                if (few_.empty()) {
+                    kernels.add_product(row, 1, n_columns_, out.data());
+                    continue;
+                }
+            }
+            for_columns([&](std::size_t j) { out[j] += row[j]; });
         }
     }
     void raise(std::int64_t& bound, std::int64_t cost, Count missing) const {

@@ -2,7 +2,6 @@
 #include "topk/candidates/candidates.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 namespace topk {
@@ -19,28 +18,14 @@ void keys_from(const ScoreKey* keys, std::size_t n_columns, ScoreKey lowest, std
     out.resize(n);
 }
 
-// The best key of each of a few groups of columns bounds the k-th of all keys from below, and most keys are lower.
-constexpr std::size_t kMostGroups = 128;
+const Kernels& kernels_of(const Places& places) {
+    return places.kernels == nullptr ? *available_kernels().front() : *places.kernels;
+}
 
-// Put keys into `out`, all candidates among the k best included. Neighbours, which are often of one feature and score
-// alike, are in different groups.
-void likely_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, std::vector<ScoreKey>& out) {
-    const std::size_t n_groups = 4 * k;
-    ScoreKey lowest = 0;
-    if (n_groups <= kMostGroups && n_columns >= 2 * n_groups) {
-        std::array<ScoreKey, kMostGroups> best = {};
-        std::copy_n(keys, n_groups, best.begin());
-        for (std::size_t begin = n_groups; begin < n_columns; begin += n_groups) {
-            const std::size_t size = std::min(n_groups, n_columns - begin);
-            for (std::size_t i = 0; i < size; ++i) {
-                best[i] = std::max(best[i], keys[begin + i]);
-            }
-        }
-        const auto last = best.begin() + static_cast<std::ptrdiff_t>(k - 1);
-        std::nth_element(best.begin(), last, best.begin() + static_cast<std::ptrdiff_t>(n_groups), std::greater<>());
-        lowest = std::max<ScoreKey>(*last, 0);
-    }
-    keys_from(keys, n_columns, lowest, out);
+// Put keys into `out`, all candidates among the k best included.
+void select_likely(const ScoreKey* keys, std::size_t n_columns, const Places& places, std::vector<ScoreKey>& out) {
+    out.resize(n_columns);
+    out.resize(kernels_of(places).likely_keys(keys, n_columns, places.k, out.data()));
 }
 
 // Move the best keys from `begin` on to [begin, end) and sort them. Keys before `begin` are better than all others.
@@ -85,8 +70,12 @@ bool split_alike(const RowSet& rows, ColumnBits a, ColumnBits b) {
 
 // The test in the last place is the k-th of all tests, each by its better reading.
 ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& buffer) {
+    if (!places.copies.empty()) {
+        best_keys(keys, n_columns, places, buffer);
+        return buffer.empty() ? 0 : buffer.back();
+    }
     if (places.second_reading.empty()) {
-        likely_keys(keys, n_columns, places.k, buffer);
+        select_likely(keys, n_columns, places, buffer);
         if (buffer.size() < places.k) {
             return 0;
         }
@@ -108,10 +97,22 @@ ScoreKey lowest_candidate(const ScoreKey* keys, std::size_t n_columns, Places pl
 
 void best_keys(const ScoreKey* keys, std::size_t n_columns, Places places, std::vector<ScoreKey>& best) {
     if (places.second_reading.empty()) {
-        likely_keys(keys, n_columns, places.k, best);
+        select_likely(keys, n_columns, places, best);
         const std::size_t n = std::min(places.k, best.size());
-        sort_part(best, 0, n);
+        if (best.size() <= kMostSorted) {
+            kernels_of(places).sort_keys(best.data(), best.size());
+        } else {
+            sort_part(best, 0, n);
+        }
         best.resize(n);
+        std::size_t n_places = 0;
+        for (std::size_t i = 0; i < best.size() && !places.copies.empty(); ++i) {
+            if (n_places >= places.k) {
+                best.resize(i);
+            } else {
+                n_places += static_cast<std::size_t>(places.copies[static_cast<std::size_t>(column_of(best[i]))]);
+            }
+        }
         return;
     }
     const ScoreKey lowest = lowest_candidate(keys, n_columns, places, best);
@@ -164,6 +165,37 @@ void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, Places plac
     }
     best.resize(n_kept);
 }
+
+template <class Count>
+void list_distinct(const Counts<Count>& counts, const RowSet& rows, std::vector<std::size_t>& list,
+                   std::vector<std::int64_t>& copies) {
+    list.clear();
+    copies.clear();
+    for (std::size_t j = 0; j < rows.matrix.n_bits; ++j) {
+        bool is_false = true;
+        bool is_true = true;
+        for (std::size_t c = 0; c < counts.rows.size(); ++c) {
+            is_false &= counts.rows[c][j] == 0;
+            is_true &= counts.rows[c][j] == counts.totals[c];
+        }
+        if (is_false || is_true) {
+            continue;
+        }
+        const std::int64_t n = rows.matrix.copies.empty() ? 1 : rows.matrix.copies[j];
+        if (!list.empty() && count_alike(counts, list.back(), j) &&
+            split_alike(rows, rows.matrix.column(list.back()), rows.matrix.column(j))) {
+            copies.back() += n;
+        } else {
+            list.push_back(j);
+            copies.push_back(n);
+        }
+    }
+}
+
+template void list_distinct(const Counts<std::int32_t>&, const RowSet&, std::vector<std::size_t>&,
+                            std::vector<std::int64_t>&);
+template void list_distinct(const Counts<std::int64_t>&, const RowSet&, std::vector<std::size_t>&,
+                            std::vector<std::int64_t>&);
 
 template void best_distinct_keys(const std::int64_t*, std::size_t, Places, const Counts<std::int32_t>&, const RowSet&,
                                  bool, std::vector<std::int64_t>&);

@@ -30,6 +30,8 @@ bool split_alike(const RowSet& rows, ColumnBits a, ColumnBits b);
 struct Places {
     std::size_t k;
     std::span<const std::int32_t> second_reading = {};
+    std::span<const std::int64_t> copies = {};  // as in BitMatrix: places that a column takes
+    const Kernels* kernels = nullptr;           // null: the scalar ones
 };
 
 // Return the lowest key of a candidate, at least 0. `buffer` is overwritten.
@@ -43,6 +45,12 @@ void best_keys(const ScoreKey* keys, std::size_t n_columns, Places places, std::
 template <class Count>
 void best_distinct_keys(const ScoreKey* keys, std::size_t n_columns, Places places, const Counts<Count>& counts,
                         const RowSet& rows, bool equal_scores, std::vector<ScoreKey>& best);
+
+// List the columns that divide the rows, except for those that divide them like the one before in the list; copies[i]:
+// how many columns the i-th one stands for, itself included.
+template <class Count>
+void list_distinct(const Counts<Count>& counts, const RowSet& rows, std::vector<std::size_t>& list,
+                   std::vector<std::int64_t>& copies);
 
 extern template void best_distinct_keys(const std::int64_t*, std::size_t, Places, const Counts<std::int32_t>&,
                                         const RowSet&, bool, std::vector<std::int64_t>&);

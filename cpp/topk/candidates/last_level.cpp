@@ -63,12 +63,11 @@ void LastLevel<Count>::begin(const Node<Count>& node) {
 }
 
 template <class Count>
-Count LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter) {
+void LastLevel<Count>::open(const Node<Count>& node, const Split<Count>& split_on) {
     split(*node.matrix, node.subset, split_on.bits(), split_on.small_side(), small_);
     if (draws()) {
         drawn_->open(split_on, small_);
     }
-    return counter.conflicts(*node.matrix, small_);
 }
 
 template <class Count>
@@ -256,15 +255,16 @@ Count LastLevel<Count>::best_of_k(const Node<Count>& node, const Split<Count>& s
     ticker.tick(scorer_.work(counts.rows.size()));
     scorer_.keys(counts, n_padded, keys_.ensure(n_padded));
     const Count* errors = errors_[i].data();
-    if (const std::optional<Count> best = best_by_rank(errors, n_padded, k, fewest)) {
+    const Places places = {k, second_reading_, distinct_ ? std::span<const std::int64_t>() : node.matrix->copies,
+                           &kernels_};
+    if (const std::optional<Count> best = best_by_rank(errors, n_padded, places, fewest)) {
         return *best;
     }
-    const Places places = {k, second_reading_};
     if (!distinct_) {
         return best_of_selected(errors, n_padded, places);
     }
     const RowSet rows = {*node.matrix, node.subset, split_on.bits(), (i == 0) == split_on.small_side()};
-    best_distinct_keys(keys_.data(), n_columns_, places, counts, rows, scorer_.is_symmetric(), sorted_keys_);
+    best_distinct_keys(keys_.data(), node.matrix->n_bits, places, counts, rows, scorer_.is_symmetric(), sorted_keys_);
     Count best = std::numeric_limits<Count>::max();
     for (const ScoreKey key : sorted_keys_) {
         best = std::min(best, errors[column_of(key)]);
@@ -286,19 +286,21 @@ Count LastLevel<Count>::best_of_k_drawn(std::size_t k, Count fewest, Ticker& tic
     scorer_.all_keys(drawn_->counts(), n_columns, keys_.ensure(n_columns));
     scorer_.drop_equal_readings(drawn_->second_reading(), keys_.data());
     const Count* errors = errors_[1].data();
-    const std::optional<Count> best = best_by_rank(errors, n_columns, k, fewest);
-    return best ? *best : best_of_selected(errors, n_columns, {k, drawn_->second_reading()});
+    const Places places = {k, drawn_->second_reading(), {}, &kernels_};
+    const std::optional<Count> best = best_by_rank(errors, n_columns, places, fewest);
+    return best ? *best : best_of_selected(errors, n_columns, places);
 }
 
 // Usually a column with the fewest errors is among the k best: its rank, found by one pass over the keys, is below k.
 template <class Count>
-std::optional<Count> LastLevel<Count>::best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k,
+std::optional<Count> LastLevel<Count>::best_by_rank(const Count* errors, std::size_t n_columns, Places places,
                                                     Count fewest) const {
     const ScoreKey* keys = keys_.data();
+    const std::int64_t* copies = places.copies.empty() ? nullptr : places.copies.data();
     int tests = 0;
     for (std::size_t j = 0; j < n_columns && tests < kRankTests; ++j) {
         if (errors[j] == fewest && keys[j] != kNoScoreKey) {
-            if (kernels_.count_greater(keys, n_columns, keys[j]) < k) {
+            if (kernels_.count_greater(keys, copies, n_columns, keys[j]) < places.k) {
                 return fewest;
             }
             ++tests;

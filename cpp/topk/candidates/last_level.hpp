@@ -48,13 +48,12 @@ class LastLevel {
   public:
     // `drawn`: null if all columns are to be counted. The objective must outlive this object.
     LastLevel(const Kernels& kernels, const Scorer& scorer, SideLimits limits, const Objective& objective,
-              std::size_t n_columns, DrawnColumns<Count>* drawn = nullptr)
+              DrawnColumns<Count>* drawn = nullptr)
         : kernels_(kernels),
           scorer_(scorer),
           limits_(limits),
           distinct_(objective.distinct_splits),
           second_reading_(objective.second_reading),
-          n_columns_(n_columns),
           drawn_(drawn) {}
 
     // Are only the features that the children draw counted?
@@ -73,8 +72,8 @@ class LastLevel {
         return std::find(ahead_columns_.begin(), ahead_columns_.end(), column) != ahead_columns_.end();
     }
 
-    // Open the children of `node` on this split. Returns the conflicts of the smaller one.
-    Count open(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter);
+    // Open the children of `node` on this split.
+    void open(const Node<Count>& node, const Split<Count>& split_on);
 
     // The same, given the rows of the smaller child. Precondition: not draws().
     void open(Subset& small) { std::swap(small_, small); }
@@ -116,7 +115,7 @@ class LastLevel {
     Fewest<Count> slow_errors(const Counts<Count>& counts, std::size_t n_columns);
     void drop_small_sides(const Counts<Count>& counts, std::size_t n_columns);
     Count fewest_errors(const Counts<Count>& counts, std::size_t n_columns);
-    std::optional<Count> best_by_rank(const Count* errors, std::size_t n_columns, std::size_t k, Count fewest) const;
+    std::optional<Count> best_by_rank(const Count* errors, std::size_t n_columns, Places places, Count fewest) const;
     Count best_of_selected(const Count* errors, std::size_t n_columns, Places places);
 
     const Kernels& kernels_;
@@ -124,7 +123,6 @@ class LastLevel {
     const SideLimits limits_;
     const bool distinct_;  // columns that divide the rows alike count as one
     const std::span<const std::int32_t> second_reading_;
-    const std::size_t n_columns_;
     DrawnColumns<Count>* const drawn_;
 
     Subset small_;

@@ -231,10 +231,6 @@ void clear(Subset& subset) {
     subset.spans.clear();
 }
 
-std::size_t padded(std::size_t n_columns) {
-    return (std::max<std::size_t>(n_columns, 1) + kColumnPadding - 1) / kColumnPadding * kColumnPadding;
-}
-
 }  // namespace
 
 Fingerprint hash_matrix(const BitMatrix& matrix, const Subset& all, const Kernels& kernels, Ticker& ticker) {
@@ -308,8 +304,8 @@ void build_matrix(const Data& data, MatrixExtras extras, const Kernels& kernels,
     matrix.has_fingerprints = extras.fingerprints;
     if (extras.fingerprints) {
         const std::size_t n = matrix.n_words * kWordBits;
-        kernels.fill_fingerprints(hash_matrix(matrix, all, kernels, ticker), n, matrix.fingerprint_low.ensure(n),
-                                  matrix.fingerprint_high.ensure(n));
+        matrix.salt = hash_matrix(matrix, all, kernels, ticker);
+        kernels.fill_fingerprints(matrix.salt, n, matrix.fingerprint_low.ensure(n), matrix.fingerprint_high.ensure(n));
     }
 }
 
@@ -485,6 +481,9 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     out.n_words = all.words.size();
     out.n_bits = matrix.n_bits;
     out.n_columns = matrix.n_columns;
+    out.caller_column = matrix.caller_column;
+    out.copies = matrix.copies;
+    out.place = matrix.place;
     if (!matrix.ordered.empty()) {
         move_ordered(matrix, subset, all, ticker, out);
     }
@@ -504,8 +503,8 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     }
     out.has_fingerprints = matrix.has_fingerprints;
     if (out.has_fingerprints) {
-        zeros(out.fingerprint_low, out.n_words * kWordBits);
-        zeros(out.fingerprint_high, out.n_words * kWordBits);
+        out.fingerprint_low.ensure(out.n_words * kWordBits);  // those of padding rows are never used
+        out.fingerprint_high.ensure(out.n_words * kWordBits);
     }
     for (std::size_t s = 0; s < subset.spans.size(); ++s) {
         Target to(all.spans[s].begin);
@@ -520,6 +519,31 @@ void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kerne
     }
     describe_words(all, out.ordered);
     out.ordered.fill_grid(all.masks, out.n_columns, out.bits.data(), ticker);
+}
+
+void keep_columns(BitMatrix& matrix, std::span<const std::size_t> kept, std::span<const std::int64_t> copies) {
+    const std::size_t n_columns = padded(kept.size());
+    for (std::size_t w = 0; w < matrix.n_words; ++w) {
+        const std::uint64_t* from = matrix.bits.data() + w * matrix.n_columns;
+        std::uint64_t* to = matrix.bits.data() + w * n_columns;  // never beyond what is still to be read
+        for (std::size_t i = 0; i < kept.size(); ++i) {
+            to[i] = from[kept[i]];
+        }
+        std::fill(to + kept.size(), to + n_columns, 0);
+    }
+    std::vector<std::int32_t> caller_column;
+    for (const std::size_t j : kept) {
+        caller_column.push_back(matrix.column_of(j));
+    }
+    matrix.place.assign(matrix.place.empty() ? matrix.n_bits : matrix.place.size(), -1);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        matrix.place[static_cast<std::size_t>(caller_column[i])] = static_cast<std::int32_t>(i);
+    }
+    matrix.caller_column.swap(caller_column);
+    matrix.copies.assign(copies.begin(), copies.end());
+    matrix.copies.resize(n_columns, 0);
+    matrix.n_bits = kept.size();
+    matrix.n_columns = n_columns;
 }
 
 }  // namespace topk

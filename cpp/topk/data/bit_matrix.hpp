@@ -8,7 +8,9 @@
 // matrix. A subset can be compacted into a matrix of its own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "topk/base/column_map.hpp"
@@ -47,6 +49,10 @@ struct ColumnBits {
     std::uint64_t word(std::size_t w) const { return data[w * stride]; }
 };
 
+inline std::size_t padded(std::size_t n_columns) {
+    return (std::max<std::size_t>(n_columns, 1) + kColumnPadding - 1) / kColumnPadding * kColumnPadding;
+}
+
 struct BitMatrix {
     std::size_t n_columns = 0;  // padded
     std::size_t n_bits = 0;     // the caller's columns; those of the grid follow
@@ -54,6 +60,7 @@ struct BitMatrix {
     AlignedBuffer<std::uint64_t> bits;  // n_words * n_columns, word-major
     // 64 * n_words each: a random fingerprint per row, whose XOR over a subset identifies the subset.
     bool has_fingerprints = false;
+    Fingerprint salt;
     AlignedBuffer<std::uint64_t> fingerprint_low, fingerprint_high;
     // Bit planes of the row weights, plane-major: a row's weight is the sum of 2^p over the planes p with its bit set.
     std::size_t n_planes = 0;  // 0: the weights follow from the spans
@@ -67,6 +74,17 @@ struct BitMatrix {
 
     OrderedRows ordered;
 
+    // Set by keep_columns(); all empty if the columns are the caller's.
+    std::vector<std::int32_t> caller_column;  // ascending
+    std::vector<std::int64_t> copies;         // (n_columns): how many of the caller's columns it stands for
+    std::vector<std::int32_t> place;          // of each of the caller's columns, or -1
+
+    std::int32_t column_of(std::size_t place_here) const {
+        return place.empty() ? static_cast<std::int32_t>(place_here) : caller_column[place_here];
+    }
+    std::int32_t place_of(std::int32_t column) const {
+        return place.empty() ? column : place[static_cast<std::size_t>(column)];
+    }
     const std::uint64_t* word(std::size_t w) const { return bits.data() + w * n_columns; }
     ColumnBits column(std::size_t j) const { return {bits.data() + j, n_columns}; }
 };
@@ -105,5 +123,9 @@ inline void split(const BitMatrix& matrix, const Subset& subset, std::size_t col
 // Copy the rows of `subset` into a dense matrix, with a grid of its own. `all` becomes the subset of all its rows.
 void compact(const BitMatrix& matrix, const Subset& subset, const Kernels& kernels, Ticker& ticker, BitMatrix& out,
              Subset& all);
+
+// Drop all columns but those of `kept`, ascending; the i-th of them stands for copies[i] of the caller's columns.
+// Precondition: there are no ordered groups.
+void keep_columns(BitMatrix& matrix, std::span<const std::size_t> kept, std::span<const std::int64_t> copies);
 
 }  // namespace topk

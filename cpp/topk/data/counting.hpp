@@ -37,6 +37,17 @@ class Counter {
     // subset.spans[span]. Advances `span` to the next class.
     void weights(const BitMatrix& matrix, const Subset& subset, std::size_t& span, Count* out) {
         const ColumnRange all = {0, matrix.n_columns};
+        if constexpr (std::is_same_v<Count, std::int32_t>) {
+            const Span& here = subset.spans[span];
+            const bool is_whole_class =
+                span + 1 == subset.spans.size() || subset.spans[span + 1].class_index != here.class_index;
+            if (is_whole_class && matrix.n_planes == 0 && here.shift == 0 &&
+                class_weight_[static_cast<std::size_t>(here.class_index)] == 1) {
+                count(matrix, subset.list(here), all, out);
+                ++span;
+                return;
+            }
+        }
         weights(matrix, subset, std::span(&all, 1), span, out);
     }
 

@@ -25,6 +25,7 @@ struct Node {
     const BitMatrix* matrix = nullptr;
     Subset subset;
     Fingerprint fingerprint;  // of the subset
+    Fingerprint path;         // of the splits that lead to it, in any order
     Counts<Count> counts;     // its rows point into the storage of this node or of an ancestor, which must outlive it
     SideWeight<Count> whole;
     Count conflicts = 0;  // weight that every tree misclassifies
@@ -125,7 +126,7 @@ class Split {
         weigh();
     }
     Split(const Node<Count>& node, std::int32_t column)
-        : Split(node.counts, *node.matrix, static_cast<std::size_t>(column), column) {}
+        : Split(node.counts, *node.matrix, static_cast<std::size_t>(node.matrix->place_of(column)), column) {}
     // A column whose bits and whose weight per class of the node are in the buffers.
     Split(const Counts<Count>& counts, const SplitBuffers<Count>& buffers, std::int32_t column)
         : column_(column), bits_{buffers.bits.data(), 1}, counts_(&counts), totals_(buffers.totals.data()) {

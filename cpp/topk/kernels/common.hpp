@@ -22,21 +22,20 @@ struct SideMaxima {
     void add(const Int32s& count, std::int32_t total) {
         raise_to(true_max, count);
         raise_to(false_max, total - count);
-        n_true += count;
+        n_true += count;  // left out by the compiler where nobody asks for it
     }
-    template <bool kFree>
+    template <bool kLimited>
     void finish(std::int32_t weight, std::int32_t min_side, std::int32_t* errors_out, Int32s& best,
                 Int32s& best_free) const {
-        const Int32s none = Int32s{} + kNoSplit;
-        const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
-        const Int32s free = weight - true_max - false_max;
-        Int32s errors;
-        choose(too_small, none, free, errors);
-        *reinterpret_cast<Int32s*>(errors_out) = errors;
-        lower_to(best, errors);
-        if constexpr (kFree) {
-            lower_to(best_free, free);
+        Int32s errors = weight - true_max - false_max;
+        lower_to(best_free, errors);
+        if constexpr (kLimited) {
+            const Int32s none = Int32s{} + kNoSplit;
+            const Int32s too_small = (n_true < min_side) | (weight - n_true < min_side);
+            choose(too_small, none, errors, errors);
+            lower_to(best, errors);
         }
+        *reinterpret_cast<Int32s*>(errors_out) = errors;
     }
 };
 
@@ -44,14 +43,6 @@ void add_product(const std::int32_t* counts, std::int32_t factor, std::size_t n_
     for (std::size_t j = 0; j < n_columns; ++j) {
         out[j] += counts[j] * factor;
     }
-}
-
-inline std::int32_t smallest_lane(const Int32s& x) {
-    std::int32_t best = x[0];
-    for (int i = 1; i < static_cast<int>(kInt32s); ++i) {
-        best = x[i] < best ? x[i] : best;
-    }
-    return best;
 }
 
 // `where`: the result of a comparison.
@@ -63,7 +54,7 @@ inline bool is_everywhere(const Int32s& where) {
     return all != 0;
 }
 
-template <bool kFree>
+template <bool kLimited>
 Minima last_level_loop(const PairTable& t, std::int32_t min_side, std::size_t n_columns) {
     std::int32_t small_weight = 0;
     std::int32_t large_weight = 0;
@@ -88,12 +79,12 @@ Minima last_level_loop(const PairTable& t, std::int32_t min_side, std::size_t n_
             small.add(count, t.small_totals[c]);
             large.add(parent - count, t.parent_totals[c] - t.small_totals[c]);
         }
-        small.template finish<kFree>(small_weight, min_side, t.small_errors + j, best_small, small_free);
-        large.template finish<kFree>(large_weight, min_side, t.large_errors + j, best_large, large_free);
+        small.template finish<kLimited>(small_weight, min_side, t.small_errors + j, best_small, small_free);
+        large.template finish<kLimited>(large_weight, min_side, t.large_errors + j, best_large, large_free);
     }
-    Minima minima = {smallest_lane(best_small), smallest_lane(best_large), 0, 0};
-    minima.small_free = kFree ? smallest_lane(small_free) : minima.small;
-    minima.large_free = kFree ? smallest_lane(large_free) : minima.large;
+    Minima minima = {0, 0, smallest_lane(small_free), smallest_lane(large_free)};
+    minima.small = kLimited ? smallest_lane(best_small) : minima.small_free;
+    minima.large = kLimited ? smallest_lane(best_large) : minima.large_free;
     return minima;
 }
 
@@ -393,10 +384,77 @@ void sqrt_score_keys(const CountTable& t, std::int64_t whole, double unit, std::
     return sum;
 }
 
-std::size_t count_greater(const ScoreKey* keys, std::size_t n_columns, ScoreKey key) {
-    std::size_t n = 0;
-    for (std::size_t j = 0; j < n_columns; ++j) {
+std::size_t count_greater(const ScoreKey* keys, const std::int64_t* copies, std::size_t n_columns, ScoreKey key) {
+    std::int64_t n = 0;
+    for (std::size_t j = 0; j < n_columns && copies == nullptr; ++j) {
         n += keys[j] > key ? 1 : 0;
+    }
+    for (std::size_t j = 0; j < n_columns && copies != nullptr; ++j) {
+        n += keys[j] > key ? copies[j] : 0;
+    }
+    return static_cast<std::size_t>(n);
+}
+
+// n_greater[i] = how many of the keys are greater than keys[i], i < n.
+inline void rank_keys(const ScoreKey* keys, std::size_t n, std::int64_t* n_greater) {
+    for (std::size_t i = 0; i < n; ++i) {
+        n_greater[i] = 0;
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) {
+            n_greater[i] += keys[j] > keys[i] ? 1 : 0;
+        }
+    }
+}
+
+void sort_keys(ScoreKey* keys, std::size_t n) {
+    alignas(64) ScoreKey unsorted[kMostSorted];
+    alignas(64) std::int64_t n_greater[kMostSorted];
+    for (std::size_t i = 0; i < n; ++i) {
+        unsorted[i] = keys[i];
+    }
+    rank_keys(unsorted, n, n_greater);
+    for (std::size_t i = 0; i < n; ++i) {
+        keys[n_greater[i]] = unsorted[i];
+    }
+}
+
+// The best key of each of a few groups of columns bounds the k-th of all keys from below, and most keys are lower.
+// Neighbours, which are often of one feature and score alike, are in different groups.
+std::size_t likely_keys(const ScoreKey* keys, std::size_t n_columns, std::size_t k, ScoreKey* out) {
+    const std::size_t n_groups = 2 * k;
+    ScoreKey lowest = 0;
+    if (n_groups <= kMostSorted && n_columns >= 2 * n_groups) {
+        alignas(64) ScoreKey best[kMostSorted];
+        alignas(64) std::int64_t n_greater[kMostSorted];
+        for (std::size_t i = 0; i < n_groups; ++i) {
+            best[i] = keys[i];
+        }
+        for (std::size_t begin = n_groups; begin < n_columns; begin += n_groups) {
+            const std::size_t size = n_columns - begin < n_groups ? n_columns - begin : n_groups;
+            for (std::size_t i = 0; i < size; ++i) {
+                best[i] = best[i] > keys[begin + i] ? best[i] : keys[begin + i];
+            }
+        }
+        rank_keys(best, n_groups, n_greater);
+        for (std::size_t i = 0; i < n_groups; ++i) {
+            const ScoreKey bound = n_greater[i] + 1 >= static_cast<std::int64_t>(k) ? best[i] : 0;
+            lowest = lowest > bound ? lowest : bound;
+        }
+    }
+    std::size_t n = 0;
+    std::size_t j = 0;
+#if defined(__AVX512F__)
+    for (; j + 8 <= n_columns; j += 8) {
+        const __m512i eight = _mm512_loadu_si512(keys + j);
+        const __mmask8 kept = _mm512_cmpge_epi64_mask(eight, _mm512_set1_epi64(lowest));
+        _mm512_storeu_si512(out + n, _mm512_maskz_compress_epi64(kept, eight));
+        n += static_cast<std::size_t>(count_bits(kept));
+    }
+#endif
+    for (; j < n_columns; ++j) {
+        out[n] = keys[j];
+        n += keys[j] >= lowest ? 1 : 0;
     }
     return n;
 }

@@ -17,6 +17,7 @@
 namespace topk {
 
 inline constexpr std::size_t kColumnPadding = 16;
+inline constexpr std::size_t kMostSorted = 64;
 
 struct WordList {
     const std::uint32_t* words;
@@ -46,7 +47,9 @@ struct PairTable {
     const std::int32_t* parent_totals;
     const std::int32_t* small_totals;
     std::size_t n_classes;
-    std::int32_t* small_errors;  // out, per column: errors of the child split on it; kNoSplit if a side is too small
+    // Out, per column: errors of the child split on it; kNoSplit if a side is too small. A minimum of 1 is not checked:
+    // a column with all rows on one side has the errors of a leaf.
+    std::int32_t* small_errors;
     std::int32_t* large_errors;
 };
 
@@ -124,8 +127,16 @@ struct Kernels {
     void (*sqrt_score_keys)(const CountTable& table, std::int64_t whole, double unit, std::int32_t min_side,
                             std::size_t n_columns, ScoreKey* keys);
 
-    // The number of keys[0..n_columns) that are greater than `key`.
-    std::size_t (*count_greater)(const ScoreKey* keys, std::size_t n_columns, ScoreKey key);
+    // The number of keys[0..n_columns) that are greater than `key`, or if `copies` is not null the sum of theirs.
+    std::size_t (*count_greater)(const ScoreKey* keys, const std::int64_t* copies, std::size_t n_columns, ScoreKey key);
+
+    // Put keys into `out`, which has room for all: all that are candidates among the k best, and others that are.
+    // Returns how many.
+    std::size_t (*likely_keys)(const ScoreKey* keys, std::size_t n_columns, std::size_t k, ScoreKey* out);
+
+    // Sort at most kMostSorted different keys, best first. The time does not depend on their order, which branches
+    // could not predict.
+    void (*sort_keys)(ScoreKey* keys, std::size_t n);
 
     // The number of rows in the list; only those of among[word] if that is not null.
     std::size_t (*count_rows)(WordList list, const std::uint64_t* among);

@@ -91,13 +91,25 @@ inline void lower_to(Int32s& best, const Int32s& x) { best = best < x ? best : x
 inline void choose(const Int32s& where, const Int32s& a, const Int32s& b, Int32s& out) { out = where ? a : b; }
 
 // out[i] = x[i ^ kDistance].
-template <std::size_t kDistance, std::size_t... i>
-void swap_neighbours(const Words& x, Words& out, std::index_sequence<i...>) {
+template <std::size_t kDistance, class Vector, std::size_t... i>
+void swap_neighbours(const Vector& x, Vector& out, std::index_sequence<i...>) {
 #if defined(__clang__)
     out = __builtin_shufflevector(x, x, (i ^ kDistance)...);
 #else
-    out = __builtin_shuffle(x, Words{(i ^ kDistance)...});
+    out = __builtin_shuffle(x, Vector{(i ^ kDistance)...});
 #endif
+}
+
+template <std::size_t kDistance = kInt32s / 2>
+std::int32_t smallest_lane(Int32s x) {
+    Int32s other;
+    swap_neighbours<kDistance>(x, other, std::make_index_sequence<kInt32s>());
+    lower_to(x, other);
+    if constexpr (kDistance > 1) {
+        return smallest_lane<kDistance / 2>(x);
+    } else {
+        return x[0];
+    }
 }
 
 // Swap the bits of `mask` in x[i], i without kDistance, with those in x[i + kDistance] that are kDistance further up.
@@ -195,6 +207,13 @@ inline void choose(const Int32s& where, const Int32s& a, const Int32s& b, Int32s
     for (std::size_t i = 0; i < kInt32s; ++i) {
         out.lane[i] = where.lane[i] != 0 ? a.lane[i] : b.lane[i];
     }
+}
+inline std::int32_t smallest_lane(const Int32s& x) {
+    std::int32_t best = x[0];
+    for (int i = 1; i < static_cast<int>(kInt32s); ++i) {
+        best = x[i] < best ? x[i] : best;
+    }
+    return best;
 }
 
 #endif

@@ -25,6 +25,7 @@ struct CandidateGroup {
 
     int size() const { return static_cast<int>(candidates.size()); }
     std::int32_t column(int rank) const { return candidates[static_cast<std::size_t>(rank)]; }
+    std::size_t place(int rank) const { return static_cast<std::size_t>(node.matrix->place_of(column(rank))); }
     // The columns of at most n candidates, from this rank on.
     std::span<const std::int32_t> next(int rank, std::size_t n) const {
         const auto first = static_cast<std::size_t>(rank);
@@ -34,11 +35,11 @@ struct CandidateGroup {
     // Lower bounds for the split of this rank and for one of its sides.
     std::int64_t split_bound(int rank) {
         const auto guard = lock();
-        return bounds == nullptr ? 0 : bounds->lower(static_cast<std::size_t>(column(rank)));
+        return bounds == nullptr ? 0 : bounds->lower(place(rank));
     }
     std::int64_t side_bound(int rank, bool side) {
         const auto guard = lock();
-        return bounds == nullptr ? 0 : bounds->lower(static_cast<std::size_t>(column(rank)), side);
+        return bounds == nullptr ? 0 : bounds->lower(place(rank), side);
     }
     // Learn from a split that was tried with this budget. Returns whether there was something to learn: only a split
     // that is more expensive than the budget says something about splits that could be pruned.

@@ -18,14 +18,28 @@ constexpr std::size_t kSmallBatch = std::size_t{1} << 20;
 // counts of a batch would take more memory than the rows, its children are counted one by one.
 template <class Count>
 bool LastSplit<Count>::is_large(const Node<Count>& node) const {
-    const std::size_t n_columns = context_.nodes.padded_columns();
+    const std::size_t n_columns = node.matrix->n_columns;
     const std::size_t row_bytes = node.subset.words.size() * n_columns * sizeof(std::uint64_t);
     const std::size_t count_bytes = kBatch * node.counts.rows.size() * n_columns * sizeof(Count);
     return !context_.nodes.has_planes() && row_bytes > context_.options.tuning.large_node_bytes &&
            count_bytes <= std::max(row_bytes, kSmallBatch);
 }
 
-// Children that are leaves or too expensive by their conflicts alone are not counted.
+template <class Count>
+void LastSplit<Count>::begin(Space& space, const CandidateGroup<Count>& group) const {
+    space.last.begin(group.node);
+    space.paths.clear();
+    // Costs hold for one k of the last level.
+    const Fingerprint k_hash = {0, context_.plan.k(group.level + 1) * 0x9e3779b97f4a7c15U};
+    for (int rank = 0; rank < group.size() && space.last_bounds.is_used(); ++rank) {
+        for (const bool side : {false, true}) {
+            space.paths.push_back(context_.nodes.path(group.node, group.column(rank), side) ^ k_hash);
+            space.last_bounds.expect(space.paths.back());
+        }
+    }
+}
+
+// Children that are leaves, or too expensive by what is known of them, are not counted.
 template <class Count>
 std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) const {
     const Node<Count>& node = group.node;
@@ -35,30 +49,45 @@ std::int64_t LastSplit<Count>::cost(Space& space, CandidateGroup<Count>& group, 
             context_.nodes.split_on(node, column, space.counter, space.level(group.level).split);
         return ordered_costs(space, group.level, node, split_on, nullptr, budget).sum();
     }
+    const bool remembers = space.last_bounds.is_used();
+    const Fingerprint* paths = remembers ? space.paths.data() + 2 * static_cast<std::size_t>(rank) : nullptr;
+    std::int64_t known[2] = {0, 0};  // of the false side and of the true one
+    for (int side = 0; side < 2 && remembers; ++side) {
+        known[side] = space.last_bounds.find(paths[side]);
+    }
+    if (known[0] + known[1] >= budget) {
+        ++space.cache_hits;
+        return known[0] + known[1];
+    }
     const Split<Count> split_on(node, column);
     if (is_large(node) && !space.last.draws() && !space.last.is_ahead(column)) {
         space.last.count_ahead(node, group.next(rank, kBatch), space.counter);
     }
-    const bool needs_rows = !space.last.is_ahead(column) || node.matrix->has_conflicts || context_.limits.track_rows;
-    const Count small_conflicts = needs_rows ? space.last.open(node, split_on, space.counter) : Count{0};
-    const Count conflicts[2] = {small_conflicts, static_cast<Count>(node.conflicts - small_conflicts)};
     ChildCosts costs;
     for (int i = 0; i < 2; ++i) {
         costs.leaf[i] = context_.costs.leaf(split_on.side(i).errors());
-        costs.cost[i] = context_.costs.lowest(split_on.side(i).errors(), conflicts[i]);
+        costs.cost[i] = std::max(context_.costs.lowest(split_on.side(i).errors(), Count{0}),
+                                 known[(i == 0) == split_on.small_side() ? 1 : 0]);
     }
     if (costs.are_leaves() || costs.sum() >= budget) {
         return costs.sum();
     }
-    return space.last.draws() ? drawn_cost(space, group.level, costs, budget)
-                              : counted_cost(space, group, split_on, costs, budget);
+    if (!space.last.is_ahead(column) || context_.limits.track_rows) {
+        space.last.open(node, split_on);
+    }
+    const std::int64_t sum = space.last.draws() ? drawn_cost(space, group.level, costs, budget)
+                                                : counted_cost(space, group, split_on, costs, budget);
+    for (int i = 0; i < 2 && remembers; ++i) {
+        space.last_bounds.store(paths[(i == 0) == split_on.small_side() ? 1 : 0], costs.cost[i]);
+    }
+    return sum;
 }
 
 // The fewest errors over all columns bound the children from below. Only if their sum is below the budget are the
 // columns ranked.
 template <class Count>
 std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
-                                            ChildCosts costs, std::int64_t budget) const {
+                                            ChildCosts& costs, std::int64_t budget) const {
     context_.count_nodes(space, 2);
     const Fewest<Count> fewest = space.last.count(group.node, split_on, space.counter);
     std::int64_t free[2];  // costs without a minimum of rows or weight per side: those that bound other splits
@@ -72,7 +101,7 @@ std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>&
     if (group.learn({space.last.small_rows(), split_on.side(0).weight, {free[0], free[1]}}, budget)) {
         space.payoff.spend(group.bounds->cycles());
     }
-    for (int i = 0; i < 2 && costs.sum() < budget; ++i) {
+    for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
         if (!exact[i]) {
             const Count errors = space.last.best_of_k(group.node, split_on, i, context_.plan.k(group.level + 1),
                                                       fewest.of[i], space.ticker);
@@ -99,7 +128,7 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
     if (context_.plan.all_columns(level + 1)) {
         context_.count_nodes(space, 2);
         if (false_counts == nullptr) {
-            space.last.open(node, split_on, space.counter);
+            space.last.open(node, split_on);
         }
         last.open(node, split_on, false_counts, space.counter);
         bound(0);
@@ -172,7 +201,7 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
 // The same where children draw features: one child after the other, the larger one first, since it has more of the
 // cost.
 template <class Count>
-std::int64_t LastSplit<Count>::drawn_cost(Space& space, int level, ChildCosts costs, std::int64_t budget) const {
+std::int64_t LastSplit<Count>::drawn_cost(Space& space, int level, ChildCosts& costs, std::int64_t budget) const {
     for (const int i : {1, 0}) {
         if (costs.cost[i] == costs.leaf[i]) {
             continue;

@@ -19,8 +19,10 @@ class LastSplit {
     // `cache`: null if there is none. It keeps the costs of children whose columns are ranked row by row.
     LastSplit(SearchContext<Count>& context, SubsetCache* cache) : context_(context), cache_(cache) {}
 
-    // Return the cost of the candidate of this rank, exact below the budget. Precondition: the group's level has two
-    // levels left, and space.last.begin() was called for its node.
+    // Begin with the candidates of this group. Precondition: its level has two levels left.
+    void begin(Space& space, const CandidateGroup<Count>& group) const;
+
+    // Return the cost of the candidate of this rank, exact below the budget. Precondition: begin() was called.
     std::int64_t cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) const;
 
     // Costs of the two children of a split, smaller and larger: as leaves, and lower bounds or exact.
@@ -39,8 +41,8 @@ class LastSplit {
   private:
     bool is_large(const Node<Count>& node) const;
     std::int64_t counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
-                              ChildCosts costs, std::int64_t budget) const;
-    std::int64_t drawn_cost(Space& space, int level, ChildCosts costs, std::int64_t budget) const;
+                              ChildCosts& costs, std::int64_t budget) const;
+    std::int64_t drawn_cost(Space& space, int level, ChildCosts& costs, std::int64_t budget) const;
 
     SearchContext<Count>& context_;
     SubsetCache* const cache_;

@@ -12,9 +12,8 @@ void NodeFactory<Count>::build_root(MatrixExtras extras, Identity identity, Coun
     extras.fingerprints = identity == Identity::rows;
     build_matrix(data_, extras, kernels_, ticker, matrix_, root_.subset);
     if (identity == Identity::literals) {
-        const Fingerprint salt = hash_matrix(matrix_, root_.subset, kernels_, ticker);
-        literals_ = LiteralFingerprints(matrix_, root_.subset, data_.n_columns, salt, ticker);
-        salt_ = salt;
+        matrix_.salt = hash_matrix(matrix_, root_.subset, kernels_, ticker);
+        literals_ = LiteralFingerprints(matrix_, root_.subset, data_.n_columns, matrix_.salt, ticker);
     }
     root_.matrix = &matrix_;
     std::vector<Count> totals(static_cast<std::size_t>(data_.n_classes), 0);
@@ -45,8 +44,9 @@ Fingerprint NodeFactory<Count>::row_fingerprint(const BitMatrix& matrix, const S
 template <class Count>
 Fingerprint NodeFactory<Count>::literal_fingerprint(std::int32_t column, bool side) const {
     const ColumnPlace place = columns_.place(column);
-    return place.group < 0 ? literals_.of(place.index, side)
-                           : salted_fingerprint(salt_, 2 * static_cast<std::uint64_t>(column) + (side ? 1 : 0));
+    return place.group < 0 && identity_ == Identity::literals
+               ? literals_.of(place.index, side)
+               : salted_fingerprint(matrix_.salt, 2 * static_cast<std::uint64_t>(column) + (side ? 1 : 0));
 }
 
 template <class Count>
@@ -70,9 +70,11 @@ void NodeFactory<Count>::open_children(const Node<Count>& node, const Split<Coun
     const BitMatrix& matrix = *node.matrix;
     child[0].matrix = child[1].matrix = node.matrix;
     split(matrix, node.subset, split_on.bits(), split_on.small_side(), child[0].subset);
+    child[0].path = path(node, split_on.column(), split_on.small_side());
+    child[1].path = path(node, split_on.column(), !split_on.small_side());
     if (identity_ == Identity::literals) {
-        child[0].fingerprint = node.fingerprint ^ literal_fingerprint(split_on.column(), split_on.small_side());
-        child[1].fingerprint = node.fingerprint ^ literal_fingerprint(split_on.column(), !split_on.small_side());
+        child[0].fingerprint = child[0].path;
+        child[1].fingerprint = child[1].path;
     } else {
         child[0].fingerprint = row_fingerprint(matrix, child[0].subset);
         child[1].fingerprint = node.fingerprint ^ child[0].fingerprint;

@@ -41,6 +41,10 @@ class NodeFactory {
     // Split the node on any of all columns. The result is valid until the buffers are used again.
     Split<Count> split_on(const Node<Count>& node, std::int32_t column, Counter<Count>& counter,
                           SplitBuffers<Count>& buffers) const;
+    // Return the path of one side of a split.
+    Fingerprint path(const Node<Count>& node, std::int32_t column, bool side) const {
+        return node.path ^ literal_fingerprint(column, side);
+    }
     // Set what identifies and bounds the two children of a split, and the rows of the smaller one.
     void open_children(const Node<Count>& node, const Split<Count>& split_on, Counter<Count>& counter,
                        Node<Count> child[2]) const;
@@ -65,7 +69,6 @@ class NodeFactory {
     BitMatrix matrix_;
     Identity identity_ = Identity::none;
     LiteralFingerprints literals_;  // empty unless subsets are identified by them
-    Fingerprint salt_;
     Node<Count> root_;
 };
 

@@ -7,6 +7,8 @@
 #include <functional>
 #include <limits>
 
+#include "topk/candidates/candidates.hpp"
+
 namespace topk {
 namespace {
 
@@ -128,20 +130,19 @@ Result NodeSearch<Count>::find_or_solve(Space& space, int level, const Node<Coun
     return solve(space, level, node, budget);
 }
 
-// Moving the rows together takes about as long as twelve passes over them, and makes every pass below cheaper by the
-// part of the words that is empty. With two levels left, about half of the candidates need a pass; with more, each of
-// them has passes below it.
+// Moving the rows together makes every pass below cheaper by the part of the words that is empty. With two levels left,
+// about half of the candidates need a pass; with more, each of them has passes below it.
 template <class Count>
 bool NodeSearch<Count>::worth_compacting(int level, const Node<Count>& node) const {
-    constexpr double kPassesToPay = 12;
+    const double enough = context_.options.tuning.passes_to_compact;
     const auto k = static_cast<double>(std::min(context_.plan.k(level), context_.nodes.columns().n_columns()));
     const double passes = context_.plan.height(level) == 2 ? k / 2 : k * k;
-    if (passes <= kPassesToPay) {
+    if (passes <= enough) {
         return false;
     }
     const auto rows = static_cast<double>(context_.kernels.count_rows(node.subset.list(), nullptr));
     const double empty = 1 - rows / (64 * static_cast<double>(node.subset.masks.size()));
-    return passes * empty > kPassesToPay;
+    return passes * empty >= enough;
 }
 
 // Return the node with its rows moved together where that pays, else the node itself.
@@ -158,13 +159,46 @@ const Node<Count>& NodeSearch<Count>::with_all_rows(Space& space, int level, con
     compact(*node.matrix, node.subset, context_.kernels, space.ticker, buffers.dense_matrix, dense.subset);
     dense.matrix = &buffers.dense_matrix;
     dense.fingerprint = node.fingerprint;
+    dense.path = node.path;
     dense.conflicts = node.conflicts;
     dense.counts = node.counts;
     dense.whole = node.whole;
     if (has_groups()) {  // their grid is a new one
         count_node(dense, space.counter, context_.limits.track_rows);
+    } else if (level > 0 && context_.merges_columns()) {
+        merge_columns(buffers);
     }
     return dense;
+}
+
+// Keep one column of those next to each other that divide the node's rows alike, and none that are constant.
+template <class Count>
+void NodeSearch<Count>::merge_columns(LevelBuffers<Count>& buffers) const {
+    Node<Count>& node = buffers.dense;
+    const RowSet rows = {*node.matrix, node.subset};
+    list_distinct(node.counts, rows, buffers.kept, buffers.copies);
+    if (padded(buffers.kept.size()) == node.matrix->n_columns) {
+        return;
+    }
+    keep_columns(buffers.dense_matrix, buffers.kept, buffers.copies);
+    const std::size_t n_columns = node.matrix->n_columns;
+    const auto keep = [&](const auto* from, auto* to) {
+        for (std::size_t i = 0; i < buffers.kept.size(); ++i) {
+            to[i] = from[buffers.kept[i]];
+        }
+        std::fill(to + buffers.kept.size(), to + n_columns, 0);
+    };
+    Count* storage = node.storage.ensure(node.counts.rows.size() * n_columns);
+    for (std::size_t c = 0; c < node.counts.rows.size(); ++c) {
+        keep(node.counts.rows[c], storage + c * n_columns);
+        node.counts.rows[c] = storage + c * n_columns;
+    }
+    if (node.counts.n_true != nullptr) {
+        keep(node.counts.n_true, node.n_true_storage.ensure(n_columns));
+        node.counts.n_true = node.n_true_storage.data();
+    }
+    std::vector<std::int32_t>& candidates = buffers.candidates;  // an earlier one costs as much as those that are gone
+    std::erase_if(candidates, [&](std::int32_t column) { return node.matrix->place_of(column) < 0; });
 }
 
 template <class Count>
@@ -189,10 +223,10 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
     const std::int64_t shallower = context_.plan.shallow_first(level) ? shallower_cost(space, level, node) : kInfinity;
     const bool shared = context_.plan.may_be_parallel(level);
     Incumbent incumbent(std::min({leaf, budget, shallower + 1}), shared);
-    const std::vector<std::int32_t>& candidates = space.level(level).candidates;
+    const Node<Count>& tried = has_groups() ? ranked : compacted(space, level, node);
     CandidateGroup<Count> group{.level = level,
-                                .node = has_groups() ? ranked : compacted(space, level, node),
-                                .candidates = candidates,
+                                .node = tried,
+                                .candidates = space.level(level).candidates,
                                 .kernels = context_.kernels,
                                 .shared = shared,
                                 .lower = lower};
@@ -226,7 +260,7 @@ void NodeSearch<Count>::try_candidates(Space& space, CandidateGroup<Count>& grou
                                        Incumbent& incumbent) {
     use_bounds(space, group, shallower);
     if (ends_in_counts(group.level)) {
-        space.last.begin(group.node);
+        last_split_.begin(space, group);
         space.ordered_last.begin();
     }
     if (group.level == 0) {
@@ -251,9 +285,14 @@ void NodeSearch<Count>::use_bounds(Space& space, CandidateGroup<Count>& group, s
         return;
     }
     const Node<Count>& node = group.node;
-    group.bounds = &space.level(group.level).bounds;
-    group.bounds->reset(node.counts, node.whole.weight, context_.options.objective.cost_scale,
-                        context_.nodes.padded_columns(), group.candidates);
+    LevelBuffers<Count>& buffers = space.level(group.level);
+    group.bounds = &buffers.bounds;
+    buffers.places.clear();
+    for (const std::int32_t column : group.candidates) {
+        buffers.places.push_back(node.matrix->place_of(column));
+    }
+    group.bounds->reset(node.counts, node.whole.weight, context_.options.objective.cost_scale, node.matrix->n_columns,
+                        buffers.places, context_.kernels);
     space.payoff.spend(group.bounds->cycles());
     if (shallower < kInfinity) {
         const std::int64_t free = shallower - context_.plan.cost_of_minimum(context_.plan.height(group.level) - 1);
@@ -316,7 +355,7 @@ bool NodeSearch<Count>::start_threads(int level) {
 // Estimate what it takes to try a candidate of a node with two levels left: the smaller child has half of the words.
 template <class Count>
 double NodeSearch<Count>::cycles_to_try(const Node<Count>& node) const {
-    return 300 + 0.4 * static_cast<double>(node.subset.words.size() * context_.nodes.padded_columns());
+    return 300 + 0.4 * static_cast<double>(node.subset.words.size() * node.matrix->n_columns);
 }
 
 template <class Count>
@@ -331,7 +370,7 @@ std::int64_t NodeSearch<Count>::split_cost(Space& space, int level, const Node<C
     if (!ends_in_counts(level)) {
         return split_cost_deep(space, group, 0, budget);
     }
-    space.last.begin(node);
+    last_split_.begin(space, group);
     space.ordered_last.begin();
     return last_split_.cost(space, group, 0, budget);
 }

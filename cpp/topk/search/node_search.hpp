@@ -111,6 +111,7 @@ class NodeSearch {
     bool is_long_search() const;
     bool worth_compacting(int level, const Node<Count>& node) const;
     const Node<Count>& compacted(Space& space, int level, const Node<Count>& node) const;
+    void merge_columns(LevelBuffers<Count>& buffers) const;
     const Node<Count>& with_all_rows(Space& space, int level, const Node<Count>& node) const;
     std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);
     void try_candidates(Space& space, CandidateGroup<Count>& group, std::int64_t shallower, Incumbent& incumbent);

@@ -6,13 +6,12 @@
 namespace topk {
 
 template <class Count>
-void SearchContext<Count>::score(Workspace<Count>& space, int level, const Counts<Count>& counts,
-                                 ScoreKey* keys) const {
-    space.ticker.tick(scorer.work(counts.rows.size()));
+void SearchContext<Count>::score(Workspace<Count>& space, int level, const Node<Count>& node, ScoreKey* keys) const {
+    space.ticker.tick(scorer.work(node.counts.rows.size()));
     if (plan.all_columns(level)) {
-        scorer.all_keys(counts, nodes.padded_columns(), keys);
+        scorer.all_keys(node.counts, node.matrix->n_columns, keys);
     } else {
-        scorer.keys(counts, nodes.padded_columns(), keys);
+        scorer.keys(node.counts, node.matrix->n_columns, keys);
     }
 }
 
@@ -29,20 +28,22 @@ void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, c
         return;
     }
     LevelBuffers<Count>& buffers = space.level(level);
-    ScoreKey* keys = buffers.keys.ensure(nodes.padded_columns());
-    score(space, level, node.counts, keys);
-    const Places places = {plan.k(level), options.objective.second_reading};
+    ScoreKey* keys = buffers.keys.ensure(node.matrix->n_columns);
+    score(space, level, node, keys);
+    const std::size_t n_columns = node.matrix->n_bits;
     // If all columns are candidates, those that distinct_splits passes over would lose their ties anyway; but those of
     // the root are shown to the user.
     if (options.objective.distinct_splits && (enumerates || level == 0 || !plan.all_columns(level))) {
         const RowSet rows = {*node.matrix, node.subset};
-        best_distinct_keys(keys, data.n_columns, places, node.counts, rows, scorer.is_symmetric(), buffers.sorted_keys);
+        const Places places = {plan.k(level), options.objective.second_reading};
+        best_distinct_keys(keys, n_columns, places, node.counts, rows, scorer.is_symmetric(), buffers.sorted_keys);
     } else {
-        best_keys(keys, data.n_columns, places, buffers.sorted_keys);
+        best_keys(keys, n_columns, {plan.k(level), options.objective.second_reading, node.matrix->copies, &kernels},
+                  buffers.sorted_keys);
     }
     buffers.candidates.clear();
     for (const ScoreKey key : buffers.sorted_keys) {
-        buffers.candidates.push_back(column_of(key));
+        buffers.candidates.push_back(node.matrix->column_of(static_cast<std::size_t>(column_of(key))));
     }
 }
 
@@ -58,7 +59,7 @@ void SearchContext<Count>::rank_drawn(Workspace<Count>& space, int level, const 
     space.ticker.tick(scorer.work(node.counts.rows.size()));
     scorer.all_keys(drawn.counts(), n_columns, keys);
     scorer.drop_equal_readings(drawn.second_reading(), keys);
-    best_keys(keys, n_columns, {plan.k(level), drawn.second_reading()}, buffers.sorted_keys);
+    best_keys(keys, n_columns, {plan.k(level), drawn.second_reading(), {}, &kernels}, buffers.sorted_keys);
     buffers.candidates.clear();
     for (const ScoreKey key : buffers.sorted_keys) {
         buffers.candidates.push_back(drawn.column(static_cast<std::size_t>(column_of(key))));

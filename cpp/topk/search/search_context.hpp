@@ -98,8 +98,15 @@ struct SearchContext {
     std::unique_ptr<Workspace<Count>> make_space() {
         return std::make_unique<Workspace<Count>>(monitor, kernels, data, nodes.columns(), scorer, limits, options);
     }
+    // May columns that divide the rows of a node alike be counted as one? Not if they could score differently, have
+    // different features, or are all to be listed.
+    bool merges_columns() const {
+        const Objective& objective = options.objective;
+        return !enumerates && data.groups.empty() && objective.second_reading.empty() &&
+               objective.draw.n_features == 0 && scorer.is_symmetric();
+    }
     // Score the columns that can be candidates of a node on this level.
-    void score(Workspace<Count>& space, int level, const Counts<Count>& counts, ScoreKey* keys) const;
+    void score(Workspace<Count>& space, int level, const Node<Count>& node, ScoreKey* keys) const;
     // Put the k best columns of the node, best first, into the level's buffers.
     void rank_candidates(Workspace<Count>& space, int level, const Node<Count>& node) const;
     // The same for a node with ordered groups, as the request says.

@@ -162,7 +162,7 @@ std::int32_t TreeSearch<Count>::best_column(Space& space, int level, const Node<
         return buffers.candidates.empty() ? kLeaf : buffers.candidates[0];
     }
     ScoreKey* keys = buffers.keys.ensure(node.matrix->n_columns);
-    context_.score(space, level, node.counts, keys);
+    context_.score(space, level, node, keys);
     const ScoreKey best = *std::max_element(keys, keys + context_.data.n_columns);
     return best == kNoScoreKey ? kLeaf : column_of(best);
 }

@@ -11,6 +11,7 @@
 
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
+#include "topk/bounds/last_bounds.hpp"
 #include "topk/bounds/side_bounds.hpp"
 #include "topk/candidates/drawn_columns.hpp"
 #include "topk/candidates/last_level.hpp"
@@ -34,7 +35,10 @@ struct LevelBuffers {
     std::vector<std::int32_t> candidates;  // columns, best score first
     std::vector<std::int64_t> errors;      // of two leaves per candidate; only with ordered groups
     BitMatrix dense_matrix;
-    Node<Count> dense;  // the node itself, with its rows moved together into dense_matrix
+    Node<Count> dense;              // the node itself, with its rows moved together into dense_matrix
+    std::vector<std::size_t> kept;  // columns
+    std::vector<std::int64_t> copies;
+    std::vector<std::int32_t> places;  // of the candidates
     SideBounds<Count> bounds;
     SplitBuffers<Count> split;
 };
@@ -58,7 +62,10 @@ struct Workspace {
           drawn(draws_first(options, limits, !data.groups.empty())
                     ? std::make_unique<DrawnColumns<Count>>(options.objective, limits.min_weight)
                     : nullptr),
-          last(kernels, scorer, limits, options.objective, data.n_columns, drawn.get()),
+          last(kernels, scorer, limits, options.objective, drawn.get()),
+          last_bounds(options.tuning.use_cache && options.tuning.use_bounds && data.groups.empty()
+                          ? options.tuning.cache_bytes
+                          : 0),
           view(data, limits),
           ordered(data, columns, options.objective, scorer, limits),
           ordered_last(data, columns, kernels, scorer, limits, options.objective, last) {}
@@ -70,6 +77,8 @@ struct Workspace {
     std::vector<LevelBuffers<Count>> levels;
     std::unique_ptr<DrawnColumns<Count>> drawn;  // null: features are drawn after all columns are scored, or not at all
     LastLevel<Count> last;
+    LastBounds last_bounds;
+    std::vector<Fingerprint> paths;  // of the sides of a node's candidates: false side and true side of each
     AlignedBuffer<ScoreKey> keys;
     // Of a search along chains (threshold_search.hpp).
     std::vector<std::uint64_t> masks;

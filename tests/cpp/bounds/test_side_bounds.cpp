@@ -115,7 +115,7 @@ void check_bounds(const Problem& problem, BruteForce& brute, Rows node, int dept
     std::copy_if(of_node.pointers.begin(), of_node.pointers.end(), std::back_inserter(counts.rows),
                  [](const Count* row) { return row != nullptr; });
     SideBounds<Count> bounds;
-    bounds.reset(counts, static_cast<Count>(brute.weight(node)), costs.scale, n_padded, candidates);
+    bounds.reset(counts, static_cast<Count>(brute.weight(node)), costs.scale, n_padded, candidates, kernels);
     std::vector<std::int64_t> expected(2 * problem.n_columns, 0);
     for (const Tried& split : tried) {
         const ClassCounts<Count> of_a(problem, split.rows[0], n_padded);
@@ -225,10 +225,10 @@ void test_neighbours_are_bounded() {
     Counts<std::int32_t> counts;
     counts.rows = of_node.pointers;
     SideBounds<std::int32_t> bounds;
-    bounds.reset(counts, 20, 1, kColumnPadding, candidates);
+    bounds.reset(counts, 20, 1, kColumnPadding, candidates, find_kernels(""));
     bounds.learn({of_a.pointers, 10, {5, 5}}, find_kernels(""));
     CHECK(bounds.lower(0) == 10 && bounds.lower(1, true) == 5 && bounds.lower(1, false) == 4);
-    bounds.reset(counts, 20, 1, kColumnPadding, candidates);  // forgets what was learnt
+    bounds.reset(counts, 20, 1, kColumnPadding, candidates, find_kernels(""));  // forgets what was learnt
     CHECK(bounds.lower(0) == 0 && bounds.lower(1) == 0);
 }
 

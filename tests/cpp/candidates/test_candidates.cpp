@@ -101,6 +101,43 @@ void check_split_alike(Random& random, const Problem& problem, const Root& root,
     }
 }
 
+// One column for each run that divides the rows alike: the k best are those that are among the k best of all columns.
+void check_merged(const Problem& problem, const Root& root, const Rows& all, std::size_t k) {
+    const RowSet rows = {root.matrix, root.node.subset};
+    std::vector<ScoreKey> keys;
+    for (std::size_t j = 0; j < problem.n_columns; ++j) {
+        const auto is_true = [&](std::size_t i) { return problem.rows[i][j] != 0; };
+        const std::ptrdiff_t n_true = std::count_if(all.begin(), all.end(), is_true);
+        const std::int64_t smaller = std::min<std::int64_t>(n_true, std::ssize(all) - n_true);
+        keys.push_back(smaller == 0 ? kNoScoreKey : make_score_key(smaller / 3, j));
+    }
+    const std::vector<ScoreKey> best_of_all = naive_best(problem, all, keys, k, false);
+    std::vector<std::size_t> kept;
+    std::vector<std::int64_t> copies;
+    list_distinct(root.node.counts, rows, kept, copies);
+    std::vector<ScoreKey> merged;
+    std::vector<std::size_t> expected;
+    for (const std::size_t j : kept) {
+        const bool is_column = keys[j] != kNoScoreKey;
+        merged.push_back(is_column ? make_score_key(score_of(keys[j]), merged.size()) : kNoScoreKey);
+    }
+    for (const ScoreKey key : best_of_all) {
+        const auto column = static_cast<std::size_t>(column_of(key));
+        if (std::binary_search(kept.begin(), kept.end(), column)) {
+            expected.push_back(column);
+        }
+    }
+    for (const Kernels* kernels : available_kernels()) {
+        std::vector<ScoreKey> best;
+        best_keys(merged.data(), merged.size(), {k, {}, copies, kernels}, best);
+        std::vector<std::size_t> columns;
+        for (const ScoreKey key : best) {
+            columns.push_back(kept[static_cast<std::size_t>(column_of(key))]);
+        }
+        CHECK(columns == expected, kernels->name << ": " << k << " of " << kept.size() << " columns");
+    }
+}
+
 void test_random_problem(std::uint64_t seed) {
     Random random(seed);
     Problem problem = random_problem(random, random.between(1, 300), random.between(1, 40), random.pick({2, 3}));
@@ -115,6 +152,7 @@ void test_random_problem(std::uint64_t seed) {
     std::vector<ScoreKey> keys = symmetric_keys(random, problem, all);
     best_keys(keys.data(), problem.n_columns, {k}, best);
     CHECK(best == naive_best(problem, all, keys, k, false), "seed " << seed);
+    check_merged(problem, root, all, k);
     best_distinct_keys(keys.data(), problem.n_columns, {k}, root.node.counts, rows, true, best);
     CHECK(best == naive_best(problem, all, keys, k, true), "seed " << seed);
     for (std::size_t j = 0; j < keys.size();

@@ -1,6 +1,9 @@
 // The kernels that work on class counts (errors, bounds, entropy keys): all kernels of this machine, and the scalar one
 // as other compilers get it, against naive loops.
+#include <algorithm>
 #include <climits>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -84,10 +87,11 @@ void test_last_level(const Kernels& kernels, Random& random, std::size_t n_colum
             large_true[c] = counts.parent[c][j] - counts.small[c][j];
             large_totals[c] = counts.parent_totals[c] - counts.small_totals[c];
         }
-        small[j] = naive_errors(small_true, counts.small_totals, min_side);
-        large[j] = naive_errors(large_true, large_totals, min_side);
-        small_free[j] = naive_errors(small_true, counts.small_totals, min_side > 1 ? 0 : min_side);
-        large_free[j] = naive_errors(large_true, large_totals, min_side > 1 ? 0 : min_side);
+        const std::int32_t checked = min_side > 1 ? min_side : 0;
+        small[j] = naive_errors(small_true, counts.small_totals, checked);
+        large[j] = naive_errors(large_true, large_totals, checked);
+        small_free[j] = naive_errors(small_true, counts.small_totals, 0);
+        large_free[j] = naive_errors(large_true, large_totals, 0);
     }
     const auto shape = std::to_string(n_columns) + " columns, " + std::to_string(n_classes) + " classes";
     CHECK(small_errors.copy() == small, kernels.name << ": " << shape);
@@ -283,14 +287,47 @@ void test_plain_keys(const Kernels& kernels, Random& random, std::size_t n_colum
 
 void test_count_greater(const Kernels& kernels, Random& random, std::size_t n_columns) {
     Aligned<std::int64_t> keys(n_columns);
+    Aligned<std::int64_t> copies(n_columns);
     for (std::size_t j = 0; j < n_columns; ++j) {
         keys[j] = random.chance(0.2) ? kNoScoreKey : static_cast<std::int64_t>(random.bits() >> random.pick({1, 60}));
+        copies[j] = random.pick({0, 1, 1, 1000});
     }
     for (const ScoreKey key : {keys[random.below(n_columns)], kNoScoreKey, std::int64_t{INT64_MAX}, std::int64_t{0}}) {
-        const auto expected = std::count_if(keys.data(), keys.data() + n_columns, [&](auto k) { return k > key; });
-        CHECK(kernels.count_greater(keys.data(), n_columns, key) == static_cast<std::size_t>(expected),
+        std::size_t expected = 0;
+        std::size_t expected_copies = 0;
+        for (std::size_t j = 0; j < n_columns; ++j) {
+            expected += keys[j] > key ? 1U : 0U;
+            expected_copies += keys[j] > key ? static_cast<std::size_t>(copies[j]) : 0U;
+        }
+        CHECK(kernels.count_greater(keys.data(), nullptr, n_columns, key) == expected &&
+                  kernels.count_greater(keys.data(), copies.data(), n_columns, key) == expected_copies,
               kernels.name << ": " << n_columns << " columns");
     }
+}
+
+void test_best_keys(const Kernels& kernels, Random& random, std::size_t n_columns) {
+    Aligned<std::int64_t> keys(n_columns);
+    const int shift = random.pick({1, 50, 58});
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        const auto score = static_cast<std::int64_t>(random.bits() >> shift >> kColumnBits);
+        keys[j] = random.chance(0.2) ? kNoScoreKey : make_score_key(score, j);
+    }
+    std::vector<std::int64_t> sorted;
+    std::copy_if(keys.data(), keys.data() + n_columns, std::back_inserter(sorted), [](auto key) { return key >= 0; });
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    const std::size_t k = random.between(1, 40);
+    std::vector<std::int64_t> likely(n_columns);
+    likely.resize(kernels.likely_keys(keys.data(), n_columns, k, likely.data()));
+    std::vector<std::int64_t> best = likely;
+    std::sort(best.begin(), best.end(), std::greater<>());
+    best.resize(std::min(k, best.size()));
+    sorted.resize(std::min(k, sorted.size()));
+    CHECK(best == sorted, kernels.name << ": " << k << " of " << n_columns << " columns");
+    likely.resize(std::min(likely.size(), kMostSorted));
+    best = likely;
+    kernels.sort_keys(likely.data(), likely.size());
+    std::sort(best.begin(), best.end(), std::greater<>());
+    CHECK(likely == best, kernels.name << ": " << best.size() << " keys");
 }
 
 // Costs of all sizes, so that some of them raise a bound and some do not.
@@ -366,6 +403,7 @@ void test_kernels(const Kernels& kernels) {
         }
         test_add_product(kernels, random, n_columns);
         test_count_greater(kernels, random, n_columns);
+        test_best_keys(kernels, random, n_columns);
         for (int i = 0; i < 10; ++i) {
             test_raise_bounds(kernels, random, n_columns);
         }

@@ -94,6 +94,34 @@ void test_all_columns(std::uint64_t seed) {
     }
 }
 
+// Thresholds of features with few values: in the nodes below the root many columns divide the rows like a neighbour or
+// its complement, and the k best columns end within such a run.
+void test_merged_columns(std::uint64_t seed) {
+    Random random(seed);
+    Problem problem = random_problem(random, random.between(20, 150), random.between(33, 80), random.pick({2, 3}));
+    const std::size_t n_features = random.between(2, 6);
+    for (std::size_t i = 0; i < problem.rows.size(); ++i) {
+        std::vector<std::size_t> value(n_features);
+        std::generate(value.begin(), value.end(), [&] { return random.below(40); });
+        for (std::size_t j = 0; j < problem.n_columns; ++j) {
+            const bool flip = j % 7 == 0;
+            problem.rows[i][j] = (value[j * n_features / problem.n_columns] > j % 40) != flip ? 1 : 0;
+        }
+    }
+    Options options;
+    options.objective.k.assign(random.between(3, 4), random.pick({2, 3, 5}));
+    random_weighting(random, problem);
+    random_objective(random, problem, options);
+    options.objective.second_reading.clear();  // these rule out that columns are merged
+    options.objective.draw = {};
+    const Solution expected = Reference(problem, options).solve();
+    for (int i = 0; i < 4; ++i) {
+        random_switches(random, options);
+        options.tuning.passes_to_compact = i > 0 ? 0 : 1e9;
+        CHECK(same_tree(solve(problem.data(), options), expected), describe(seed, problem, options));
+    }
+}
+
 // With all columns as candidates, every node is solved with one level less first. This nests: from depth 4 on, a
 // shallower search starts shallower searches of its own. Returns the nodes examined with and without it.
 std::array<std::int64_t, 2> test_shallow_first(std::uint64_t seed) {
@@ -121,7 +149,7 @@ std::array<std::int64_t, 2> test_shallow_first(std::uint64_t seed) {
 
 void test_shallow_first() {
     std::array<std::int64_t, 2> nodes = {};
-    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const std::array<std::int64_t, 2> more = test_shallow_first(seed);
         nodes[0] += more[0];
         nodes[1] += more[1];
@@ -358,6 +386,9 @@ int main() {
     }
     for (std::uint64_t seed = 0; seed < 75; ++seed) {
         test_all_columns(seed);
+    }
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        test_merged_columns(seed);
     }
     test_shallow_first();
     for (std::uint64_t seed = 0; seed < 24; ++seed) {

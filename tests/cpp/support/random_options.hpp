@@ -98,6 +98,7 @@ inline void random_switches(Random& random, topk::Options& options) {
         random.pick({topk::Arrange::never, topk::Arrange::if_it_pays, topk::Arrange::always, topk::Arrange::always});
     options.tuning.max_fingerprinted_rows = random.chance(0.3) ? 0 : SIZE_MAX;
     options.tuning.large_node_bytes = random.chance(0.3) ? 0 : SIZE_MAX;
+    options.tuning.passes_to_compact = random.pick({0.0, 0.0, 12.0, 1e9});
     options.tuning.draw_first_columns = random.chance(0.7) ? 0 : SIZE_MAX;
     options.tuning.shallow_first_columns = random.chance(0.6) ? 0 : SIZE_MAX;
     options.tuning.few_thresholds = random.pick<std::size_t>({0, 0, 12, SIZE_MAX});
