@@ -27,6 +27,10 @@ class LeafCosts {
     std::int64_t two_leaves(Count errors) const {
         return errors == std::numeric_limits<Count>::max() ? kInfinity : leaf(errors) + penalty_;
     }
+    // Return the fewest errors of two leaves that cost this much or more.
+    std::int64_t errors_of(std::int64_t cost) const {
+        return std::max<std::int64_t>(cost - 2 * penalty_ + scale_ - 1, 0) / scale_;
+    }
     // Return a lower bound for all trees of a subset: a leaf costs its errors; every other tree has at least two leaves
     // and misclassifies at least the conflicts.
     template <class Count>

@@ -91,6 +91,9 @@ class LastLevel {
     // others.
     const Counts<Count>& child_counts(const Node<Count>& node, int i);
 
+    // Return the errors of child i per column. Precondition: the children are counted.
+    const Count* errors(int i) const { return errors_[i].data(); }
+
     // Return the fewest errors of child i over its k best-scoring columns, given fewest.of[i] of count().
     Count best_of_k(const Node<Count>& node, const Split<Count>& split_on, int i, std::size_t k, Count fewest,
                     Ticker& ticker);

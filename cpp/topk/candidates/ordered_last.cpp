@@ -140,6 +140,34 @@ void OrderedLast<Count>::refine(int i, Ticker& ticker) {
     lowest_[i] = blocks_[i].empty() ? fewest_[i] : blocks_[i].back().bound;
 }
 
+// Only columns and blocks with fewer errors matter. Where they are many, ranking all takes less time.
+template <class Count>
+Count OrderedLast<Count>::bound_of_k(int i, std::size_t k, Count wanted) {
+    constexpr std::size_t kMostOpen = 256;
+    const SplitList& witnesses = witnesses_[side(i)];
+    if (low(i) >= wanted || witnesses.columns.empty() || !ranking_[i].is_plain()) {
+        return std::min(low(i), wanted);
+    }
+    open_.clear();
+    for (std::size_t j = 0; j < node_->matrix->n_columns; ++j) {
+        if (last_.errors(i)[j] < wanted) {
+            open_.columns.push_back(j);
+        }
+    }
+    for (std::size_t g = 0; g < data_.groups.size(); ++g) {
+        const OrderedRows::Grid& grid = view_[i].grid(g);
+        for (std::size_t block = 0; grid.has_gaps && block < grid.cuts.size(); ++block) {
+            if (bounds_[i][grid.first_column + block] < wanted) {
+                open_.blocks.push_back({g, block});
+            }
+        }
+    }
+    if (open_.size() > kMostOpen) {
+        return low(i);
+    }
+    return static_cast<Count>(settle_.errors_bound(with_rows(i), k, witnesses, open_, wanted));
+}
+
 template <class Count>
 Count OrderedLast<Count>::best_of_k(int i, Ticker& ticker) {
     Count fewest = std::numeric_limits<Count>::max();

@@ -35,7 +35,8 @@ class OrderedLast {
           distinct_(objective.distinct_splits),
           last_(last),
           ranking_{{data, columns, objective, scorer, limits}, {data, columns, objective, scorer, limits}},
-          view_{{data, limits}, {data, limits}} {}
+          view_{{data, limits}, {data, limits}},
+          settle_(scorer) {}
 
     // Begin with the children of this split. `false_counts`: as in LastLevel::take(), or null; then they must be open
     // in `last`.
@@ -50,6 +51,13 @@ class OrderedLast {
     // Look at the rows of the block with the lowest bound. Precondition: is_open(i).
     void refine(int i, Ticker& ticker);
 
+    // Begin with the children of another node.
+    void begin() {
+        witnesses_[0].clear();
+        witnesses_[1].clear();
+    }
+    // Return a lower bound of the fewest errors of the k best-scoring columns of child i, `wanted` at most.
+    Count bound_of_k(int i, std::size_t k, Count wanted);
     // Begin to rank the columns of child i.
     void begin_k(int i, std::size_t k, Ticker& ticker) {
         ranking_[i].begin(with_rows(i), {k, false, false, distinct_}, ticker);
@@ -63,6 +71,8 @@ class OrderedLast {
     bool look_closer(int i, Ticker& ticker) { return ranking_[i].look_closer(ticker); }
     // Return the fewest errors of these columns.
     Count best_of_k(int i, Ticker& ticker);
+    // End the ranking of child i.
+    void end_k(int i) { ranking_[i].keep(witnesses_[side(i)]); }
 
   private:
     struct Block {
@@ -76,7 +86,8 @@ class OrderedLast {
     Count bound_group(const Counts<Count>& counts, NestedColumns nested, Count* bounds) const;
     Count block_bound(int i, std::size_t g, std::size_t block, Reading reading);
     void take_second_reading(int i, std::size_t g);
-    RowSet rows(int i) const { return {*node_->matrix, node_->subset, column_, (i == 0) == small_side_}; }
+    std::size_t side(int i) const { return (i == 0) == small_side_ ? 1 : 0; }
+    RowSet rows(int i) const { return {*node_->matrix, node_->subset, column_, side(i) == 1}; }
     OrderedView<Count>& with_rows(int i);
 
     const Data& data_;
@@ -95,6 +106,9 @@ class OrderedLast {
     OrderedView<Count> view_[2];
     bool has_rows_[2] = {false, false};
     LeftSide low_, high_;
+    Witnesses<Count> settle_;
+    SplitList witnesses_[2];  // per side of the splits of the node
+    SplitList open_;
 };
 
 extern template class OrderedLast<std::int32_t>;

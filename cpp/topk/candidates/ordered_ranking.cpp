@@ -2,7 +2,6 @@
 #include "topk/candidates/ordered_ranking.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 
 #include "topk/score/feature_draw.hpp"
@@ -61,7 +60,7 @@ bool OrderedRanking<Count>::can_split(std::size_t g) {
     }
     start(SIZE_MAX);
     bound_blocks(g);
-    for (const OpenBlock& block : blocks_) {
+    for (OpenBlock& block : blocks_) {
         refine(block);
     }
     take_second_readings(g);
@@ -80,26 +79,31 @@ void OrderedRanking<Count>::start(std::size_t k) {
     runs_.clear();
     blocks_.clear();
     n_looked_at_ = 0;
-    scores_.clear();
-    k_ = k;
-    limit_ = 0;
+    best_scores_.begin(k);
     const std::size_t n_columns = view_->matrix().n_columns;
     if (k != SIZE_MAX) {
-        limit_ = score_of(lowest_candidate(keys_.data(), n_columns, {k, objective_.second_reading}, best_));
+        lowest_candidate(keys_.data(), n_columns, {k, objective_.second_reading}, best_);
         for (std::size_t i = 0; i < std::min(k, best_.size()); ++i) {
             if (best_[i] != kNoScoreKey) {
-                scores_.push_back(score_of(best_[i]));
+                best_scores_.add(score_of(best_[i]), 1);
             }
         }
-        std::make_heap(scores_.begin(), scores_.end(), std::greater<>());
     }
-    scored_.resize(n_columns);
-    std::size_t n = 0;
+    scored_.clear();
+    if (k != SIZE_MAX && objective_.second_reading.empty()) {  // the limit is found among keys that have all of these
+        for (const ScoreKey key : best_) {
+            if (key != kNoScoreKey && score_of(key) >= limit()) {
+                scored_.push_back(static_cast<std::size_t>(column_of(key)));
+            }
+        }
+        std::sort(scored_.begin(), scored_.end());
+        return;
+    }
     for (std::size_t j = 0; j < n_columns; ++j) {
-        scored_[n] = j;
-        n += keys_[j] != kNoScoreKey && score_of(keys_[j]) >= limit_ ? 1U : 0U;
+        if (keys_[j] != kNoScoreKey && score_of(keys_[j]) >= limit()) {
+            scored_.push_back(j);
+        }
     }
-    scored_.resize(n);
 }
 
 template <class Count>
@@ -125,20 +129,6 @@ void OrderedRanking<Count>::take_bits() {
     }
 }
 
-// There are n more tests with this score.
-template <class Count>
-void OrderedRanking<Count>::raise_limit(std::int64_t score, std::size_t n) {
-    for (; n > 0 && k_ != SIZE_MAX && (scores_.size() < k_ || score > scores_.front()); --n) {
-        if (scores_.size() == k_) {
-            std::pop_heap(scores_.begin(), scores_.end(), std::greater<>());
-            scores_.pop_back();
-        }
-        scores_.push_back(score);
-        std::push_heap(scores_.begin(), scores_.end(), std::greater<>());
-    }
-    limit_ = scores_.size() == k_ ? scores_.front() : 0;
-}
-
 template <class Count>
 std::int64_t OrderedRanking<Count>::column_errors(std::size_t column) const {
     const Counts<Count>& counts = view_->counts();
@@ -160,7 +150,7 @@ void OrderedRanking<Count>::bound_blocks(std::size_t g) {
         for (std::size_t block = 0; block < grid.cuts.size(); ++block) {
             if (!has_bounds) {
                 bound_block(g, block, Reading::first);
-            } else if (bounds[block] >= limit_) {
+            } else if (bounds[block] >= limit()) {
                 blocks_.push_back({bounds[block], -1, g, block, Reading::first});
             }
         }
@@ -179,7 +169,7 @@ void OrderedRanking<Count>::bound_block(std::size_t g, std::size_t block, Readin
     view_->set_left(g, block + 1, reading, high_);
     if (high_.total - low_.total >= 2) {
         const std::int64_t bound = scorer_.score_bound(terms_, low_.weights.data(), high_.weights.data());
-        if (bound >= limit_) {
+        if (bound >= limit()) {
             blocks_.push_back({bound, -1, g, block, reading});
         }
     }
@@ -187,7 +177,7 @@ void OrderedRanking<Count>::bound_block(std::size_t g, std::size_t block, Readin
 
 // Find the runs between two rows of a block.
 template <class Count>
-void OrderedRanking<Count>::refine(const OpenBlock& block) {
+void OrderedRanking<Count>::refine(OpenBlock& block) {
     const OrderedRows& ordered = view_->matrix().ordered;
     view_->set_left(block.group, block.block, block.reading, low_);
     view_->walk(block.group, block.block, low_, [&](std::uint32_t before, std::uint32_t after) {
@@ -195,11 +185,12 @@ void OrderedRanking<Count>::refine(const OpenBlock& block) {
             return;
         }
         const std::int64_t score = scorer_.split_score(terms_, low_.weights.data());
-        if (score >= limit_) {
+        block.best = std::max(block.best, score);
+        if (score >= limit()) {
             const std::uint32_t first = ordered.rank(block.group, before);
             const std::uint32_t last = ordered.rank(block.group, after);
             add_run({score, view_->errors(low_), 0, 0, 0}, block.group, first, last, block.reading);
-            raise_limit(score, block.reading == Reading::first ? last - first : 0);
+            best_scores_.add(score, block.reading == Reading::first ? last - first : 0);
         }
     });
 }
@@ -220,7 +211,7 @@ void OrderedRanking<Count>::take_cuts() {
     std::size_t g = 0;
     for (const std::size_t j : scored_) {
         const std::int64_t score = score_of(keys_[j]);
-        if (j >= view_->matrix().n_bits && score >= limit_) {
+        if (j >= view_->matrix().n_bits && score >= limit()) {
             while (j >= view_->grid(g).first_column + view_->grid(g).cuts.size()) {
                 ++g;
             }
@@ -236,7 +227,7 @@ void OrderedRanking<Count>::take_second_readings(std::size_t g) {
         view_->set_left(g, i + 1, Reading::second, low_);
         if (view_->is_admissible(low_)) {
             const std::int64_t score = scorer_.split_score(terms_, low_.weights.data());
-            if (score >= limit_) {
+            if (score >= limit()) {
                 take_cut(g, i, Reading::second, score, view_->errors(low_));
             }
         }
@@ -300,7 +291,7 @@ bool OrderedRanking<Count>::select(const RowSet& rows) {
     std::unordered_map<std::int32_t, Test> tests;
     std::size_t n_places = 0;
     for (const Run& run : runs_) {
-        if (n_places >= request_.k || run.score < limit_) {  // below the limit, some are missing
+        if (n_places >= request_.k || run.score < limit()) {  // below the limit, some are missing
             break;
         }
         bool has_place = false;
@@ -329,7 +320,7 @@ bool OrderedRanking<Count>::select(const RowSet& rows) {
             test->has_place = true;
         }
     }
-    return n_places >= request_.k || limit_ == 0;
+    return n_places >= request_.k || limit() == 0;
 }
 
 template <class Count>
@@ -368,9 +359,9 @@ std::int64_t OrderedRanking<Count>::lowest_errors() {
     }
     std::int64_t lowest = INT64_MAX;
     for (const Run& run : runs_) {
-        lowest = run.score >= limit_ ? std::min(lowest, run.errors) : lowest;
+        lowest = run.score >= limit() ? std::min(lowest, run.errors) : lowest;
     }
-    for (std::size_t i = n_looked_at_; i < blocks_.size() && blocks_[i].bound >= limit_; ++i) {
+    for (std::size_t i = n_looked_at_; i < blocks_.size() && blocks_[i].bound >= limit(); ++i) {
         OpenBlock& block = blocks_[i];
         if (block.errors < 0) {
             view_->set_left(block.group, block.block, block.reading, low_);
@@ -380,7 +371,7 @@ std::int64_t OrderedRanking<Count>::lowest_errors() {
         lowest = std::min(lowest, block.errors);
     }
     for (const std::size_t j : scored_) {
-        if (j >= view_->matrix().n_bits && score_of(keys_[j]) >= limit_) {
+        if (j >= view_->matrix().n_bits && score_of(keys_[j]) >= limit()) {
             lowest = std::min(lowest, column_errors(j));
         }
     }
@@ -394,14 +385,30 @@ std::int64_t OrderedRanking<Count>::lowest_errors() {
 
 template <class Count>
 bool OrderedRanking<Count>::look_closer(Ticker& ticker) {
-    if (n_looked_at_ == blocks_.size() || blocks_[n_looked_at_].bound < limit_) {
+    if (n_looked_at_ == blocks_.size() || blocks_[n_looked_at_].bound < limit()) {
         return false;
     }
-    const OpenBlock& block = blocks_[n_looked_at_++];
+    OpenBlock& block = blocks_[n_looked_at_++];
     const OrderedRows::Grid& grid = view_->grid(block.group);
     ticker.tick(4 * (grid.end(block.block) - grid.begin(block.block)));
     refine(block);
     return true;
+}
+
+template <class Count>
+void OrderedRanking<Count>::keep(SplitList& witnesses) const {
+    constexpr std::size_t kMostBlocks = 4;
+    witnesses.clear();
+    for (std::size_t i = 0; i < std::min(request_.k, best_.size()); ++i) {
+        if (best_[i] != kNoScoreKey) {
+            witnesses.columns.push_back(static_cast<std::size_t>(column_of(best_[i])));
+        }
+    }
+    for (std::size_t i = 0; i < n_looked_at_ && witnesses.blocks.size() < kMostBlocks; ++i) {
+        if (blocks_[i].best >= limit()) {
+            witnesses.blocks.push_back({blocks_[i].group, blocks_[i].block});
+        }
+    }
 }
 
 template <class Count>

@@ -15,8 +15,10 @@
 #include "topk/base/memory.hpp"
 #include "topk/base/types.hpp"
 #include "topk/candidates/candidates.hpp"
+#include "topk/candidates/kth_score.hpp"
 #include "topk/candidates/last_level.hpp"
 #include "topk/candidates/ordered_view.hpp"
+#include "topk/candidates/witnesses.hpp"
 #include "topk/data/bit_matrix.hpp"
 #include "topk/data/node.hpp"
 #include "topk/parallel/stop.hpp"
@@ -57,6 +59,12 @@ class OrderedRanking {
     std::int64_t lowest_errors();
     // Look at the rows of one more block, which may raise that bound. Returns false if no more need to be looked at.
     bool look_closer(Ticker& ticker);
+    // Set `witnesses` to the best splits of the subset that was begun with.
+    void keep(SplitList& witnesses) const;
+    // Does each column that can split a subset take one of the k places, whatever its feature and its rows?
+    bool is_plain() const {
+        return !has_readings_ && !objective_.distinct_splits && objective_.draw.n_features == 0 && !limits_.track_rows;
+    }
     // Return the candidates, best first. `rows`: the subset.
     const std::vector<Candidate>& finish(const RowSet& rows, Ticker& ticker);
 
@@ -75,6 +83,7 @@ class OrderedRanking {
         std::size_t group;
         std::size_t block;
         Reading reading;
+        std::int64_t best = -1;  // score in it, once it was looked at
     };
     // What is known of a test while candidates are selected.
     struct Test {
@@ -88,13 +97,13 @@ class OrderedRanking {
     void start(std::size_t k);
     void bound_blocks(std::size_t g);
     void bound_block(std::size_t g, std::size_t block, Reading reading);
-    void refine(const OpenBlock& block);
+    void refine(OpenBlock& block);
     void take_bits();
     void take_cuts();
     void take_second_readings(std::size_t g);
     void take_cut(std::size_t g, std::size_t i, Reading reading, std::int64_t score, std::int64_t errors);
     void add_run(const Run& like, std::size_t g, std::size_t first, std::size_t last, Reading reading);
-    void raise_limit(std::int64_t score, std::size_t n);
+    std::int64_t limit() const { return best_scores_.limit(); }  // candidates have at least this score
     void find_blocks(std::size_t k);
     bool select(const RowSet& rows);
     bool is_known(const Run& run, std::span<const Run> kept, const RowSet& rows);
@@ -115,12 +124,10 @@ class OrderedRanking {
     std::vector<ScoreKey> best_;          // buffer
     std::vector<bool> drawn_;             // per group
     bool all_ = false;                    // every column that can split the subset is a candidate
-    std::size_t k_ = 0;
-    std::int64_t limit_ = 0;            // candidates have at least this score
-    std::vector<std::int64_t> scores_;  // of k different tests, the lowest first; or of fewer
-    std::vector<std::size_t> scored_;   // columns of the matrix with at least the limit at the start, ascending
-    std::vector<OpenBlock> blocks_;     // the highest bound first
-    std::size_t n_looked_at_ = 0;       // of the blocks
+    KthScore best_scores_;                // of different tests
+    std::vector<std::size_t> scored_;     // columns of the matrix with at least the limit at the start, ascending
+    std::vector<OpenBlock> blocks_;       // the highest bound first
+    std::size_t n_looked_at_ = 0;         // of the blocks
     std::vector<Run> runs_;
     LeftSide low_, high_;
     std::vector<AlignedBuffer<std::uint64_t>> bits_;  // of runs that are kept, for comparisons

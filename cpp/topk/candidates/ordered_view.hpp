@@ -91,6 +91,16 @@ class OrderedView {
         }
     }
 
+    // Set `left` to the side of a column of the matrix where it is false. Precondition: rows are not tracked.
+    void set_left_of_column(std::size_t column, LeftSide& left) const {
+        left.weights.resize(counts_->totals.size());
+        left.total = 0;
+        for (std::size_t c = 0; c < left.weights.size(); ++c) {
+            left.weights[c] = counts_->totals[c] - counts_->rows[c][column];
+            left.total += left.weights[c];
+        }
+    }
+
     bool is_admissible(const LeftSide& left) const {
         return std::min(left.total, total_ - left.total) >= limits_.min_weight &&
                (!limits_.track_rows || std::min(left.n_rows, counts_->n_rows - left.n_rows) >= limits_.min_rows);

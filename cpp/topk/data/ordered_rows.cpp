@@ -98,38 +98,35 @@ std::size_t OrderedRows::lay_grid(std::size_t first_column) {
         Grid& grid = grids[g];
         grid.first_column = first_column;
         grid.cuts.clear();
-        grid.has_gap.clear();
-        grid.has_gaps = false;
         const auto next_new = [&](std::size_t i) {
             while (i < grid.n_present && own[i] < kNewRank) {
                 ++i;
             }
             return i;
         };
-        const auto end_block = [&](std::size_t begin, std::size_t end) {
-            const bool has_gap = next_new(begin + 1) < end;
-            grid.cuts.push_back(static_cast<std::uint32_t>(end));
-            grid.has_gap.push_back(has_gap ? 1 : 0);
-            grid.has_gaps = grid.has_gaps || has_gap;
-        };
-        // A cut is due at the first new rank after every n-th part of the rows, or at every new rank if these are few.
-        std::size_t n_new = 0;
-        for (std::size_t i = next_new(1); i < grid.n_present && n_new <= few_thresholds; i = next_new(i + 1)) {
-            ++n_new;
+        // A cut is at every new rank if these are few, else at the first one after every n-th part of the rows.
+        for (std::size_t i = next_new(1); i < grid.n_present && grid.cuts.size() <= few_thresholds;
+             i = next_new(i + 1)) {
+            grid.cuts.push_back(static_cast<std::uint32_t>(i));
         }
-        const std::size_t n_parts = n_new <= few_thresholds ? n_entries : n_wanted + 1;
-        std::size_t before = 0;
-        for (;;) {
-            const std::size_t part = before * n_parts / n_entries + 1;
-            const std::size_t cut = next_new((part * n_entries + n_parts - 1) / n_parts);
-            if (cut >= grid.n_present) {
-                break;
+        grid.has_gaps = grid.cuts.size() > few_thresholds;
+        if (grid.has_gaps) {
+            grid.cuts.clear();
+            const std::size_t n_parts = n_wanted + 1;
+            const auto next_cut = [&](std::size_t before) {
+                const std::size_t part = before * n_parts / n_entries + 1;
+                return next_new((part * n_entries + n_parts - 1) / n_parts);
+            };
+            for (std::size_t cut = next_cut(0); cut < grid.n_present; cut = next_cut(cut)) {
+                grid.cuts.push_back(static_cast<std::uint32_t>(cut));
             }
-            end_block(before, cut);
-            before = cut;
         }
         if (grid.n_present > 0) {
-            end_block(before, grid.n_present);
+            grid.cuts.push_back(grid.n_present);
+        }
+        grid.has_gap.assign(grid.cuts.size(), 0);
+        for (std::size_t block = 0; grid.has_gaps && block < grid.cuts.size(); ++block) {
+            grid.has_gap[block] = next_new(grid.begin(block) + std::size_t{1}) < grid.end(block) ? 1 : 0;
         }
         first_column += grid.cuts.size();
     }

@@ -2,6 +2,7 @@
 #include "topk/search/last_split.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace topk {
 namespace {
@@ -145,6 +146,13 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
         if (is_solved[i]) {
             continue;
         }
+        const std::int64_t wanted = context_.costs.errors_of(budget - costs.cost[1 - i]);
+        if (costs.leaf[i] >= budget - costs.cost[1 - i] && wanted < std::numeric_limits<Count>::max()) {
+            raise(i, last.bound_of_k(i, context_.plan.k(level + 1), static_cast<Count>(wanted)));
+            if (costs.sum() >= budget) {
+                break;
+            }
+        }
         last.begin_k(i, context_.plan.k(level + 1), space.ticker);
         do {
             raise(i, last.low_of_k(i));
@@ -153,6 +161,7 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
             raise(i, last.best_of_k(i, space.ticker));
             is_solved[i] = true;
         }
+        last.end_k(i);
     }
     for (int i = 0; i < 2 && cache_ != nullptr; ++i) {
         cache_->store(child[i].fingerprint, 1, {costs.cost[i], kLeaf, is_solved[i]});

@@ -224,6 +224,7 @@ void NodeSearch<Count>::try_candidates(Space& space, CandidateGroup<Count>& grou
     use_bounds(space, group, shallower);
     if (ends_in_counts(group.level)) {
         space.last.begin(group.node);
+        space.ordered_last.begin();
     }
     if (group.level == 0) {
         list_root(space, group.node, group.candidates);
@@ -277,6 +278,9 @@ void NodeSearch<Count>::try_candidate(Space& space, CandidateGroup<Count>& group
         is_last ? last_split_.cost(space, group, rank, budget) : split_cost_deep(space, group, rank, budget);
     space.pruned += cost >= budget ? 1 : 0;
     incumbent.offer(rank, cost);
+    if (is_root && cost < budget) {
+        keep_split(cost, group.column(rank));
+    }
     if (is_root) {
         context_.root_record.note(rank, cost, cost < budget);
         context_.live.lower_cost(incumbent.budget(group.size()));
@@ -329,6 +333,7 @@ std::int64_t NodeSearch<Count>::split_cost(Space& space, int level, const Node<C
         return split_cost_deep(space, group, 0, budget);
     }
     space.last.begin(node);
+    space.ordered_last.begin();
     return last_split_.cost(space, group, 0, budget);
 }
 

@@ -33,17 +33,17 @@ void ThresholdSearch<Count>::for_places(Space& space, const Node<Count>& node, s
 }
 
 template <class Count>
-auto ThresholdSearch<Count>::make_chain(Space& space, const Node<Count>& node, std::size_t g, Reading reading,
-                                        bool scored) const -> Chain {
+auto ThresholdSearch<Count>::with_places(Chain chain, Space& space, const Node<Count>& node, bool scored) const
+    -> Chain {
     const SearchContext<Count>& context = nodes_.context();
-    Chain chain = {g, reading, {}, {}, {}};
+    const std::size_t g = chain.group;
     const std::int64_t n_missing =
-        reading == Reading::second
+        chain.reading == Reading::second
             ? static_cast<std::int64_t>(node.matrix->ordered.n_entries - node.matrix->ordered.grids[g].n_present)
             : 0;
     if (scored || context.is_weighted) {
         const NodeTerms terms = context.scorer.node_terms(node.counts);
-        for_places(space, node, g, reading, [&](std::uint32_t entry, const LeftSide& left) {
+        for_places(space, node, g, chain.reading, [&](std::uint32_t entry, const LeftSide& left) {
             chain.entry.push_back(entry);
             chain.left.push_back(left.total);
             if (scored) {
@@ -74,30 +74,46 @@ std::int32_t ThresholdSearch<Count>::column_at(const Node<Count>& node, std::siz
     return nodes_.context().nodes.columns().of_threshold(g, threshold, reading);
 }
 
+// Good splits are tried first, since their costs settle others.
 template <class Count>
-auto ThresholdSearch<Count>::chains(const Node<Count>& node) const -> std::vector<std::pair<std::size_t, Reading>> {
+auto ThresholdSearch<Count>::chains(Space& space, const Node<Count>& node) const -> std::vector<Chain> {
     const OrderedRows& ordered = node.matrix->ordered;
-    std::vector<std::pair<std::size_t, Reading>> chains;
+    const ScoreKey* keys = score(space, node);
+    std::vector<std::pair<ScoreKey, Chain>> chains;
     for (std::size_t g = 0; g < ordered.groups.size(); ++g) {
-        if (ordered.grids[g].n_present == 0) {
+        const OrderedRows::Grid& grid = ordered.grids[g];
+        if (grid.n_present == 0) {
             continue;
         }
-        chains.emplace_back(g, Reading::first);
-        if (ordered.grids[g].n_present < ordered.n_entries) {
-            chains.emplace_back(g, Reading::second);
+        const ScoreKey* own = keys + grid.first_column;
+        const ScoreKey* best = std::max_element(own, own + grid.cuts.size());
+        const std::uint32_t start = grid.cuts[static_cast<std::size_t>(best - own)];
+        chains.push_back({*best, {g, Reading::first, start, {}, {}, {}}});
+        if (grid.n_present < ordered.n_entries) {
+            chains.push_back({*best, {g, Reading::second, start, {}, {}, {}}});
         }
     }
-    return chains;
+    std::stable_sort(chains.begin(), chains.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<Chain> sorted;
+    for (auto& [key, chain] : chains) {
+        sorted.push_back(std::move(chain));
+    }
+    return sorted;
+}
+
+template <class Count>
+const ScoreKey* ThresholdSearch<Count>::score(Space& space, const Node<Count>& node) const {
+    ScoreKey* keys = space.keys.ensure(node.matrix->n_columns);
+    nodes_.context().scorer.all_keys(node.counts, node.matrix->n_columns, keys);
+    return keys;
 }
 
 // They are the columns of bits, and the split into present and missing values of each group, which may be that of
 // several columns, of which the first is taken.
 template <class Count>
 auto ThresholdSearch<Count>::single_columns(Space& space, const Node<Count>& node) const -> std::vector<Single> {
-    const SearchContext<Count>& context = nodes_.context();
-    const ColumnMap& columns = context.nodes.columns();
+    const ColumnMap& columns = nodes_.context().nodes.columns();
     const OrderedRows& ordered = node.matrix->ordered;
-    const std::size_t n_columns = node.matrix->n_columns;
     std::vector<Single> singles;
     for (std::size_t j = 0; j < node.matrix->n_bits; ++j) {
         singles.push_back({columns.of_bits(j), j, 0});
@@ -116,8 +132,7 @@ auto ThresholdSearch<Count>::single_columns(Space& space, const Node<Count>& nod
         singles.push_back({column, grid.first_column + grid.cuts.size() - 1, 0});
     }
     if (!singles.empty()) {
-        ScoreKey* keys = space.keys.ensure(n_columns);
-        context.scorer.all_keys(node.counts, n_columns, keys);
+        const ScoreKey* keys = score(space, node);
         std::erase_if(singles, [&](Single& single) {
             single.score = score_of(keys[single.matrix_column]);
             return keys[single.matrix_column] == kNoScoreKey;
@@ -246,7 +261,11 @@ void ThresholdSearch<Count>::search_between(Space& space, int level, const Node<
     if (first == last) {
         return;
     }
-    const std::size_t middle = first + (last - first) / 2;
+    std::size_t middle = first + (last - first) / 2;
+    if (depth == 0) {
+        const auto start = std::lower_bound(chain.entry.begin(), chain.entry.end(), chain.start);
+        middle = std::clamp(static_cast<std::size_t>(start - chain.entry.begin()), first, last - 1);
+    }
     const std::uint32_t entry = chain.entry[middle];
     // A cost of so much more settles the whole stretch.
     const std::int64_t reach =
@@ -302,11 +321,11 @@ void ThresholdSearch<Count>::search(Space& space, int level, const Node<Count>& 
             best.offer(nodes_.split_sides(space, level, node, single.column, limit).sum(), single.column, single.score);
         }
     }
-    const auto chains = this->chains(node);
+    const auto chains = this->chains(space, node);
     const bool shared = worth_tasks(level, node, node.matrix->ordered.n_entries);
     nodes_.for_tasks(space, nodes_.task_depth(level), shared, static_cast<int>(chains.size()), [&](Space& own, int i) {
-        const auto& [g, reading] = chains[static_cast<std::size_t>(i)];
-        search_chain(own, level, node, make_chain(own, node, g, reading, best.by_score), best);
+        const auto& chain = chains[static_cast<std::size_t>(i)];
+        search_chain(own, level, node, with_places(chain, own, node, best.by_score), best);
     });
 }
 
@@ -347,9 +366,9 @@ Result ThresholdSearch<Count>::solve_last(Space& space, const Node<Count>& node)
         }
         offer(node.whole.weight - heaviest[0] - heaviest[1], left, [&] { return single.column; });
     }
-    for (const auto& [g, reading] : chains(node)) {
-        for_places(space, node, g, reading, [&](std::uint32_t entry, const LeftSide& at) {
-            offer(space.view.errors(at), at, [&] { return column_at(node, g, reading, entry); });
+    for (const Chain& chain : chains(space, node)) {
+        for_places(space, node, chain.group, chain.reading, [&](std::uint32_t entry, const LeftSide& at) {
+            offer(space.view.errors(at), at, [&] { return column_at(node, chain.group, chain.reading, entry); });
         });
     }
     return {best.cost, best.column, true};

@@ -53,6 +53,7 @@ class ThresholdSearch {
     struct Chain {
         std::size_t group;
         Reading reading;
+        std::uint32_t start;  // the entry to begin at: the cut of the grid with the best score
         std::vector<std::uint32_t> entry;
         std::vector<std::int64_t> left;   // weight of the rows on its left side
         std::vector<std::int64_t> score;  // empty unless scores matter
@@ -108,9 +109,12 @@ class ThresholdSearch {
     // Call visit(entry, left side) for every place of a chain.
     template <class Visit>
     void for_places(Space& space, const Node<Count>& node, std::size_t g, Reading reading, Visit visit) const;
-    Chain make_chain(Space& space, const Node<Count>& node, std::size_t g, Reading reading, bool scored) const;
+    Chain with_places(Chain chain, Space& space, const Node<Count>& node, bool scored) const;
+    // Return the keys of the columns of the matrix.
+    const ScoreKey* score(Space& space, const Node<Count>& node) const;
     std::int32_t column_at(const Node<Count>& node, std::size_t g, Reading reading, std::uint32_t entry) const;
-    std::vector<std::pair<std::size_t, Reading>> chains(const Node<Count>& node) const;
+    // Return the chains of a node, the best first, without their places.
+    std::vector<Chain> chains(Space& space, const Node<Count>& node) const;
     std::vector<Single> single_columns(Space& space, const Node<Count>& node) const;
     bool worth_tasks(int level, const Node<Count>& node, std::size_t n_places) const;
     void search_chain(Space& space, int level, const Node<Count>& node, const Chain& chain, Best& best);

@@ -37,19 +37,18 @@ Solution TreeSearch<Count>::run() {
 }
 
 // A search widens k step by step where a time limit may end it, or where somebody watches. Where all thresholds of
-// ordered groups are candidates, the cost of a narrow tree comes first in any case, and trees whose last two levels are
-// the best of all come before the last pass: they take little time.
+// ordered groups are candidates, the cost of a narrow tree comes first in any case, and trees whose last levels are the
+// best of all come before the last pass: they take less time.
 template <class Count>
 auto TreeSearch<Count>::passes() const -> std::vector<Pass> {
     const std::int32_t widest = context_.plan.widest();
     const bool is_watched = context_.options.tuning.time_limit > 0 || context_.options.callbacks.on_tree;
     std::vector<Pass> passes;
     if (nodes_.has_chains(0)) {
-        constexpr Pass kNarrow[] = {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {2, 2}, {4, 2}, {8, 2}, {16, 2}};
-        for (const Pass& pass : kNarrow) {
-            const bool is_new = pass.k < widest && (pass.tail == 0 || context_.plan.height(0) > pass.tail);
-            if (is_new && (is_watched || (pass.k == 8 && pass.tail == 0))) {
-                passes.push_back(pass);
+        for (int tail = 0; tail == 0 || (is_watched && tail < context_.plan.height(0)); tail += tail == 0 ? 2 : 1) {
+            const std::int32_t most = tail == 0 ? 8 : tail == 2 ? 16 : 2;
+            for (std::int32_t k = is_watched ? 1 : most; k <= most && k < widest; k *= 2) {
+                passes.push_back({k, tail});
             }
         }
     } else {

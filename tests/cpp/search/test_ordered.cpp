@@ -90,6 +90,24 @@ void test_many_threads(std::uint64_t seed) {
     }
 }
 
+// Many ranks without missing values, and no options that change which columns take a place: children are settled by
+// what scored well in others.
+void test_plain_problem(std::uint64_t seed) {
+    Random random(seed);
+    OrderedProblem problem = random_ordered(random, random.between(60, 250), random.between(1, 4),
+                                            random.pick<std::size_t>({20, 60, 120}), random.pick({2, 2, 3}), true);
+    Options options;
+    options.objective.k.assign(random.between(2, 3), static_cast<std::int32_t>(random.between(2, 5)));
+    options.objective.leaf_penalty = random.pick({0, 0, 1, 3});
+    options.objective.min_rows = random.pick({1, 1, 5});
+    const Solution expected = Reference(problem.expanded, options).solve();
+    for (int i = 0; i < 3; ++i) {
+        random_switches(random, options);
+        const Solution solution = solve(problem.data(), problem.for_groups(options));
+        CHECK(same_tree(solution, expected), describe(seed, problem.expanded, options));
+    }
+}
+
 // The enumeration of expanded columns is compared with a list of all trees elsewhere.
 void test_near_optimal(std::uint64_t seed) {
     Random random(seed);
@@ -120,6 +138,9 @@ int main() {
     }
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         test_many_threads(seed);
+    }
+    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+        test_plain_problem(seed);
     }
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         test_near_optimal(seed);

@@ -52,8 +52,8 @@ struct OrderedProblem {
     }
 };
 
-inline void add_bits(Random& random, OrderedProblem& problem) {
-    const bool is_pair = random.chance(0.3);  // two readings of a test
+inline void add_bits(Random& random, OrderedProblem& problem, bool is_plain) {
+    const bool is_pair = !is_plain && random.chance(0.3);  // two readings of a test
     for (std::size_t i = 0; i < (is_pair ? 2U : 1U); ++i) {
         for (std::size_t row = 0; row < problem.expanded.rows.size(); ++row) {
             const std::uint8_t bit = random.chance(i == 0 ? 0.4 : 0.1) ? 1 : 0;
@@ -66,11 +66,11 @@ inline void add_bits(Random& random, OrderedProblem& problem) {
     }
 }
 
-inline void add_group(Random& random, OrderedProblem& problem, std::size_t n_ranks) {
+inline void add_group(Random& random, OrderedProblem& problem, std::size_t n_ranks, bool is_plain) {
     topk::OrderedGroup group;
     group.first = problem.second.size();
     group.n_ranks = static_cast<std::uint32_t>(n_ranks);
-    const double missing = random.pick({0.0, 0.0, 0.1, 0.5, 1.0});
+    const double missing = is_plain ? 0.0 : random.pick({0.0, 0.0, 0.1, 0.5, 1.0});
     group.has_missing = missing > 0;
     const bool is_clustered = random.chance(0.3);
     std::vector<std::uint32_t> ranks;
@@ -96,9 +96,10 @@ inline void add_group(Random& random, OrderedProblem& problem, std::size_t n_ran
     problem.groups.push_back(group);
 }
 
-// Groups and other columns in random order, and classes that depend on some of their columns.
+// Groups and other columns in random order, and classes that depend on some of their columns. Plain: no missing values
+// and no second readings.
 inline OrderedProblem random_ordered(Random& random, std::size_t n_rows, std::size_t n_parts, std::size_t max_ranks,
-                                     std::int32_t n_classes) {
+                                     std::int32_t n_classes, bool is_plain = false) {
     OrderedProblem problem;
     for (Problem* part : {&problem.expanded, &problem.bits}) {
         part->n_classes = n_classes;
@@ -107,9 +108,9 @@ inline OrderedProblem random_ordered(Random& random, std::size_t n_rows, std::si
     }
     for (std::size_t i = 0; i < n_parts; ++i) {
         if (random.chance(0.3)) {
-            add_bits(random, problem);
+            add_bits(random, problem, is_plain);
         } else {
-            add_group(random, problem, random.between(1, max_ranks));
+            add_group(random, problem, random.between(is_plain ? max_ranks : 1, max_ranks), is_plain);
             problem.groups.back().feature = static_cast<std::int32_t>(i);
         }
         problem.feature.resize(problem.second.size(), static_cast<std::int32_t>(i));
