@@ -62,6 +62,7 @@ template <class Count>
 void NodeSearch<Count>::begin_pass(Space& space, std::int32_t k, int tail) {
     context_.plan.narrow_to(k, tail);
     split_ = {kInfinity, kLeaf, false};
+    has_tail_ = tail > 0;
     if (cache_ && cache_is_used_) {
         cache_->clear(space.ticker);
     }
@@ -278,7 +279,7 @@ void NodeSearch<Count>::try_candidate(Space& space, CandidateGroup<Count>& group
         is_last ? last_split_.cost(space, group, rank, budget) : split_cost_deep(space, group, rank, budget);
     space.pruned += cost >= budget ? 1 : 0;
     incumbent.offer(rank, cost);
-    if (is_root && cost < budget) {
+    if (is_root && has_tail_ && cost < budget) {
         keep_split(cost, group.column(rank));
     }
     if (is_root) {

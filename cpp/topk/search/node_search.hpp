@@ -92,8 +92,8 @@ class NodeSearch {
         return has_groups() && !context_.enumerates && !lists_all && context_.plan.height(level) > 0 &&
                context_.plan.is_optimal(level);
     }
-    // The best split of the root that a search along its chains has found in this pass; the column is kLeaf before
-    // that.
+    // The best split of the root that this pass has found, if it searches along chains at the root or has a tail; the
+    // column is kLeaf before that.
     const Result& split_so_far() const { return split_; }
     void keep_split(std::int64_t cost, std::int32_t column);
     // Return the column of a node's best tree if it is known without a search, else kLeaf.
@@ -137,6 +137,7 @@ class NodeSearch {
     WorkspacePool<Count> spaces_;
     std::mutex split_mutex_;
     Result split_ = {kInfinity, kLeaf, false};  // the best split of the root so far
+    bool has_tail_ = false;                     // does the pass have one?
 };
 
 template <class Count>
