@@ -345,6 +345,11 @@ class SmallCases {
                 counts_[c * kWide + j] = small_counts_[c * kWide + j] + draw(kMostRows);
             }
         }
+        for (std::size_t c = 0; c < kClasses; ++c) {
+            nested_rows_.push_back(nested_.ensure(kClasses * kWide) + c * kWide);
+            std::generate_n(nested_.data() + c * kWide, kWide, [&] { return draw(2 * kMostRows); });
+            std::sort(nested_.data() + c * kWide, nested_.data() + (c + 1) * kWide, std::greater<>());
+        }
         table_.resize(std::size_t{2 * kMostRows} * kClasses + 1);
         for (std::size_t i = 0; i < table_.size(); ++i) {
             table_[i] = xlog2x(static_cast<std::int64_t>(i), kUnit);
@@ -400,6 +405,7 @@ class SmallCases {
         const Words parent = words_of(counts_.data(), kClasses * kWide);
         const Words child = words_of(small_counts_.data(), kClasses * kWide);
         const Words row = words_of(counts_.data(), kWide);
+        const Words nested = words_of(nested_.data(), kClasses * kWide);
         std::fill_n(sums, 2 * kWide, 0);
         add("add_product", {words_of(zeros_.data(), kWide), words_of(sums, kWide)}, 4 * kWide,
             [&](const Kernels& k) { k.add_product(zeros_.data(), 3, kWide, sums); });
@@ -407,6 +413,10 @@ class SmallCases {
             const PairTable pair = {rows_.data(), small_rows_.data(), totals_.data(), small_totals_.data(), kClasses,
                                     sums,         sums + kWide};
             sink += static_cast<std::uint64_t>(k.last_level(pair, 1, kWide).small);
+        });
+        add("block_errors", {nested, words_of(has_gap_.data(), kWide)}, 4 * kWide, [&](const Kernels& k) {
+            const CountTable node = {nested_rows_.data(), totals_.data(), kClasses};
+            sink += static_cast<std::uint64_t>(k.block_errors(node, {0, kWide, has_gap_.data()}, sums));
         });
         for (const bool scaled : {false, true}) {
             add(scaled ? "raise_bounds (scaled)" : "raise_bounds", {row, row, words_of(lower, 2 * kWide)}, 16 * kWide,
@@ -425,6 +435,11 @@ class SmallCases {
         auto* keys = reinterpret_cast<ScoreKey*>(out_.data());
         add("entropy_score_keys", {read}, 8 * kWide,
             [&](const Kernels& k) { k.entropy_score_keys(node, {table_.data(), table_[100]}, 1, kWide, keys); });
+        add("entropy_block_bounds", {words_of(nested_.data(), kClasses * kWide), words_of(has_gap_.data(), kWide)},
+            8 * kWide, [&](const Kernels& k) {
+                const CountTable nested = {nested_rows_.data(), totals_.data(), kClasses};
+                k.entropy_block_bounds(nested, {table_.data(), table_[100]}, {0, kWide, has_gap_.data()}, keys);
+            });
         add("large_entropy_score_keys", {read}, 8 * kWide,
             [&](const Kernels& k) { k.large_entropy_score_keys(node, table_[100], kUnit, 1, kWide, keys); });
         add("gini_score_keys", {read}, 8 * kWide,
@@ -469,13 +484,14 @@ class SmallCases {
 
     const std::size_t n_samples_;
     Random random_;
-    AlignedBuffer<std::int32_t> counts_, small_counts_, zeros_, sums_;
+    AlignedBuffer<std::int32_t> counts_, small_counts_, nested_, zeros_, sums_;
     std::vector<std::int32_t> totals_, small_totals_;
-    std::vector<const std::int32_t*> rows_, small_rows_;
+    std::vector<const std::int32_t*> rows_, small_rows_, nested_rows_;
     std::vector<std::int64_t> table_;
     AlignedBuffer<std::uint64_t> in_, out_, touched_;
     AlignedBuffer<ScoreKey> keys_;
     std::vector<std::uint8_t> flags_;
+    const std::vector<std::uint8_t> has_gap_ = std::vector<std::uint8_t>(kWide, 1);
     List list_;
 };
 

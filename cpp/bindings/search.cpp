@@ -145,8 +145,8 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
                      std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
                      const std::string& arrange, std::size_t max_fingerprinted_rows, std::size_t large_node_bytes,
                      std::size_t draw_first_columns, std::size_t shallow_first_columns, std::size_t few_thresholds,
-                     double threads_after, std::string kernel, double time_limit, std::int64_t known_cost,
-                     bool exact_root, const nb::object& progress, const nb::object& on_tree) {
+                     double threads_after, double task_cycles, std::string kernel, double time_limit,
+                     std::int64_t known_cost, bool exact_root, const nb::object& progress, const nb::object& on_tree) {
     Problem problem;
     topk::Data& data = problem.data;
     set_rows(rows, n_columns, data);
@@ -187,6 +187,7 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
     objective.leaf_penalty = leaf_penalty;
     problem.options.tuning = {.threads = threads,
                               .threads_after = threads_after,
+                              .task_cycles = task_cycles,
                               .use_cache = use_cache,
                               .use_bounds = use_bounds,
                               .cache_bytes = cache_bytes,
@@ -251,8 +252,8 @@ void bind_search(nb::module_& m) {
               "min_weight"_a, "distinct_splits"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a,
               "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_fingerprinted_rows"_a,
               "large_node_bytes"_a, "draw_first_columns"_a, "shallow_first_columns"_a, "few_thresholds"_a,
-              "threads_after"_a, "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a, "progress"_a.none(),
-              "on_tree"_a.none(), more...);
+              "threads_after"_a, "task_cycles"_a, "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a,
+              "progress"_a.none(), "on_tree"_a.none(), more...);
     };
     def_search("solve", on_problem(&make_problem, &solve));
     def_search("near_optimal", on_problem(&make_problem, &near_optimal), "n"_a, "epsilon"_a, "errors_only"_a,

@@ -68,6 +68,7 @@ class SearchArguments(TypedDict):
     shallow_first_columns: int
     few_thresholds: int
     threads_after: float
+    task_cycles: float
     kernel: str
     time_limit: float
     known_cost: int

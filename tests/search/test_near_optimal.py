@@ -51,7 +51,7 @@ MOST_TREES = 20_000
 def near_optimal(problem: Problem, asked: engine.NearOptimalOptions, packed: bool = True, **options):
     rows = np.ascontiguousarray(problem.columns).view(np.uint8)
     rows = pack_flags(rows) if packed else rows
-    search = engine.SearchOptions(**{"threads_after": 0.0} | options)
+    search = engine.SearchOptions(**{"threads_after": 0.0, "task_cycles": 0.0} | options)
     return engine.near_optimal(rows, problem.columns.shape[1], problem.classes, problem.objective, asked, search)
 
 

@@ -63,7 +63,10 @@ def solve(
     rows: Any = np.ascontiguousarray(columns).view(np.uint8)
     if packed:
         rows = pack_flags(rows)
-    options = {"threads_after": 0.0} | options  # or most searches would end before there are threads
+    options = {
+        "threads_after": 0.0,
+        "task_cycles": 0.0,
+    } | options  # or most searches would end before there are threads
     return engine.solve(rows, columns.shape[1], classes, objective, engine.SearchOptions(**options))
 
 
@@ -380,6 +383,7 @@ switches = st.fixed_dictionaries(
         "draw_first_columns": st.sampled_from([0, 300]),
         "shallow_first_columns": st.sampled_from([0, 50]),
         "few_thresholds": st.sampled_from([0, 127]),
+        "task_cycles": st.sampled_from([0, 100_000]),
         "packed": st.booleans(),
     }
 )

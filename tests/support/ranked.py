@@ -53,7 +53,7 @@ class RankedProblem:
         return oracle.solve(self.expanded(), self.data.y, self.for_oracle())
 
     def engine(self, **options: Any) -> engine.Solution:
-        options = {"threads_after": 0.0} | options
+        options = {"threads_after": 0.0, "task_cycles": 0.0} | options
         options.pop("packed", None)
         data, columns = self.data, self.data.columns
         return engine.solve(

@@ -104,6 +104,9 @@ struct Objective {
 struct Tuning {
     int threads = 1;
     double threads_after = 0.002;  // seconds without other threads: starting them takes as long as a short search
+    // Parts of a search are tasks for idle threads if each of them is expected to take at least so many cycles of the
+    // processor: handing a task over takes some thousands. 0: they always are, even if no thread is idle.
+    double task_cycles = 100'000;
     bool use_cache = true;
     bool use_bounds = true;
     std::size_t cache_bytes = std::size_t{1} << 30;

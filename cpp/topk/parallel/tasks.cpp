@@ -31,7 +31,7 @@ void Tasks::run(std::size_t n, Ticker& ticker, const std::function<void(std::siz
         }
     };
     const auto idle = [&] { monitor.check(monitor.called_from_here()); };
-    pool_->run(0, static_cast<int>(n - done), run_one, idle);
+    pool_->run(0, static_cast<int>(n - done), run_one, run_one, idle);
     if (monitor.stopped()) {
         throw Stopped{};
     }

@@ -39,12 +39,11 @@ ThreadPool::Group* ThreadPool::next_group(int min_depth) {
     return best;
 }
 
-void ThreadPool::run_one(Group& group, std::unique_lock<std::mutex>& lock) {
+void ThreadPool::run_one(Group& group, const Task& task, std::unique_lock<std::mutex>& lock) {
     const int index = group.started++;
     if (group.started == group.n) {
         groups_.erase(std::find(groups_.begin(), groups_.end(), &group));
     }
-    const std::function<void(int)>& task = *group.task;
     lock.unlock();
     task(index);
     lock.lock();
@@ -57,28 +56,35 @@ void ThreadPool::work() {
     std::unique_lock lock(mutex_);
     while (!ending_) {
         if (Group* group = next_group(0)) {
-            run_one(*group, lock);
+            run_one(*group, *group->task, lock);
         } else {
+            is_idle_.store(true, std::memory_order_relaxed);
             changed_.wait(lock);
         }
     }
 }
 
-void ThreadPool::run(int depth, int n, const std::function<void(int)>& task, const std::function<void()>& idle) {
+void ThreadPool::run(int depth, int n, const Task& own, const Task& elsewhere, const std::function<void()>& idle) {
     if (n == 0) {
         return;
     }
-    Group group{depth, n, &task};
+    Group group{depth, n, &elsewhere};
     std::unique_lock lock(mutex_);
     groups_.push_back(&group);
+    is_idle_.store(false, std::memory_order_relaxed);
     changed_.notify_all();
     while (group.ended < n) {
-        if (Group* next = next_group(depth)) {
-            run_one(*next, lock);
-        } else if (changed_.wait_for(lock, std::chrono::milliseconds(5)) == std::cv_status::timeout) {
-            lock.unlock();
-            idle();
-            lock.lock();
+        if (group.started < n) {
+            run_one(group, own, lock);
+        } else if (Group* next = next_group(depth)) {
+            run_one(*next, *next->task, lock);
+        } else {
+            is_idle_.store(true, std::memory_order_relaxed);
+            if (changed_.wait_for(lock, std::chrono::milliseconds(5)) == std::cv_status::timeout) {
+                lock.unlock();
+                idle();
+                lock.lock();
+            }
         }
     }
 }

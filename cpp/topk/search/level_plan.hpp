@@ -33,6 +33,7 @@ class LevelPlan {
     void narrow_to(std::int32_t k, int tail = 0) {
         pass_k_ = k;
         bool all_below = true;  // do all levels below try all columns?
+        double tries_below = 1;
         for (std::size_t level = levels_.size(); level-- > 0;) {
             const int height_here = static_cast<int>(levels_.size() - level);
             Level& here = levels_[level];
@@ -43,8 +44,8 @@ class LevelPlan {
             here.bounds_sides = bounds_are_valid() && ((all_below && !limits_.track_rows) || height_here == 2);
             here.shallow_first = here.all_columns && here.bounds_sides && !limits_.track_rows &&
                                  n_columns_ >= options_.tuning.shallow_first_columns;
-            here.may_be_parallel =
-                options_.tuning.threads > 1 && level < kParallelLevels && height_here >= kParallelMinHeight;
+            here.tries_below = tries_below;
+            tries_below *= height_here > 1 ? static_cast<double>(std::min(here.k, n_columns_)) : 1;
             all_below = all_below && here.all_columns;
         }
     }
@@ -68,8 +69,8 @@ class LevelPlan {
                             static_cast<double>(options_.objective.cost_scale) * std::ldexp(1.0, height - 1);
         return cost < 0x1p53 ? static_cast<std::int64_t>(cost) : kInfinity;
     }
-    // May the candidates of this level be tasks of several threads?
-    bool may_be_parallel(int level) const { return at(level).may_be_parallel; }
+    // Return the number of candidates with two levels left on one side of a candidate of this level, if none is pruned.
+    double tries_below(int level) const { return at(level).tries_below; }
 
     std::int32_t pass_k() const { return pass_k_; }
     // The largest k asked for.
@@ -83,18 +84,13 @@ class LevelPlan {
     }
 
   private:
-    // Tasks are the candidates of the first two levels, k at the root and 2 k^2 below it: enough for many threads. With
-    // fewer than three levels left a task would take less time than handing it over.
-    static constexpr std::size_t kParallelLevels = 2;
-    static constexpr int kParallelMinHeight = 3;
-
     struct Level {
         std::size_t k = 0;
         bool all_columns = false;
         bool is_optimal = false;
         bool bounds_sides = false;
         bool shallow_first = false;
-        bool may_be_parallel = false;
+        double tries_below = 1;
     };
 
     const Level& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }

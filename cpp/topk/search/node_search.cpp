@@ -221,7 +221,7 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
     const Node<Count>& ranked = has_groups() ? compacted(space, level, node) : node;
     context_.rank_candidates(space, level, ranked);
     const std::int64_t shallower = context_.plan.shallow_first(level) ? shallower_cost(space, level, node) : kInfinity;
-    const bool shared = context_.plan.may_be_parallel(level);
+    const bool shared = !ends_in_counts(level) && are_tasks(node, context_.plan.tries_below(level));
     Incumbent incumbent(std::min({leaf, budget, shallower + 1}), shared);
     const Node<Count>& tried = has_groups() ? ranked : compacted(space, level, node);
     CandidateGroup<Count> group{.level = level,
@@ -266,14 +266,13 @@ void NodeSearch<Count>::try_candidates(Space& space, CandidateGroup<Count>& grou
     if (group.level == 0) {
         list_root(space, group.node, group.candidates);
     }
-    int rank = 0;
-    for (; rank < group.size() && !start_threads(group.level); ++rank) {
-        try_candidate(space, group, rank, incumbent);
+    if (group.size() == 0) {
+        return;
     }
-    if (rank < group.size()) {
-        run_tasks(group.level, group.size() - rank,
-                  [&](Space& own, int i) { try_candidate(own, group, rank + i, incumbent); });
-    }
+    // The first candidate is often the best one; its cost saves the others a lot of work, so they do not start with it.
+    try_candidate(space, group, 0, incumbent);
+    for_tasks(space, task_depth(group.level), group.shared, group.size() - 1,
+              [&](Space& own, int i) { try_candidate(own, group, i + 1, incumbent); });
 }
 
 // Let tried splits bound the others, where that is valid and expected to pay. Where only drawn columns are counted, the
@@ -331,25 +330,30 @@ void NodeSearch<Count>::try_candidate(Space& space, CandidateGroup<Count>& group
 }
 
 template <class Count>
-void NodeSearch<Count>::run_tasks(int level, int n, const std::function<void(Space&, int)>& task) {
-    const auto in_space = [&](int i) { spaces_.run([&](Space& space) { task(space, i); }); };
+void NodeSearch<Count>::run_tasks(Space& space, int depth, int n, const std::function<void(Space&, int)>& task) {
+    const auto own = [&](int i) { spaces_.run_in(space, [&](Space& here) { task(here, i); }); };
+    const auto elsewhere = [&](int i) { spaces_.run([&](Space& other) { task(other, i); }); };
     const auto idle = [&] { context_.monitor.check(context_.monitor.called_from_here()); };
-    pool_->run(level, n, in_space, idle);
+    pool_->run(depth, n, own, elsewhere, idle);
     if (context_.monitor.stopped()) {
         throw Stopped{};
     }
 }
 
-// Are the candidates of this level to be tried by several threads? Short searches end before threads are started.
 template <class Count>
-bool NodeSearch<Count>::start_threads(int level) {
-    if (!context_.plan.may_be_parallel(level)) {
-        return false;
+bool NodeSearch<Count>::are_tasks(const Node<Count>& node, double n_tries) const {
+    const Tuning& tuning = context_.options.tuning;
+    return tuning.threads > 1 && n_tries * cycles_to_try(node) >= tuning.task_cycles;
+}
+
+// Does another thread have nothing to do? Short searches end before threads are started. Precondition: threads > 1.
+template <class Count>
+bool NodeSearch<Count>::others_wait() {
+    const Tuning& tuning = context_.options.tuning;
+    if (!pool_ && context_.monitor.seconds() >= tuning.threads_after) {
+        pool_ = std::make_unique<ThreadPool>(tuning.threads);
     }
-    if (!pool_ && context_.monitor.seconds() >= context_.options.tuning.threads_after) {
-        pool_ = std::make_unique<ThreadPool>(context_.options.tuning.threads);
-    }
-    return pool_ != nullptr;
+    return pool_ && (pool_->has_idle_thread() || tuning.task_cycles == 0);
 }
 
 // Estimate what it takes to try a candidate of a node with two levels left: the smaller child has half of the words.

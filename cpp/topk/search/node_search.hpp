@@ -58,9 +58,14 @@ class NodeSearch {
     SideCosts split_sides(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget,
                           SideCosts bounds = {{0, 0}}, const Count* false_counts = nullptr);
 
-    // Call task(space, i) for i < n, in several threads if that may pay at this level.
+    // Call task(space, i) for i < n. If `shared`, other threads take some of the calls as soon as they have nothing
+    // else to do. `depth`: see task_depth().
     template <class Task>
-    void for_tasks(Space& space, int level, std::size_t n, const Task& task);
+    void for_tasks(Space& space, int depth, bool shared, int n, const Task& task);
+    // Return the depth of tasks for ThreadPool::run(): those of a level, or of halves of its chains within halves.
+    static int task_depth(int level, std::size_t n_halved = 0) { return 64 * level + static_cast<int>(n_halved); }
+    // Are parts of a node's search tasks for other threads if each tries about so many candidates with two levels left?
+    bool are_tasks(const Node<Count>& node, double n_tries) const;
 
     // Return the column of the best tree of a node with at least one level left, or kLeaf: of the cheapest the one with
     // the best score. Exact below the budget.
@@ -117,8 +122,8 @@ class NodeSearch {
     void try_candidates(Space& space, CandidateGroup<Count>& group, std::int64_t shallower, Incumbent& incumbent);
     void use_bounds(Space& space, CandidateGroup<Count>& group, std::int64_t shallower);
     void try_candidate(Space& space, CandidateGroup<Count>& group, int rank, Incumbent& incumbent);
-    void run_tasks(int level, int n, const std::function<void(Space&, int)>& task);
-    bool start_threads(int level);
+    void run_tasks(Space& space, int depth, int n, const std::function<void(Space&, int)>& task);
+    bool others_wait();
     double cycles_to_try(const Node<Count>& node) const;
     bool child_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
                      std::int64_t budget, const std::int64_t bounds[2], std::int64_t cost[2]);
@@ -138,14 +143,13 @@ class NodeSearch {
 
 template <class Count>
 template <class Task>
-void NodeSearch<Count>::for_tasks(Space& space, int level, std::size_t n, const Task& task) {
-    std::size_t i = 0;
-    for (; i < n && !start_threads(level); ++i) {
+void NodeSearch<Count>::for_tasks(Space& space, int depth, bool shared, int n, const Task& task) {
+    int i = 0;
+    for (; i < n && !(shared && i + 1 < n && others_wait()); ++i) {
         task(space, i);
     }
     if (i < n) {
-        run_tasks(level, static_cast<int>(n - i),
-                  [&](Space& own, int nth) { task(own, i + static_cast<std::size_t>(nth)); });
+        run_tasks(space, depth, n - i, [&](Space& own, int nth) { task(own, i + nth); });
     }
 }
 

@@ -6,6 +6,12 @@
 #include "topk/search/node_search.hpp"
 
 namespace topk {
+namespace {
+
+// About one of so many places of a stretch is tried.
+constexpr double kPlacesPerTry = 16;
+
+}  // namespace
 
 template <class Count>
 template <class Visit>
@@ -226,6 +232,13 @@ const Count* ThresholdSearch<Count>::count_left(Space& space, const Node<Count>&
     return counts;
 }
 
+// Should several threads search a stretch of so many places?
+template <class Count>
+bool ThresholdSearch<Count>::worth_tasks(int level, const Node<Count>& node, std::size_t n_places) const {
+    const double n_tries = static_cast<double>(n_places) / kPlacesPerTry;
+    return nodes_.are_tasks(node, n_tries * nodes_.context().plan.tries_below(level));
+}
+
 template <class Count>
 void ThresholdSearch<Count>::search_between(Space& space, int level, const Node<Count>& node, const Chain& chain,
                                             const Tried& a, const Tried& b, std::size_t depth, Best& best) {
@@ -269,8 +282,10 @@ void ThresholdSearch<Count>::search_between(Space& space, int level, const Node<
     if (best.wants(score, column(middle)) && best.offer(tried.cost.sum(), column(middle), score) && level == 0) {
         nodes_.keep_split(tried.cost.sum(), column(middle));
     }
-    search_between(space, level, node, chain, a, tried, depth + 1, best);
-    search_between(space, level, node, chain, tried, b, depth + 1, best);
+    const bool shared = worth_tasks(level, node, last - first);
+    nodes_.for_tasks(space, nodes_.task_depth(level, depth + 1), shared, 2, [&](Space& own, int i) {
+        search_between(own, level, node, chain, i == 0 ? a : tried, i == 0 ? tried : b, depth + 1, best);
+    });
 }
 
 // At the ends, all rows or none are on the left side; not so at the beginning of a second reading, where missing values
@@ -307,8 +322,10 @@ void ThresholdSearch<Count>::search(Space& space, int level, const Node<Count>& 
         }
     }
     const auto chains = this->chains(space, node);
-    nodes_.for_tasks(space, level, chains.size(), [&](Space& own, std::size_t i) {
-        search_chain(own, level, node, with_places(chains[i], own, node, best.by_score), best);
+    const bool shared = worth_tasks(level, node, node.matrix->ordered.n_entries);
+    nodes_.for_tasks(space, nodes_.task_depth(level), shared, static_cast<int>(chains.size()), [&](Space& own, int i) {
+        const auto& chain = chains[static_cast<std::size_t>(i)];
+        search_chain(own, level, node, with_places(chain, own, node, best.by_score), best);
     });
 }
 

@@ -73,18 +73,21 @@ class ThresholdSearch {
         }
         bool wants(std::int64_t its_score, std::int32_t its_column) {
             const std::lock_guard guard(mutex);
-            return !by_score || its_score > score || (its_score == score && its_column < column);
+            return !by_score || is_before(its_score, its_column);
         }
-        // Returns whether it has won.
+        // Returns whether it has won. Another thread may have offered a better one since this one was wanted.
         bool offer(std::int64_t its_cost, std::int32_t its_column, std::int64_t its_score) {
             const std::lock_guard guard(mutex);
-            const bool wins = its_cost < cost || (by_score && its_cost == cost);
+            const bool wins = its_cost < cost || (by_score && its_cost == cost && is_before(its_score, its_column));
             if (wins) {
                 cost = its_cost;
                 column = its_column;
                 score = its_score;
             }
             return wins;
+        }
+        bool is_before(std::int64_t its_score, std::int32_t its_column) const {
+            return its_score > score || (its_score == score && its_column < column);
         }
     };
     // A place that was tried, with lower bounds of both sides; or an end of the chain.
@@ -113,6 +116,7 @@ class ThresholdSearch {
     // Return the chains of a node, the best first, without their places.
     std::vector<Chain> chains(Space& space, const Node<Count>& node) const;
     std::vector<Single> single_columns(Space& space, const Node<Count>& node) const;
+    bool worth_tasks(int level, const Node<Count>& node, std::size_t n_places) const;
     void search_chain(Space& space, int level, const Node<Count>& node, const Chain& chain, Best& best);
     void search_between(Space& space, int level, const Node<Count>& node, const Chain& chain, const Tried& a,
                         const Tried& b, std::size_t depth, Best& best);

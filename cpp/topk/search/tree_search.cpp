@@ -186,8 +186,8 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::greedy_tree(Space& space, int level
     const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, buffers.split);
     nodes_.grow_children(space, level, node, split_on, buffers.child);
     std::unique_ptr<TreeNode> below[2];  // of the smaller child and of the larger one
-    nodes_.for_tasks(space, level, 2,
-                     [&](Space& own, std::size_t i) { below[i] = greedy_tree(own, level + 1, buffers.child[i]); });
+    nodes_.for_tasks(space, nodes_.task_depth(level), nodes_.are_tasks(node, 1), 2,
+                     [&](Space& own, int i) { below[i] = greedy_tree(own, level + 1, buffers.child[i]); });
     const std::int64_t cost = below[0]->cost + below[1]->cost;
     if (level == 0) {
         context_.root_record.note(0, cost, true);

@@ -106,29 +106,38 @@ class WorkspacePool {
     // Run a task with a workspace that no other task uses meanwhile. What it throws ends the search, not the thread.
     template <class Task>
     void run(const Task& task) {
-        monitor_.check(monitor_.called_from_here());  // tasks may be too short for their tickers to do it
-        if (monitor_.stopped()) {
-            return;
-        }
-        try {
+        guard([&] {
             std::unique_ptr<Space> space = take();
             space->ticker = Ticker(monitor_);
-            try {
-                task(*space);
-            } catch (const Stopped&) {
-                // The monitor knows the reason.
-            }
-            const std::lock_guard guard(mutex_);
+            run_in(*space, task);
+            const std::lock_guard lock(mutex_);
             unused_.push_back(std::move(space));
-        } catch (...) {
-            monitor_.fail(std::current_exception());
-        }
+        });
+    }
+    // The same with a workspace of the caller's.
+    template <class Task>
+    void run_in(Space& space, const Task& task) {
+        guard([&] { task(space); });
     }
 
     // Precondition: no task is running.
     const std::vector<std::unique_ptr<Space>>& spaces() const { return unused_; }
 
   private:
+    template <class Call>
+    void guard(const Call& call) {
+        monitor_.check(monitor_.called_from_here());  // tasks may be too short for their tickers to do it
+        if (monitor_.stopped()) {
+            return;
+        }
+        try {
+            call();
+        } catch (const Stopped&) {
+            // The monitor knows the reason.
+        } catch (...) {
+            monitor_.fail(std::current_exception());
+        }
+    }
     std::unique_ptr<Space> take() {
         const std::lock_guard guard(mutex_);
         if (unused_.empty()) {

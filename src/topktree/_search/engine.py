@@ -75,6 +75,7 @@ class SearchOptions:
     shallow_first_columns: int = 50  # with this many or more, k="all" first solves every node with one level less
     few_thresholds: int = 127  # of a ranked feature in a small node: with this many or fewer, all are bits
     threads_after: float = 0.002  # seconds: starting threads takes as long as a short search
+    task_cycles: float = 100_000  # parts of a search that take fewer cycles of the processor are no tasks for threads
     kernel: str = ""  # "": the best one for this machine
     time_limit: float | None = None
     known_cost: int | None = None  # the cost of a tree that is in the search space: more expensive ones are skipped

@@ -13,13 +13,15 @@ using namespace topk;
 
 namespace {
 
-const std::function<void()> kNothing = [] {};
+void run(ThreadPool& pool, int depth, int n, const ThreadPool::Task& task) {
+    pool.run(depth, n, task, task, [] {});
+}
 
 void test_runs_once(int n_threads) {
     ThreadPool pool(n_threads);
     for (const int n : {0, 1, 2, 3, 10, 1000}) {
         std::vector<std::atomic<int>> runs(static_cast<std::size_t>(n));
-        pool.run(0, n, [&](int i) { ++runs[static_cast<std::size_t>(i)]; }, kNothing);
+        run(pool, 0, n, [&](int i) { ++runs[static_cast<std::size_t>(i)]; });
         for (const auto& count : runs) {
             CHECK(count == 1, n << " tasks, " << n_threads << " threads");
         }
@@ -37,7 +39,7 @@ void test_order(int n_threads) {
         CHECK(n_threads > 1 || n_arrived == i);
         ++n_arrived;
     };
-    pool.run(0, 2000, task, kNothing);
+    run(pool, 0, 2000, task);
 }
 
 // Three levels of groups. A thread that waits for a group helps only with tasks at least as deep.
@@ -58,7 +60,7 @@ void test_nested(int n_threads) {
                 std::this_thread::sleep_for(std::chrono::microseconds(20));
             }
         };
-        pool.run(depth, kWidth, task, kNothing);
+        run(pool, depth, kWidth, task);
         waits_for = outer;
     };
     for (int round = 1; round <= 5; ++round) {
@@ -87,8 +89,51 @@ void test_idle() {
         CHECK(std::this_thread::get_id() == caller);
         idle_called = true;
     };
-    pool.run(0, 2, task, idle);
+    pool.run(0, 2, task, task, idle);
     CHECK(idle_called);
+}
+
+// The caller runs its own tasks, and each of them says whose it is.
+void test_own_tasks(int n_threads) {
+    ThreadPool pool(n_threads);
+    const auto runner = [&](int depth, auto inner) {
+        const std::thread::id caller = std::this_thread::get_id();
+        const auto own = [&, caller](int i) {
+            CHECK(std::this_thread::get_id() == caller);
+            inner(i);
+        };
+        const auto elsewhere = [&, caller](int i) {
+            CHECK(std::this_thread::get_id() != caller);
+            inner(i);
+        };
+        pool.run(depth, 10, own, elsewhere, [] {});
+    };
+    std::atomic<int> n_runs = 0;
+    runner(0, [&](int) { runner(1, [&](int) { ++n_runs; }); });
+    CHECK(n_runs == 100);
+}
+
+void wait_for(const std::function<bool()>& condition) {
+    while (!condition()) {
+        std::this_thread::yield();
+    }
+}
+
+// A thread is idle once it finds no task, until there is one again.
+void test_idle_threads() {
+    ThreadPool pool(2);
+    wait_for([&] { return pool.has_idle_thread(); });
+    std::atomic<int> n_started = 0;
+    std::atomic<int> n_checked = 0;
+    run(pool, 0, 2, [&](int) {
+        ++n_started;
+        wait_for([&] { return n_started == 2; });
+        CHECK(!pool.has_idle_thread());
+        ++n_checked;
+        wait_for([&] { return n_checked == 2; });
+    });
+    wait_for([&] { return pool.has_idle_thread(); });
+    CHECK(!ThreadPool(1).has_idle_thread());
 }
 
 void test_many_small_groups(int n_threads) {
@@ -97,19 +142,16 @@ void test_many_small_groups(int n_threads) {
     int expected = 0;
     for (int i = 0; i < 5000; ++i) {
         const int n = i % 4;
-        pool.run(0, n, [&](int) { ++n_runs; }, kNothing);
+        run(pool, 0, n, [&](int) { ++n_runs; });
         expected += n;
         CHECK(n_runs == expected);
     }
     // The same from within tasks, so that several groups are open at once.
-    pool.run(
-        0, 8,
-        [&](int) {
-            for (int i = 0; i < 500; ++i) {
-                pool.run(1, 2, [&](int) { ++n_runs; }, kNothing);
-            }
-        },
-        kNothing);
+    run(pool, 0, 8, [&](int) {
+        for (int i = 0; i < 500; ++i) {
+            run(pool, 1, 2, [&](int) { ++n_runs; });
+        }
+    });
     CHECK(n_runs == expected + 8 * 500 * 2);
 }
 
@@ -127,9 +169,11 @@ int main() {
         test_runs_once(n_threads);
         test_order(n_threads);
         test_nested(n_threads);
+        test_own_tasks(n_threads);
         test_many_small_groups(n_threads);
     }
     test_idle();
+    test_idle_threads();
     test_unused_pools();
     return check::report();
 }

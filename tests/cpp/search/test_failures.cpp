@@ -81,6 +81,7 @@ void test_threads() {
     Options options;
     options.objective.k = {4, 8, 2, 2};
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     const Solution expected = solve(problem.data(), options);
     options.tuning.threads = 4;
     for (const int n : {0, 1, 2}) {

@@ -69,6 +69,27 @@ void test_random_problem(std::uint64_t seed) {
     }
 }
 
+// Chains long enough to be cut into halves that several threads search at once.
+void test_many_threads(std::uint64_t seed) {
+    Random random(seed);
+    Options options;
+    const bool is_deep = random.chance(0.5);
+    OrderedProblem problem = random_ordered(random, random.between(50, is_deep ? 100 : 300), random.between(1, 3),
+                                            random.pick<std::size_t>({12, 150}), random.pick({2, 3}));
+    options.objective.k.assign(is_deep ? 3 : 2, random.chance(0.8) ? INT32_MAX : 4);
+    random_objective(random, problem, options);
+    options.objective.draw = {};
+    random_switches(random, options);
+    options.tuning.threads = 1;
+    const Solution expected = solve(problem.data(), problem.for_groups(options));
+    options.tuning.threads = 8;
+    options.tuning.task_cycles = random.pick({0, 0, 1000});
+    for (int i = 0; i < 3; ++i) {
+        CHECK(same_tree(solve(problem.data(), problem.for_groups(options)), expected),
+              describe(seed, problem.expanded, options));
+    }
+}
+
 // Many ranks without missing values, and no options that change which columns take a place: children are settled by
 // what scored well in others.
 void test_plain_problem(std::uint64_t seed) {
@@ -114,6 +135,9 @@ void test_near_optimal(std::uint64_t seed) {
 int main() {
     for (std::uint64_t seed = 0; seed < 1500; ++seed) {
         test_random_problem(seed);
+    }
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        test_many_threads(seed);
     }
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
         test_plain_problem(seed);

@@ -220,6 +220,7 @@ void test_many_columns(std::uint64_t seed) {
     const int min_rows = random.pick({1, 1, 2, 3});
     options.objective.min_rows = min_rows;
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     const Solution solution = solve(problem.data(), options);
     options.tuning.threads = 8;
     const Solution in_parallel = solve(problem.data(), options);
@@ -260,6 +261,7 @@ void test_threads_after() {
     options.objective.k = {4, 8, 2, 2};
     options.tuning.threads = 2;
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     const Solution expected = solve(problem.data(), options);
     CHECK(expected.statistics.threads == 2);
     for (const double seconds : {1e-4, 1e-3, 1e9}) {
@@ -278,6 +280,7 @@ void test_ties_out_of_order(std::uint64_t seed) {
     options.objective.k = {6, 3, 2, 2};
     options.tuning.threads = 3;
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     options.tuning.use_bounds = random.chance(0.7);
     options.objective.criterion = Criterion::user;
     options.objective.user_score = user_score;
@@ -315,6 +318,7 @@ void test_statistics() {
     options.objective.k = {4, 8, 2, 2};
     options.tuning.threads = 2;
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     const Statistics statistics = solve(problem.data(), options).statistics;
     CHECK(statistics.k_reached == 8 && statistics.threads == 2 && statistics.nodes > 0 && statistics.seconds >= 0);
     CHECK(statistics.kernel == available_kernels().back()->name);

@@ -56,6 +56,7 @@ void test_interrupts(int threads) {
     Options options;
     options.tuning.threads = threads;
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     options.objective.k.assign(6, 200);
     test_interrupt("long tasks", noise(2000, 200), options);
     options.tuning.time_limit = 3600;
@@ -76,6 +77,7 @@ void test_progress(int threads) {
     Options options;
     options.tuning.threads = threads;
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     options.objective.k = {30, 40, 40, 40};
     options.tuning.use_bounds = false;
     options.tuning.time_limit = 3600;
@@ -101,6 +103,7 @@ void test_failing_criterion(int threads, int n_calls, bool elsewhere) {
     Options options;
     options.tuning.threads = threads;
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     options.objective.k.assign(5, 30);
     options.objective.criterion = Criterion::user;
     options.objective.user_score = [&](const std::vector<double>&, const std::vector<double>& right,
@@ -123,6 +126,7 @@ void test_time_limit(int threads, double time_limit) {
     Options options;
     options.tuning.threads = threads;
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = 0;
     options.objective.k.assign(6, 100);
     options.tuning.time_limit = time_limit;
     const auto start = std::chrono::steady_clock::now();

@@ -103,6 +103,7 @@ inline void random_switches(Random& random, topk::Options& options) {
     options.tuning.shallow_first_columns = random.chance(0.6) ? 0 : SIZE_MAX;
     options.tuning.few_thresholds = random.pick<std::size_t>({0, 0, 12, SIZE_MAX});
     options.tuning.threads_after = 0;
+    options.tuning.task_cycles = random.pick({0.0, 0.0, 1000.0, 100'000.0});
     options.tuning.time_limit = random.chance(0.3) ? 3600.0 : 0.0;
 }
 
@@ -122,6 +123,7 @@ inline std::string describe(std::uint64_t seed, const Problem& problem, const to
         << static_cast<int>(options.tuning.arrange) << ", fingerprinted rows " << options.tuning.max_fingerprinted_rows
         << ", bounds " << options.tuning.use_bounds
         << (options.tuning.shallow_first_columns == 0 ? ", shallow first" : "") << ", few thresholds "
-        << options.tuning.few_thresholds << ", time limit " << options.tuning.time_limit;
+        << options.tuning.few_thresholds << ", task cycles " << options.tuning.task_cycles << ", time limit "
+        << options.tuning.time_limit;
     return out.str();
 }
