@@ -82,28 +82,22 @@ void OrderedRanking<Count>::start(std::size_t k) {
     best_scores_.begin(k);
     const std::size_t n_columns = view_->matrix().n_columns;
     if (k != SIZE_MAX) {
-        lowest_candidate(keys_.data(), n_columns, {k, objective_.second_reading}, best_);
+        lowest_candidate(keys_.data(), n_columns, {k, objective_.second_reading, {}, &scorer_.kernels()}, best_);
         for (std::size_t i = 0; i < std::min(k, best_.size()); ++i) {
             if (best_[i] != kNoScoreKey) {
                 best_scores_.add(score_of(best_[i]), 1);
             }
         }
     }
-    scored_.clear();
-    if (k != SIZE_MAX && objective_.second_reading.empty()) {  // the limit is found among keys that have all of these
-        for (const ScoreKey key : best_) {
-            if (key != kNoScoreKey && score_of(key) >= limit()) {
-                scored_.push_back(static_cast<std::size_t>(column_of(key)));
-            }
-        }
-        std::sort(scored_.begin(), scored_.end());
-        return;
-    }
+    // Ties are broken by the order of all columns, in which those of bits may come after those of groups.
+    const ScoreKey lowest = limit() << kColumnBits;
+    scored_.resize(n_columns);
+    std::size_t n = 0;
     for (std::size_t j = 0; j < n_columns; ++j) {
-        if (keys_[j] != kNoScoreKey && score_of(keys_[j]) >= limit()) {
-            scored_.push_back(j);
-        }
+        scored_[n] = j;
+        n += keys_[j] >= lowest ? 1U : 0U;
     }
+    scored_.resize(n);
 }
 
 template <class Count>

@@ -45,6 +45,8 @@ class Scorer {
     // table would take more time to fill than it saves.
     static constexpr std::int64_t kTableSize = std::int64_t{1} << 16;
 
+    const Kernels& kernels() const { return kernels_; }
+
     // Return what a call of keys() costs, in the units of Ticker::tick. The user's function may take any time.
     std::size_t work(std::size_t n_classes) const;
 

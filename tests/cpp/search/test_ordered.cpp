@@ -94,12 +94,13 @@ void test_many_threads(std::uint64_t seed) {
 // what scored well in others.
 void test_plain_problem(std::uint64_t seed) {
     Random random(seed);
-    OrderedProblem problem = random_ordered(random, random.between(60, 250), random.between(1, 4),
-                                            random.pick<std::size_t>({20, 60, 120}), random.pick({2, 2, 3}), true);
+    OrderedProblem problem = random_ordered(random, random.between(15, 250), random.between(1, 4),
+                                            random.pick<std::size_t>({10, 20, 60, 120}), random.pick({2, 2, 3}), true);
     Options options;
     options.objective.k.assign(random.between(2, 3), static_cast<std::int32_t>(random.between(2, 5)));
     options.objective.leaf_penalty = random.pick({0, 0, 1, 3});
     options.objective.min_rows = random.pick({1, 1, 5});
+    options.objective.distinct_splits = random.chance(0.3);
     const Solution expected = Reference(problem.expanded, options).solve();
     for (int i = 0; i < 3; ++i) {
         random_switches(random, options);
@@ -139,7 +140,7 @@ int main() {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         test_many_threads(seed);
     }
-    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
         test_plain_problem(seed);
     }
     for (std::uint64_t seed = 0; seed < 300; ++seed) {

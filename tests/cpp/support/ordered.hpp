@@ -54,9 +54,13 @@ struct OrderedProblem {
 
 inline void add_bits(Random& random, OrderedProblem& problem, bool is_plain) {
     const bool is_pair = !is_plain && random.chance(0.3);  // two readings of a test
+    const std::size_t n_before = problem.second.size();
+    const bool is_copy = is_plain && n_before > 0;  // of a column before it, with which it ties
+    const std::size_t copied = is_copy ? random.below(n_before) : 0;
     for (std::size_t i = 0; i < (is_pair ? 2U : 1U); ++i) {
         for (std::size_t row = 0; row < problem.expanded.rows.size(); ++row) {
-            const std::uint8_t bit = random.chance(i == 0 ? 0.4 : 0.1) ? 1 : 0;
+            const std::uint8_t drawn = random.chance(i == 0 ? 0.4 : 0.1) ? 1 : 0;
+            const std::uint8_t bit = is_copy ? problem.expanded.rows[row][copied] : drawn;
             auto& bits = problem.bits.rows[row];
             bits.push_back(i == 0 ? bit : bits.back() ^ bit);
             problem.expanded.rows[row].push_back(bits.back());
