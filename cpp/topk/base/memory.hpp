@@ -17,7 +17,7 @@
 namespace topk {
 
 inline constexpr std::size_t kAlignment = 64;
-inline constexpr std::size_t kPage = std::size_t{1} << 12;
+inline constexpr std::size_t kPage = std::size_t{1} << 16;  // no system that we build for has larger ones
 inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
 // Blocks of this size or more come from the system and go back to it. The heap would keep many of them.
 inline constexpr std::size_t kLargeBlock = std::size_t{1} << 19;
@@ -26,7 +26,7 @@ inline constexpr std::size_t kLargeBlock = std::size_t{1} << 19;
 // Return pages, zeroed, from the system; null if there are not enough. The first one is aligned like a huge page if
 // there is room for one: the system then uses these for all but the end of the block.
 inline void* map_pages(std::size_t bytes) {
-    const std::size_t slack = bytes < kHugePage ? 0 : kHugePage - kPage;
+    const std::size_t slack = bytes < kHugePage ? 0 : kHugePage;
     void* const pages = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) {
         return nullptr;

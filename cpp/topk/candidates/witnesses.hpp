@@ -1,4 +1,4 @@
-// What scored well on one subset, and so is likely to score well on a similar one.
+// Splits that scored well on one subset are likely to score well on a similar one.
 //
 // Children of neighbouring thresholds differ by few rows. If k witnesses score higher than every split with few errors,
 // none of these is among the k best, and the child is settled without ranking the rest.

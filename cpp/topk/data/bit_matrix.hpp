@@ -55,7 +55,7 @@ inline std::size_t padded(std::size_t n_columns) {
 
 struct BitMatrix {
     std::size_t n_columns = 0;  // padded
-    std::size_t n_bits = 0;     // the caller's columns; those of the grid follow
+    std::size_t n_bits = 0;     // columns that are the caller's, or those kept of them; the grid's follow
     std::size_t n_words = 0;
     AlignedBuffer<std::uint64_t> bits;  // n_words * n_columns, word-major
     // 64 * n_words each: a random fingerprint per row, whose XOR over a subset identifies the subset.

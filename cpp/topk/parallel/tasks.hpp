@@ -1,4 +1,4 @@
-// Numbered tasks that depend on each other in nothing, in several threads once the search has run for a while.
+// Independent numbered tasks; several threads share them once the search has run for a while.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Tasks {
     explicit Tasks(int n_threads = 1, double after = 0) : n_threads_(n_threads), after_(after) {}
 
     // Run task(0, ticker) ... task(n - 1, ticker), started in this order, and return when all have ended. What a task
-    // throws ends the search. Throws Stopped.
+    // throws ends the search: it goes to the monitor, or through this call while no other thread runs. Throws Stopped.
     void run(std::size_t n, Ticker& ticker, const std::function<void(std::size_t, Ticker&)>& task);
 
   private:
@@ -28,7 +28,7 @@ class Tasks {
     std::unique_ptr<ThreadPool> pool_;  // null until it is needed
 };
 
-// What tasks work in, one after the other: as many of them as tasks run at the same time.
+// Buffers that tasks reuse; there are as many as tasks run at the same time.
 template <class T>
 class Spares {
   public:

@@ -318,7 +318,10 @@ void ThresholdSearch<Count>::search(Space& space, int level, const Node<Count>& 
     for (const Single& single : single_columns(space, node)) {
         if (best.wants(single.score, single.column)) {
             const std::int64_t limit = nodes_.context().options.tuning.use_bounds ? best.limit() : kInfinity;
-            best.offer(nodes_.split_sides(space, level, node, single.column, limit).sum(), single.column, single.score);
+            const std::int64_t cost = nodes_.split_sides(space, level, node, single.column, limit).sum();
+            if (best.offer(cost, single.column, single.score) && level == 0) {
+                nodes_.keep_split(cost, single.column);
+            }
         }
     }
     const auto chains = this->chains(space, node);

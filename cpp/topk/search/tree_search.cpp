@@ -87,6 +87,7 @@ void TreeSearch<Count>::take_unfinished(Space& space, std::unique_ptr<TreeNode>&
     Monitor without_limit({});
     space.ticker = Ticker(without_limit);
     auto tree = known_tree(space, 0, nodes_.root(), found.column);
+    space.ticker = Ticker(context_.monitor);
     if (tree->cost < best->cost) {
         best = std::move(tree);
         report_tree(*best, space);
@@ -126,7 +127,7 @@ std::unique_ptr<TreeNode> TreeSearch<Count>::run_pass(Space& space, Pass pass, s
     auto tree = context_.plan.is_greedy() ? greedy_tree(space, 0, nodes_.root())
                 : pass.tail > 0           ? read_tree(space, 0, nodes_.root(), budget)
                                           : search(space, budget);
-    k_reached_ = pass.k;
+    k_reached_ = std::max(k_reached_, pass.k);  // with a tail, the tree costs at most as much as that of k alone
     context_.root_record.finish_pass();
     report_tree(*tree, space);
     return tree;

@@ -52,7 +52,7 @@ class TreeSearch {
 
     NodeSearch<Count>& nodes_;
     SearchContext<Count>& context_;
-    std::int32_t k_reached_ = 0;  // of the last pass that ran to completion
+    std::int32_t k_reached_ = 0;  // the widest k of a pass that ran to completion
     std::vector<Step> trace_;
 };
 
