@@ -20,9 +20,9 @@ std::vector<double> class_cells(std::span<const double> values, std::span<const 
 // so that the order is the same on every machine. Throws std::invalid_argument without classes.
 std::vector<std::int64_t> split_order(std::span<const double> cells, std::size_t n_classes, std::size_t n);
 
-// For each pair of neighbouring values, return the decimal with the fewest places that lies between them and between the
-// floats they round to; of several, the one nearest their middle. NaN if that takes more than 15 places or a number of
-// 2^53 or more. Throws std::invalid_argument if the sizes differ.
+// For each pair of neighbouring values, return the decimal with the fewest places that lies between them and between
+// the floats they round to; of several, the one nearest their middle. NaN if that takes more than 15 places or a number
+// of 2^53 or more. Throws std::invalid_argument if the sizes differ.
 std::vector<double> short_decimals(std::span<const double> low, std::span<const double> high);
 
 // Return for each pair of neighbouring values whether a float lies strictly between those that the two round to. Throws
