@@ -107,7 +107,7 @@ def test_rounding_to_float32_does_not_move_the_two_across_it(gap):
 
 
 def naive_decimals(low, high):
-    """Those of `short_decimals`, place by place for all gaps at once."""
+    """Return the decimals of `short_decimals` in plain Python, place by place for all gaps at once."""
     result, middle = np.full(len(low), np.nan), low / 2 + high / 2
     low, high = np.maximum(low, as_float32(low).astype(float)), np.minimum(high, as_float32(high).astype(float))
     todo = np.flatnonzero(np.abs(middle) < 1e15)
