@@ -29,7 +29,7 @@ class LevelPlan {
         pass_k_ = 1;  // no pass has begun
     }
 
-    // Plan for a pass with at most k candidates per level. The last `tail` levels keep those that they are to have.
+    // Plan for a pass with at most k candidates per level. On the last `tail` levels, all columns are candidates.
     void narrow_to(std::int32_t k, int tail = 0) {
         pass_k_ = k;
         bool all_below = true;  // do all levels below try all columns?
@@ -37,8 +37,7 @@ class LevelPlan {
         for (std::size_t level = levels_.size(); level-- > 0;) {
             const int height_here = static_cast<int>(levels_.size() - level);
             Level& here = levels_[level];
-            const std::int32_t k_here = options_.objective.k[level];
-            here.k = static_cast<std::size_t>(height_here <= tail ? k_here : std::min(k_here, k));
+            here.k = height_here <= tail ? n_columns_ : static_cast<std::size_t>(std::min(options_.objective.k[level], k));
             here.all_columns = here.k >= n_columns_ && options_.objective.draw.n_features == 0;
             here.is_optimal = all_below && here.all_columns;
             here.bounds_sides = bounds_are_valid() && ((all_below && !limits_.track_rows) || height_here == 2);

@@ -66,7 +66,6 @@ template <class Count>
 void NodeSearch<Count>::begin_pass(Space& space, std::int32_t k, int tail) {
     context_.plan.narrow_to(k, tail);
     split_ = {kInfinity, kLeaf, false};
-    has_tail_ = tail > 0;
     if (cache_ && cache_is_used_) {
         cache_->clear(space.ticker);
     }
@@ -124,8 +123,9 @@ Result NodeSearch<Count>::find_or_solve(Space& space, int level, const Node<Coun
         return solve_last(space, level, node);
     }
     CacheEntry entry;
-    if (cache_ && cache_->find(node.fingerprint, context_.plan.height(level), entry) && entry.solved) {
-        return {entry.cost, entry.column, true};
+    const bool is_known = cache_ && cache_->find(node.fingerprint, context_.plan.height(level), entry);
+    if (is_known && (entry.solved || entry.cost >= budget)) {
+        return {entry.cost, entry.column, entry.solved};
     }
     return solve(space, level, node, budget);
 }
@@ -320,9 +320,6 @@ void NodeSearch<Count>::try_candidate(Space& space, CandidateGroup<Count>& group
         is_last ? last_split_.cost(space, group, rank, budget) : split_cost_deep(space, group, rank, budget);
     space.pruned += cost >= budget ? 1 : 0;
     incumbent.offer(rank, cost);
-    if (is_root && has_tail_ && cost < budget) {
-        keep_split(cost, group.column(rank));
-    }
     if (is_root) {
         context_.root_record.note(rank, cost, cost < budget);
         context_.live.lower_cost(incumbent.budget(group.size()));

@@ -43,7 +43,7 @@ class NodeSearch {
     // Must be called once, before any node is searched.
     void build_root(Space& space);
     // Begin a pass, as LevelPlan::narrow_to(). What is in the cache holds for one pass only.
-    void begin_pass(Space& space, std::int32_t k, int tail);
+    void begin_pass(Space& space, std::int32_t k, int tail = 0);
 
     // Search a node with at least two levels left. The result is exact below the budget.
     Result solve(Space& space, int level, const Node<Count>& node, std::int64_t budget);
@@ -87,14 +87,17 @@ class NodeSearch {
         context_.nodes.grow_children(node, split_on, context_.plan.height(level) == 1, space.counter, child);
     }
 
+    // Return the node in a matrix that has no other rows, in the buffers of the level.
+    const Node<Count>& with_all_rows(Space& space, int level, const Node<Count>& node) const;
+
     // Is the node searched along the chains of its thresholds?
     bool has_chains(int level) const {
         const bool lists_all = level == 0 && context_.options.tuning.exact_root;
         return has_groups() && !context_.enumerates && !lists_all && context_.plan.height(level) > 0 &&
                context_.plan.is_optimal(level);
     }
-    // The best split of the root that this pass has found, if it searches along chains at the root or has a tail; the
-    // column is kLeaf before that.
+    // The best split of the root that this pass has found, if it searches along chains there; the column is kLeaf
+    // before that.
     const Result& split_so_far() const { return split_; }
     void keep_split(std::int64_t cost, std::int32_t column);
     // Return the column of a node's best tree if it is known without a search, else kLeaf.
@@ -118,7 +121,6 @@ class NodeSearch {
     bool worth_compacting(int level, const Node<Count>& node) const;
     const Node<Count>& compacted(Space& space, int level, const Node<Count>& node) const;
     void merge_columns(LevelBuffers<Count>& buffers) const;
-    const Node<Count>& with_all_rows(Space& space, int level, const Node<Count>& node) const;
     std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);
     void try_candidates(Space& space, CandidateGroup<Count>& group, std::int64_t shallower, Incumbent& incumbent);
     void use_bounds(Space& space, CandidateGroup<Count>& group, std::int64_t shallower);
@@ -139,7 +141,6 @@ class NodeSearch {
     WorkspacePool<Count> spaces_;
     std::mutex split_mutex_;
     Result split_ = {kInfinity, kLeaf, false};  // the best split of the root so far
-    bool has_tail_ = false;                     // does the pass have one?
 };
 
 template <class Count>

@@ -11,6 +11,7 @@
 #include "topk/base/tree_node.hpp"
 #include "topk/base/types.hpp"
 #include "topk/search/node_search.hpp"
+#include "topk/search/tree_reader.hpp"
 
 namespace topk {
 
@@ -20,7 +21,7 @@ class TreeSearch {
     using Space = Workspace<Count>;
 
     // `nodes` outlives this object.
-    explicit TreeSearch(NodeSearch<Count>& nodes) : nodes_(nodes), context_(nodes.context()) {}
+    explicit TreeSearch(NodeSearch<Count>& nodes) : nodes_(nodes), context_(nodes.context()), reader_(nodes) {}
 
     // Find the best tree. Throws what the callbacks throw; a time limit ends it with the best tree so far.
     Solution run();
@@ -31,27 +32,22 @@ class TreeSearch {
     Statistics statistics(const Space& space) const;
 
   private:
-    // One search of the whole tree; as LevelPlan::narrow_to(). With a tail, the trees of former passes need not be
-    // among those that it searches, so that it may find none that is as good.
-    struct Pass {
-        std::int32_t k;
-        int tail;
-    };
-
     Solution finish(const TreeNode& tree, const Space& space, bool complete) const;
+    // Are there passes for a smaller k?
+    bool is_watched() const {
+        return context_.options.tuning.time_limit > 0 || context_.options.callbacks.on_tree;
+    }
     std::int64_t known_budget() const;
-    std::unique_ptr<TreeNode> run_pass(Space& space, Pass pass, std::int64_t budget);
-    std::vector<Pass> passes() const;
+    std::unique_ptr<TreeNode> run_pass(Space& space, std::int32_t k, std::int64_t budget);
+    std::vector<std::int32_t> widths() const;
+    void refine(Space& space, std::unique_ptr<TreeNode>& best);
     std::unique_ptr<TreeNode> search(Space& space, std::int64_t budget);
     void report_tree(const TreeNode& tree, const Space& space);
-    std::int32_t best_column(Space& space, int level, const Node<Count>& node) const;
-    std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
-    std::unique_ptr<TreeNode> read_tree(Space& space, int level, const Node<Count>& node, std::int64_t budget);
     void take_unfinished(Space& space, std::unique_ptr<TreeNode>& best);
-    std::unique_ptr<TreeNode> known_tree(Space& space, int level, const Node<Count>& node, std::int32_t column);
 
     NodeSearch<Count>& nodes_;
     SearchContext<Count>& context_;
+    TreeReader<Count> reader_;
     std::int32_t k_reached_ = 0;  // the widest k of a pass that ran to completion
     std::vector<Step> trace_;
 };
