@@ -6,13 +6,6 @@
 #include <limits>
 
 namespace topk {
-namespace {
-
-// More columns of one node than this are not tried: the best come first.
-constexpr std::size_t kMostTries = 32;
-
-}  // namespace
-
 void add_up(TreeNode& tree) {
     if (tree.column != kLeaf) {
         add_up(*tree.child[0]);
@@ -41,7 +34,8 @@ Refinement<Count>::Refinement(NodeSearch<Count>& nodes, TreeReader<Count>& reade
       source_(context_.data, context_.kernels) {}
 
 template <class Count>
-void Refinement<Count>::improve(Space& space, std::unique_ptr<TreeNode>& tree) {
+void Refinement<Count>::improve(Space& space, std::size_t n_tries, std::unique_ptr<TreeNode>& tree) {
+    n_tries_ = n_tries;
     Part root = {&nodes_.root(), {}};
     for (std::size_t row = 0; row < context_.data.n_rows; ++row) {
         if (context_.data.row_weight.empty() || context_.data.row_weight[row] > 0) {
@@ -212,7 +206,7 @@ auto Refinement<Count>::choices(Space& space, const Part& part, const TreeNode& 
     }
     for (auto* list : {&choices.by_score, &choices.by_route}) {
         std::sort(list->begin(), list->end());
-        list->resize(std::min(list->size(), kMostTries));
+        list->resize(std::min(list->size(), n_tries_));
     }
     return choices;
 }
@@ -233,8 +227,10 @@ void Refinement<Count>::sweep_group(const Part& part, std::size_t g, Sweep& swee
     while (n_present > 0 && rank_at(n_present - 1) == OrderedGroup::kMissing) {
         --n_present;
     }
-    std::pair<std::int64_t, std::int32_t> best_score = {std::numeric_limits<std::int64_t>::max(), kLeaf};
-    std::pair<std::int64_t, std::int32_t> best_route = best_score;
+    const std::size_t n_stretches = std::max<std::size_t>(n_tries_ / context_.data.groups.size(), 1);
+    using Choice = std::pair<std::int64_t, std::int32_t>;
+    const Choice none = {std::numeric_limits<std::int64_t>::max(), kLeaf};
+    std::vector<Choice> best_score(n_stretches, none), best_route(n_stretches, none);
     for (const Reading reading : {Reading::first, Reading::second, Reading::is_missing}) {
         if (reading != Reading::first && n_present == n) {
             break;
@@ -257,9 +253,10 @@ void Refinement<Count>::sweep_group(const Part& part, std::size_t g, Sweep& swee
                 return;
             }
             const std::int32_t column = columns.of_threshold(g, threshold, reading);
-            best_score =
-                std::min(best_score, {-context_.scorer.split_score(sweep.terms, sweep.left.data()), column});
-            best_route = std::min(best_route, {wrong, column});
+            const std::size_t i = static_cast<std::size_t>(n_left) * n_stretches / n;
+            best_score[i] =
+                std::min(best_score[i], {-context_.scorer.split_score(sweep.terms, sweep.left.data()), column});
+            best_route[i] = std::min(best_route[i], {wrong, column});
         };
         for (std::size_t i = n_present; i < n && reading == Reading::second; ++i) {
             add(i);
@@ -274,9 +271,11 @@ void Refinement<Count>::sweep_group(const Part& part, std::size_t g, Sweep& swee
             offer(0);
         }
     }
-    if (best_score.second != kLeaf) {
-        choices.by_score.push_back(best_score);
-        choices.by_route.push_back(best_route);
+    for (std::size_t i = 0; i < n_stretches; ++i) {
+        if (best_score[i].second != kLeaf) {
+            choices.by_score.push_back(best_score[i]);
+            choices.by_route.push_back(best_route[i]);
+        }
     }
 }
 

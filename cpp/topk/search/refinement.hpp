@@ -27,8 +27,8 @@ class Refinement {
     // `nodes` and `reader` outlive this object.
     Refinement(NodeSearch<Count>& nodes, TreeReader<Count>& reader, int bottom);
 
-    // Replace parts of the tree of the root. If Stopped is thrown, the tree is complete, and costs no more than before.
-    void improve(Space& space, std::unique_ptr<TreeNode>& tree);
+    // Replace parts of the tree of the root, trying at most so many columns of a node of either kind. If Stopped is thrown, the tree is complete, and costs no more than before.
+    void improve(Space& space, std::size_t n_tries, std::unique_ptr<TreeNode>& tree);
 
   private:
     // A node above the bottom subtrees. Its node is in the level's buffers, so that there is one per level.
@@ -69,6 +69,7 @@ class Refinement {
     SearchContext<Count>& context_;
     const int bottom_;
     const RowSource source_;
+    std::size_t n_tries_ = 0;
 };
 
 // Set the cost of every split of the tree to that of its leaves.

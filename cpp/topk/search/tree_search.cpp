@@ -70,13 +70,19 @@ void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best)
     }
 }
 
-// The more levels a bottom subtree has, the better the trees, and the longer it takes.
+// The more levels a bottom subtree has, and the more columns are tried, the better the trees, and the longer it takes.
 template <class Count>
 void TreeSearch<Count>::refine(Space& space, std::unique_ptr<TreeNode>& best) {
-    for (int bottom = 2; bottom < context_.plan.height(0); ++bottom) {
+    const int height = context_.plan.height(0);
+    for (int bottom = 2; bottom < height; ++bottom) {
         nodes_.begin_pass(space, 1, bottom);
-        Refinement<Count>(nodes_, reader_, bottom).improve(space, best);
-        report_tree(*best, space);
+        Refinement<Count> refinement(nodes_, reader_, bottom);
+        for (const std::size_t n_tries : {std::size_t{32}, std::size_t{128}}) {
+            if (n_tries == 32 || bottom < height - 1) {
+                refinement.improve(space, n_tries, best);
+                report_tree(*best, space);
+            }
+        }
     }
 }
 
