@@ -184,7 +184,9 @@ template <class Count>
 auto Refinement<Count>::choices(Space& space, const Part& part, const TreeNode& tree) const -> Choices {
     const Counts<Count>& counts = part.node->counts;
     Sweep sweep;
-    sweep.terms = context_.scorer.node_terms(counts);
+    if (!context_.data.groups.empty()) {
+        sweep.terms = context_.scorer.node_terms(counts);
+    }
     sweep.place.resize(context_.n_classes());
     for (std::size_t c = 0; c < counts.class_index.size(); ++c) {
         sweep.place[static_cast<std::size_t>(counts.class_index[c])] = c;
@@ -301,10 +303,10 @@ void Refinement<Count>::sweep_bits(Space& space, const Part& part, const Sweep& 
     }
     for (std::size_t j = 0; j < matrix.n_bits; ++j) {
         if (keys[j] != kNoScoreKey) {
-            const std::int32_t column = matrix.column_of(j);
-            const std::size_t stored = source_.position(context_.nodes.columns().place(column).index);
+            const auto index = static_cast<std::size_t>(matrix.column_of(j));
+            const std::int32_t column = context_.nodes.columns().of_bits(index);
             choices.by_score.push_back({-score_of(keys[j]), column});
-            choices.by_route.push_back({all_false - true_delta[stored], column});
+            choices.by_route.push_back({all_false - true_delta[source_.position(index)], column});
         }
     }
 }
