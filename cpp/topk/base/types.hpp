@@ -116,8 +116,8 @@ struct Tuning {
     std::size_t max_fingerprinted_rows = std::size_t{1} << 16;
     // The rows of a node that take more bytes than this do not stay in the second-level cache between its candidates.
     std::size_t large_node_bytes = std::size_t{1} << 20;
-    // The rows of a node are moved together, and its columns that divide them alike are merged, if that saves as much
-    // as this many passes over its rows: it takes as long as twelve.
+    // The rows of a node are moved together, and its columns that divide them alike are merged, if that is expected to
+    // save as much as this many passes over its rows: it takes as long as twelve.
     double passes_to_compact = 12;
     // With at least this many columns, features are drawn before columns are scored and, on the last level, counted.
     // Fewer columns are scored and counted in less time than the draw takes.

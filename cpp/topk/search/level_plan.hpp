@@ -37,7 +37,8 @@ class LevelPlan {
         for (std::size_t level = levels_.size(); level-- > 0;) {
             const int height_here = static_cast<int>(levels_.size() - level);
             Level& here = levels_[level];
-            here.k = height_here <= tail ? n_columns_ : static_cast<std::size_t>(std::min(options_.objective.k[level], k));
+            here.k =
+                height_here <= tail ? n_columns_ : static_cast<std::size_t>(std::min(options_.objective.k[level], k));
             here.all_columns = here.k >= n_columns_ && options_.objective.draw.n_features == 0;
             here.is_optimal = all_below && here.all_columns;
             here.bounds_sides = bounds_are_valid() && ((all_below && !limits_.track_rows) || height_here == 2);

@@ -130,30 +130,61 @@ Result NodeSearch<Count>::find_or_solve(Space& space, int level, const Node<Coun
     return solve(space, level, node, budget);
 }
 
-// Moving the rows together makes every pass below cheaper by the part of the words that is empty. With two levels left,
-// about half of the candidates need a pass; with more, each of them has passes below it.
+// Moving the rows together takes as long as some passes over words and entries of ordered groups, and makes every pass
+// below cheaper by those that are empty. How many passes follow is known from the nodes of this level so far; before
+// that, each candidate is expected to need one, and its children as many.
 template <class Count>
-bool NodeSearch<Count>::worth_compacting(int level, const Node<Count>& node) const {
+bool NodeSearch<Count>::worth_compacting(Space& space, int level, const Node<Count>& node) {
     const double enough = context_.options.tuning.passes_to_compact;
     const auto k = static_cast<double>(std::min(context_.plan.k(level), context_.nodes.columns().n_columns()));
-    const double passes = context_.plan.height(level) == 2 ? k / 2 : k * k;
-    if (passes <= enough) {
+    const double expected = context_.plan.height(level) == 2 ? k / 2 : k * k;
+    const std::size_t n_rows = context_.kernels.count_rows(node.subset.list(), nullptr);
+    if (expected <= enough) {
         return false;
     }
-    const auto rows = static_cast<double>(context_.kernels.count_rows(node.subset.list(), nullptr));
-    const double empty = 1 - rows / (64 * static_cast<double>(node.subset.masks.size()));
-    return passes * empty >= enough;
+    constexpr double kEntry = 3;  // passes over an entry that is not the subset's, in those over a word of a column
+    const BitMatrix& matrix = *node.matrix;
+    const double passes = space.level(level).passes < 0 ? expected : space.level(level).passes;
+    const auto rows = static_cast<double>(n_rows);
+    const auto words = static_cast<double>(node.subset.masks.size());
+    const auto columns = static_cast<double>(matrix.n_columns);
+    const auto entries = static_cast<double>(matrix.ordered.n_entries);
+    const auto n_groups = static_cast<double>(context_.data.groups.size());
+    const double saved = (words - rows / 64) * columns + (has_groups() ? kEntry * (entries - rows) : 0);
+    const double cost = enough * (words * columns + n_groups * (entries + rows));
+    return passes * saved >= cost && has_room(space.level(level), n_rows);
+}
+
+// Is there memory for a copy of so many rows? With their grid, rows of ordered groups take more than the caller's
+// numbers, and each level of each thread keeps its largest copy. All copies together have three fifths of the rows, or
+// a few.
+template <class Count>
+bool NodeSearch<Count>::has_room(LevelBuffers<Count>& buffers, std::size_t n_rows) {
+    constexpr std::size_t kFew = std::size_t{1} << 15;
+    if (!has_groups() || n_rows <= buffers.dense_rows) {
+        return true;
+    }
+    const std::size_t more = n_rows - buffers.dense_rows;
+    if (n_copied_rows_.fetch_add(more) + more > std::max(kFew, context_.data.n_rows / 5 * 3)) {
+        n_copied_rows_.fetch_sub(more);
+        return false;
+    }
+    buffers.dense_rows = n_rows;
+    return true;
 }
 
 // Return the node with its rows moved together where that pays, else the node itself.
 template <class Count>
-const Node<Count>& NodeSearch<Count>::compacted(Space& space, int level, const Node<Count>& node) const {
-    return worth_compacting(level, node) ? with_all_rows(space, level, node) : node;
+const Node<Count>& NodeSearch<Count>::compacted(Space& space, int level, const Node<Count>& node) {
+    return worth_compacting(space, level, node) ? with_all_rows(space, level, node) : node;
 }
 
 // Return the node in a matrix that has no other rows.
 template <class Count>
 const Node<Count>& NodeSearch<Count>::with_all_rows(Space& space, int level, const Node<Count>& node) const {
+    if (level == 0) {
+        return node;
+    }
     LevelBuffers<Count>& buffers = space.level(level);
     Node<Count>& dense = buffers.dense;
     compact(*node.matrix, node.subset, context_.kernels, space.ticker, buffers.dense_matrix, dense.subset);
@@ -165,7 +196,7 @@ const Node<Count>& NodeSearch<Count>::with_all_rows(Space& space, int level, con
     dense.whole = node.whole;
     if (has_groups()) {  // their grid is a new one
         count_node(dense, space.counter, context_.limits.track_rows);
-    } else if (level > 0 && context_.merges_columns()) {
+    } else if (context_.merges_columns()) {
         merge_columns(buffers);
     }
     return dense;
@@ -208,6 +239,7 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
     if (node.counts.rows.size() < 2 || (context_.options.tuning.use_bounds && leaf <= lower)) {
         return {leaf, kLeaf, true};
     }
+    const std::int64_t n_before = space.nodes;
     context_.count_nodes(space, 1);
     if (has_chains(level)) {
         const Result result =
@@ -240,6 +272,7 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
     if (cache_) {
         cache_->store(node.fingerprint, context_.plan.height(level), {result.cost, result.column, result.solved});
     }
+    space.level(level).expect(static_cast<double>(space.nodes - n_before) / 2);
     return result;
 }
 

@@ -5,6 +5,8 @@
 // whole tree (tree_search.hpp) and the enumeration of many trees (near_optimal.cpp) are built on it.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -118,8 +120,9 @@ class NodeSearch {
     bool ends_in_counts(int level) const { return context_.plan.height(level) == 2; }
     void list_best(Space& space, const Node<Count>& node, std::int32_t column, std::int64_t cost);
     bool is_long_search() const;
-    bool worth_compacting(int level, const Node<Count>& node) const;
-    const Node<Count>& compacted(Space& space, int level, const Node<Count>& node) const;
+    bool worth_compacting(Space& space, int level, const Node<Count>& node);
+    bool has_room(LevelBuffers<Count>& buffers, std::size_t n_rows);
+    const Node<Count>& compacted(Space& space, int level, const Node<Count>& node);
     void merge_columns(LevelBuffers<Count>& buffers) const;
     std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);
     void try_candidates(Space& space, CandidateGroup<Count>& group, std::int64_t shallower, Incumbent& incumbent);
@@ -136,8 +139,9 @@ class NodeSearch {
     std::unique_ptr<SubsetCache> cache_;  // null if it is not to be used
     LastSplit<Count> last_split_;
     ThresholdSearch<Count> thresholds_;
-    bool cache_is_used_ = false;        // by a pass before the current one
-    std::unique_ptr<ThreadPool> pool_;  // null until the search has run for a while
+    bool cache_is_used_ = false;                  // by a pass before the current one
+    std::atomic<std::size_t> n_copied_rows_ = 0;  // room for them in the buffers of all threads
+    std::unique_ptr<ThreadPool> pool_;            // null until the search has run for a while
     WorkspacePool<Count> spaces_;
     std::mutex split_mutex_;
     Result split_ = {kInfinity, kLeaf, false};  // the best split of the root so far

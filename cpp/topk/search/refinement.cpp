@@ -17,9 +17,9 @@ void add_up(TreeNode& tree) {
 // What is known of the rows of a part while columns are compared.
 template <class Count>
 struct Refinement<Count>::Sweep {
-    std::vector<std::size_t> place;    // per class: its index among those of the node
-    std::vector<std::int64_t> delta;   // per row: how much more weight is wrong on the false side than on the true one
-    std::int64_t all_true = 0;         // the weight that is wrong if all rows go to the true side
+    std::vector<std::size_t> place;   // per class: its index among those of the node
+    std::vector<std::int64_t> delta;  // per row: how much more weight is wrong on the false side than on the true one
+    std::int64_t all_true = 0;        // the weight that is wrong if all rows go to the true side
     NodeTerms terms;
     std::vector<std::uint64_t> order;  // buffer: rank and index of a row
     std::vector<std::int64_t> left;    // buffer: weights per class

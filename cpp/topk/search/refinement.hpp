@@ -27,7 +27,8 @@ class Refinement {
     // `nodes` and `reader` outlive this object.
     Refinement(NodeSearch<Count>& nodes, TreeReader<Count>& reader, int bottom);
 
-    // Replace parts of the tree of the root, trying at most so many columns of a node of either kind. If Stopped is thrown, the tree is complete, and costs no more than before.
+    // Replace parts of the tree of the root, trying at most so many columns of a node of either kind. If Stopped is
+    // thrown, the tree is complete, and costs no more than before.
     void improve(Space& space, std::size_t n_tries, std::unique_ptr<TreeNode>& tree);
 
   private:

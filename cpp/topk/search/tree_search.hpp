@@ -34,9 +34,7 @@ class TreeSearch {
   private:
     Solution finish(const TreeNode& tree, const Space& space, bool complete) const;
     // Are there passes for a smaller k?
-    bool is_watched() const {
-        return context_.options.tuning.time_limit > 0 || context_.options.callbacks.on_tree;
-    }
+    bool is_watched() const { return context_.options.tuning.time_limit > 0 || context_.options.callbacks.on_tree; }
     std::int64_t known_budget() const;
     std::unique_ptr<TreeNode> run_pass(Space& space, std::int32_t k, std::int64_t budget);
     std::vector<std::int32_t> widths() const;

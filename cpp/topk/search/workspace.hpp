@@ -34,13 +34,17 @@ struct LevelBuffers {
     std::vector<ScoreKey> sorted_keys;
     std::vector<std::int32_t> candidates;  // columns, best score first
     std::vector<std::int64_t> errors;      // of two leaves per candidate; only with ordered groups
+    double passes = -1;                    // over the rows of a node and of those below it, of late; -1: not known yet
     BitMatrix dense_matrix;
+    std::size_t dense_rows = 0;     // that there is room for, as far as that is limited
     Node<Count> dense;              // the node itself, with its rows moved together into dense_matrix
     std::vector<std::size_t> kept;  // columns
     std::vector<std::int64_t> copies;
     std::vector<std::int32_t> places;  // of the candidates
     SideBounds<Count> bounds;
     SplitBuffers<Count> split;
+
+    void expect(double n_passes) { passes = passes < 0 ? n_passes : 0.9 * passes + 0.1 * n_passes; }
 };
 
 // Are features drawn before columns are scored and, on the last level, counted? Not if columns must be told apart by
