@@ -134,16 +134,16 @@ void test_near_optimal(std::uint64_t seed) {
 }  // namespace
 
 int main() {
-    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    for (std::uint64_t seed = 0; seed < check::problems(1500); ++seed) {
         test_random_problem(seed);
     }
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         test_many_threads(seed);
     }
-    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    for (std::uint64_t seed = 0; seed < check::problems(1500); ++seed) {
         test_plain_problem(seed);
     }
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    for (std::uint64_t seed = 0; seed < check::problems(300); ++seed) {
         test_near_optimal(seed);
     }
     return check::report();

@@ -145,7 +145,7 @@ void test_parity() {
 }  // namespace
 
 int main() {
-    for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    for (std::uint64_t seed = 0; seed < check::problems(3000); ++seed) {
         test_random_problem(seed);
     }
     test_parity();

@@ -149,7 +149,7 @@ std::array<std::int64_t, 2> test_shallow_first(std::uint64_t seed) {
 
 void test_shallow_first() {
     std::array<std::int64_t, 2> nodes = {};
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    for (std::uint64_t seed = 0; seed < check::problems(300); ++seed) {
         const std::array<std::int64_t, 2> more = test_shallow_first(seed);
         nodes[0] += more[0];
         nodes[1] += more[1];
@@ -385,13 +385,13 @@ int main() {
     test_threads_after();
     test_invalid_arguments();
     test_crafted_problem();
-    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    for (std::uint64_t seed = 0; seed < check::problems(600); ++seed) {
         test_random_problem(seed);
     }
     for (std::uint64_t seed = 0; seed < 75; ++seed) {
         test_all_columns(seed);
     }
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    for (std::uint64_t seed = 0; seed < check::problems(300); ++seed) {
         test_merged_columns(seed);
     }
     test_shallow_first();

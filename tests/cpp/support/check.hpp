@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <iostream>
 #include <mutex>
 #include <sstream>
@@ -20,6 +21,15 @@ inline void fail(const std::string& message) {
         const std::lock_guard guard(mutex);
         std::cerr << message << std::endl;
     }
+}
+
+// Return how many of n random problems to check: with a sanitizer, each takes ten times as long.
+constexpr std::uint64_t problems(std::uint64_t n) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return n / 4;
+#else
+    return n;
+#endif
 }
 
 inline int report() {
