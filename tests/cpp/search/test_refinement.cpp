@@ -45,7 +45,8 @@ class Check : public Reference {
             }
             sum = 0;
             for (int side = 0; side < 2; ++side) {
-                const auto below = is_side(sides[side]) ? cost(*tree.child[side], sides[side], level + 1) : std::nullopt;
+                const auto below =
+                    is_side(sides[side]) ? cost(*tree.child[side], sides[side], level + 1) : std::nullopt;
                 sum = sum && below ? std::optional(*sum + *below) : std::nullopt;
             }
         }
@@ -89,9 +90,8 @@ std::unique_ptr<TreeNode> refined(const Data& data, const Options& options, std:
 
 void test_random_problem(std::uint64_t seed) {
     Random random(seed);
-    OrderedProblem problem =
-        random_ordered(random, random.between(2, 80), random.between(1, 4), random.pick<std::size_t>({3, 12}),
-                       random.pick({2, 2, 3, 5}));
+    OrderedProblem problem = random_ordered(random, random.between(2, 80), random.between(1, 4),
+                                            random.pick<std::size_t>({3, 12}), random.pick({2, 2, 3, 5}));
     random_weighting(random, problem.expanded);
     problem.bits.row_weight = problem.expanded.row_weight;
     problem.bits.class_weight = problem.expanded.class_weight;
@@ -112,11 +112,11 @@ void test_random_problem(std::uint64_t seed) {
         random_switches(random, options);
         const Options own = problem.for_groups(options);
         std::int64_t before = 0;
-        const auto tree = total < INT32_MAX
-                              ? refined<std::int32_t>(problem.data(), own, k, bottom, total, before)
-                              : refined<std::int64_t>(problem.data(), own, k, bottom, total, before);
+        const auto tree = total < INT32_MAX ? refined<std::int32_t>(problem.data(), own, k, bottom, total, before)
+                                            : refined<std::int64_t>(problem.data(), own, k, bottom, total, before);
         CHECK(tree->cost <= before && tree->cost >= lowest, describe(seed, problem.expanded, options));
-        CHECK(check.cost(*tree) == tree->cost, "bottom " << bottom << ", " << describe(seed, problem.expanded, options));
+        CHECK(check.cost(*tree) == tree->cost,
+              "bottom " << bottom << ", " << describe(seed, problem.expanded, options));
         const Solution solution = flatten(*tree, static_cast<std::size_t>(problem.expanded.n_classes));
         first = first ? first : solution;
         CHECK(same_tree(solution, *first), describe(seed, problem.expanded, options));
