@@ -143,7 +143,7 @@ struct Callbacks {
     // Called about every 20 ms by the thread that called solve(). What it throws ends the search.
     std::function<void(const Progress&)> poll;
     // Called by that thread with every tree that is better than those before it. If set, the search widens k step by
-    // step, as it does with a time limit.
+    // step, as it does with a time limit, and may improve trees by a local search.
     std::function<void(const Solution&)> on_tree;
 };
 
@@ -153,11 +153,11 @@ struct Options {
     Callbacks callbacks;
 };
 
-// One pass of a search that widens k.
+// A step of a search: a pass for one k, or a better tree that a local search has found.
 struct Step {
     double seconds = 0;
-    std::int32_t k = 0;
-    std::int64_t cost = 0;  // of the best tree for this k
+    std::int32_t k = 0;     // the widest of the passes so far
+    std::int64_t cost = 0;  // of the best tree so far
 };
 
 // The candidates of the root in the last pass that ran to completion, best score first. Empty if no split could pay.

@@ -66,6 +66,9 @@ template <class Count>
 void NodeSearch<Count>::begin_pass(Space& space, std::int32_t k, int tail) {
     context_.plan.narrow_to(k, tail);
     split_ = {kInfinity, kLeaf, false};
+    for (LevelBuffers<Count>& level : space.levels) {
+        level.passes = -1;
+    }
     if (cache_ && cache_is_used_) {
         cache_->clear(space.ticker);
     }
@@ -130,19 +133,19 @@ Result NodeSearch<Count>::find_or_solve(Space& space, int level, const Node<Coun
     return solve(space, level, node, budget);
 }
 
-// Moving the rows together takes as long as some passes over words and entries of ordered groups, and makes every pass
-// below cheaper by those that are empty. How many passes follow is known from the nodes of this level so far; before
-// that, each candidate is expected to need one, and its children as many.
+// Compacting takes as long as about twelve passes over the words and the entries of a node's matrix, and saves the
+// empty part of every pass that follows. How many follow is estimated from the nodes of this level so far; before the
+// first, from k.
 template <class Count>
 bool NodeSearch<Count>::worth_compacting(Space& space, int level, const Node<Count>& node) {
     const double enough = context_.options.tuning.passes_to_compact;
     const auto k = static_cast<double>(std::min(context_.plan.k(level), context_.nodes.columns().n_columns()));
     const double expected = context_.plan.height(level) == 2 ? k / 2 : k * k;
-    const std::size_t n_rows = context_.kernels.count_rows(node.subset.list(), nullptr);
     if (expected <= enough) {
         return false;
     }
-    constexpr double kEntry = 3;  // passes over an entry that is not the subset's, in those over a word of a column
+    constexpr double kEntry = 3;  // the time to pass over an entry of a row outside the node; for a word of a column: 1
+    const std::size_t n_rows = context_.kernels.count_rows(node.subset.list(), nullptr);
     const BitMatrix& matrix = *node.matrix;
     const double passes = space.level(level).passes < 0 ? expected : space.level(level).passes;
     const auto rows = static_cast<double>(n_rows);
@@ -152,24 +155,24 @@ bool NodeSearch<Count>::worth_compacting(Space& space, int level, const Node<Cou
     const auto n_groups = static_cast<double>(context_.data.groups.size());
     const double saved = (words - rows / 64) * columns + (has_groups() ? kEntry * (entries - rows) : 0);
     const double cost = enough * (words * columns + n_groups * (entries + rows));
-    return passes * saved >= cost && has_room(space.level(level), n_rows);
+    return passes * saved >= cost && reserve_rows(space.level(level), n_rows);
 }
 
-// Is there memory for a copy of so many rows? With their grid, rows of ordered groups take more than the caller's
-// numbers, and each level of each thread keeps its largest copy. All copies together have three fifths of the rows, or
-// a few.
+// Reserve memory for a copy of so many rows; returns false if there is none. With their grid, rows of ordered groups
+// take more than the caller's numbers, and each level of each thread keeps its largest copy.
 template <class Count>
-bool NodeSearch<Count>::has_room(LevelBuffers<Count>& buffers, std::size_t n_rows) {
+bool NodeSearch<Count>::reserve_rows(LevelBuffers<Count>& buffers, std::size_t n_rows) {
     constexpr std::size_t kFew = std::size_t{1} << 15;
-    if (!has_groups() || n_rows <= buffers.dense_rows) {
+    if (!has_groups() || n_rows <= buffers.reserved_rows) {
         return true;
     }
-    const std::size_t more = n_rows - buffers.dense_rows;
-    if (n_copied_rows_.fetch_add(more) + more > std::max(kFew, context_.data.n_rows / 5 * 3)) {
-        n_copied_rows_.fetch_sub(more);
+    const std::size_t more = n_rows - buffers.reserved_rows;
+    const std::size_t few = kFew * static_cast<std::size_t>(context_.options.tuning.threads);
+    if (n_reserved_rows_.fetch_add(more) + more > std::max(few, root().matrix->ordered.n_entries / 5 * 3)) {
+        n_reserved_rows_.fetch_sub(more);
         return false;
     }
-    buffers.dense_rows = n_rows;
+    buffers.reserved_rows = n_rows;
     return true;
 }
 
@@ -272,7 +275,9 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
     if (cache_) {
         cache_->store(node.fingerprint, context_.plan.height(level), {result.cost, result.column, result.solved});
     }
-    space.level(level).expect(static_cast<double>(space.nodes - n_before) / 2);
+    if (!shared) {  // else other threads have counted some of the nodes
+        space.level(level).expect(static_cast<double>(space.nodes - n_before) / 2);
+    }
     return result;
 }
 

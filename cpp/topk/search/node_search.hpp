@@ -121,7 +121,7 @@ class NodeSearch {
     void list_best(Space& space, const Node<Count>& node, std::int32_t column, std::int64_t cost);
     bool is_long_search() const;
     bool worth_compacting(Space& space, int level, const Node<Count>& node);
-    bool has_room(LevelBuffers<Count>& buffers, std::size_t n_rows);
+    bool reserve_rows(LevelBuffers<Count>& buffers, std::size_t n_rows);
     const Node<Count>& compacted(Space& space, int level, const Node<Count>& node);
     void merge_columns(LevelBuffers<Count>& buffers) const;
     std::int64_t shallower_cost(Space& space, int level, const Node<Count>& node);
@@ -139,9 +139,9 @@ class NodeSearch {
     std::unique_ptr<SubsetCache> cache_;  // null if it is not to be used
     LastSplit<Count> last_split_;
     ThresholdSearch<Count> thresholds_;
-    bool cache_is_used_ = false;                  // by a pass before the current one
-    std::atomic<std::size_t> n_copied_rows_ = 0;  // room for them in the buffers of all threads
-    std::unique_ptr<ThreadPool> pool_;            // null until the search has run for a while
+    bool cache_is_used_ = false;                    // by a pass before the current one
+    std::atomic<std::size_t> n_reserved_rows_ = 0;  // in the buffers of all threads
+    std::unique_ptr<ThreadPool> pool_;              // null until the search has run for a while
     WorkspacePool<Count> spaces_;
     std::mutex split_mutex_;
     Result split_ = {kInfinity, kLeaf, false};  // the best split of the root so far

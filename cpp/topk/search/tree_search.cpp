@@ -1,4 +1,4 @@
-// Passes, the greedy tree, and the tree that the cache leads to.
+// Passes of growing k, the local search before the last of them, and reports.
 #include "topk/search/tree_search.hpp"
 
 #include <algorithm>
@@ -11,10 +11,14 @@
 namespace topk {
 namespace {
 
-// Where all thresholds of ordered groups are candidates, a tree for this k is found in no time.
+// Where all thresholds of ordered groups are candidates, finding a tree for this k takes little time.
 constexpr std::int32_t kNarrow = 8;
+// The columns that a local search tries at a node: first a few, then more.
+constexpr std::size_t kFewTries = 32;
+constexpr std::size_t kMoreTries = 128;
 
 }  // namespace
+
 template <class Count>
 Solution TreeSearch<Count>::run() {
     const std::unique_ptr<Space> space = context_.make_space();
@@ -25,6 +29,7 @@ Solution TreeSearch<Count>::run() {
     } catch (const Stopped&) {
         context_.monitor.rethrow();
         take_unfinished(*space, best);
+        report_better(*best, *space);
         return finish(*best, *space, false);
     }
 }
@@ -77,11 +82,11 @@ void TreeSearch<Count>::refine(Space& space, std::unique_ptr<TreeNode>& best) {
     for (int bottom = 2; bottom < height; ++bottom) {
         nodes_.begin_pass(space, 1, bottom);
         Refinement<Count> refinement(nodes_, reader_, bottom);
-        for (const std::size_t n_tries : {std::size_t{32}, std::size_t{128}}) {
-            if (n_tries == 32 || bottom < height - 1) {
-                refinement.improve(space, n_tries, best);
-                report_tree(*best, space);
-            }
+        refinement.improve(space, kFewTries, best);
+        report_better(*best, space);
+        if (bottom < height - 1) {  // above them there is more than the root
+            refinement.improve(space, kMoreTries, best);
+            report_better(*best, space);
         }
     }
 }
@@ -99,7 +104,6 @@ void TreeSearch<Count>::take_unfinished(Space& space, std::unique_ptr<TreeNode>&
     space.ticker = Ticker(context_.monitor);
     if (tree->cost < best->cost) {
         best = std::move(tree);
-        report_tree(*best, space);
     }
 }
 
@@ -138,6 +142,13 @@ void TreeSearch<Count>::report_tree(const TreeNode& tree, const Space& space) {
     trace_.push_back({context_.monitor.seconds(), k_reached_, tree.cost});
     if (better && context_.options.callbacks.on_tree) {
         context_.options.callbacks.on_tree(finish(tree, space, false));
+    }
+}
+
+template <class Count>
+void TreeSearch<Count>::report_better(const TreeNode& tree, const Space& space) {
+    if (tree.cost < trace_.back().cost) {
+        report_tree(tree, space);
     }
 }
 

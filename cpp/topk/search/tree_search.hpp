@@ -41,6 +41,7 @@ class TreeSearch {
     void refine(Space& space, std::unique_ptr<TreeNode>& best);
     std::unique_ptr<TreeNode> search(Space& space, std::int64_t budget);
     void report_tree(const TreeNode& tree, const Space& space);
+    void report_better(const TreeNode& tree, const Space& space);
     void take_unfinished(Space& space, std::unique_ptr<TreeNode>& best);
 
     NodeSearch<Count>& nodes_;

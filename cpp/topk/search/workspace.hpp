@@ -34,9 +34,9 @@ struct LevelBuffers {
     std::vector<ScoreKey> sorted_keys;
     std::vector<std::int32_t> candidates;  // columns, best score first
     std::vector<std::int64_t> errors;      // of two leaves per candidate; only with ordered groups
-    double passes = -1;                    // over the rows of a node and of those below it, of late; -1: not known yet
+    double passes = -1;                    // over a node's rows while it is searched, a moving average; -1: unknown
     BitMatrix dense_matrix;
-    std::size_t dense_rows = 0;     // that there is room for, as far as that is limited
+    std::size_t reserved_rows = 0;  // for dense_matrix, as far as its rows are limited
     Node<Count> dense;              // the node itself, with its rows moved together into dense_matrix
     std::vector<std::size_t> kept;  // columns
     std::vector<std::int64_t> copies;

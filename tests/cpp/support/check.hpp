@@ -25,7 +25,7 @@ inline void fail(const std::string& message) {
 
 // Return how many of n random problems to check: with a sanitizer, each takes ten times as long.
 constexpr std::uint64_t problems(std::uint64_t n) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TOPKTREE_SANITIZED
     return n / 4;
 #else
     return n;
