@@ -1,5 +1,6 @@
 // A search that is stopped by the caller, by an error in the user's criterion or by its time limit ends soon and
 // cleanly.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/ordered.hpp"
 #include "support/problems.hpp"
 #include "support/reference.hpp"
 #include "topk/search/search.hpp"
@@ -143,6 +145,33 @@ void test_time_limit(int threads, double time_limit) {
     }
 }
 
+// The limit is reached within the local search that comes before the pass over all thresholds: its tree is whole, and
+// reported.
+void test_stopped_local_search(int threads, double time_limit) {
+    Random random(3);
+    OrderedProblem problem = random_ordered(random, 1000, 4, 200, 3, true);
+    const Data data = problem.data();
+    Options options;
+    options.tuning.threads = threads;
+    options.tuning.threads_after = 0;
+    options.objective.k.assign(5, INT32_MAX);
+    options.tuning.time_limit = time_limit;
+    std::int64_t last_cost = INT64_MAX;
+    options.callbacks.on_tree = [&](const Solution& tree) {
+        CHECK(tree.cost < last_cost, tree.cost << " after " << last_cost);
+        last_cost = tree.cost;
+    };
+    const Solution solution = solve(data, options);
+    CHECK(!solution.complete);
+    CHECK(solution.cost == last_cost && solution.cost == solution.statistics.trace.back().cost);
+    std::int64_t n_wrong = 0;
+    for (std::size_t node = 0; node < solution.column.size(); ++node) {
+        const std::int64_t* weight = solution.class_weight.data() + 3 * node;
+        n_wrong += solution.column[node] < 0 ? solution.n_rows[node] - *std::max_element(weight, weight + 3) : 0;
+    }
+    CHECK(solution.cost == n_wrong && solution.n_wrong == n_wrong, solution.cost << ", " << n_wrong);
+}
+
 }  // namespace
 
 int main() {
@@ -154,6 +183,9 @@ int main() {
         }
         test_time_limit(threads, 1e-9);
         test_time_limit(threads, 0.3);
+        for (const double time_limit : {0.1, 0.3, 0.6}) {
+            test_stopped_local_search(threads, time_limit);
+        }
     }
     test_failing_criterion(3, 0, true);
     return check::report();
