@@ -78,8 +78,10 @@ void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best)
 // The more levels a bottom subtree has, and the more columns are tried, the better the trees, and the longer it takes.
 template <class Count>
 void TreeSearch<Count>::refine(Space& space, std::unique_ptr<TreeNode>& best) {
+    const Node<Count>& root = nodes_.root();
+    const std::int64_t lowest = context_.costs.lowest(root.whole.errors(), root.conflicts);
     const int height = context_.plan.height(0);
-    for (int bottom = 2; bottom < height; ++bottom) {
+    for (int bottom = 2; bottom < height && best->cost > lowest; ++bottom) {
         nodes_.begin_pass(space, 1, bottom);
         Refinement<Count> refinement(nodes_, reader_, bottom);
         refinement.improve(space, kFewTries, best);
