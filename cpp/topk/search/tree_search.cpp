@@ -45,7 +45,7 @@ std::vector<std::int32_t> TreeSearch<Count>::widths() const {
             widths.push_back(k);
         }
     } else {
-        for (std::int32_t k = 1; is_watched() && k<widest; k = k> widest / 2 ? widest : 2 * k) {
+        for (std::int32_t k = 1; is_watched() && k < widest; k += std::min(k, widest - k)) {
             widths.push_back(k);
         }
     }
