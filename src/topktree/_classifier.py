@@ -155,6 +155,7 @@ class TopKTreeClassifier(FittedTree):
         k: int | str | Sequence[int | str] = 8,
         max_depth: int = 5,
         criterion: str | ScoreFunction = "entropy",
+        lookahead_columns: int | None = None,
         min_samples_leaf: int | float = 1,
         leaf_penalty: float | str = 0.0,
         distinct_splits: bool = False,
@@ -170,6 +171,7 @@ class TopKTreeClassifier(FittedTree):
         self.k = k
         self.max_depth = max_depth
         self.criterion = criterion
+        self.lookahead_columns = lookahead_columns
         self.min_samples_leaf = min_samples_leaf
         self.leaf_penalty = leaf_penalty
         self.distinct_splits = distinct_splits

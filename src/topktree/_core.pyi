@@ -10,6 +10,7 @@ class RootChoices(TypedDict):
     column: NDArray[np.int32]  # (n,), best score first
     cost: NDArray[np.int64]
     exact: NDArray[np.uint8]  # 0: the cost is a lower bound
+    greedy_cost: NDArray[np.int64]
     true_weight: NDArray[np.int64]  # (n, n_classes), of the first 20 at most
 
 class Statistics(TypedDict):
@@ -54,6 +55,7 @@ class SearchArguments(TypedDict):
     min_rows: int
     min_weight: int
     distinct_splits: bool
+    lookahead: int
     second_reading: NDArray[np.int32] | None
     cost_scale: int
     leaf_penalty: int

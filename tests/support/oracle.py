@@ -7,7 +7,7 @@ first takes (2k)**depth steps and the second as many as there are trees, so keep
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -154,11 +154,24 @@ def candidates(
     if objective.second_reading is not None:
         first = np.flatnonzero(objective.second_reading)
         tests[first + objective.second_reading[first]] = first
-        if objective.k[level] < columns.shape[1]:
+        if max(objective.k[level], objective.lookahead) < columns.shape[1]:
             ranked = without_equal_readings(ranked, tests, dict(zip(admissible.tolist(), scores.tolist(), strict=True)))
     if objective.distinct_splits:
         ranked = first_of_each_kind(columns, ranked)
+    if objective.k[level] < min(objective.lookahead, columns.shape[1]):
+        listed = up_to_the_kth_test(ranked, tests, objective.lookahead)
+        costs = [greedy_cost(columns, class_weights, level, objective, unit, column) for column in listed.tolist()]
+        ranked = listed[np.argsort(costs, kind="stable")]
     return up_to_the_kth_test(ranked, tests, objective.k[level])
+
+
+def greedy_cost(
+    columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float, column: int
+) -> int:
+    """The cost of the tree that splits these rows on the column, and is greedy below."""
+    greedy = replace(objective, lookahead=0, k=(1,) * objective.depth)
+    side = columns[:, column]
+    return sum(_best(columns[rows], class_weights[rows], level + 1, greedy, unit).cost for rows in (~side, side))
 
 
 def drawn_columns(draw: FeatureDraw, admissible: IntArray, totals: IntArray) -> IntArray:

@@ -82,6 +82,7 @@ def make_problem(
     class_weight: np.ndarray | str | None = None,
     sample_weight: np.ndarray | None = None,
     distinct_splits: bool = False,
+    lookahead: int = 0,
     second_reading: np.ndarray | None = None,
 ) -> Problem:
     objective = make_objective(
@@ -95,6 +96,7 @@ def make_problem(
         class_weight=class_weight,
         sample_weight=sample_weight,
         distinct_splits=distinct_splits,
+        lookahead=lookahead,
         second_reading=second_reading,
     )
     return Problem(columns, classes, objective)
@@ -240,6 +242,7 @@ def problems(
         class_weight=class_weight,
         sample_weight=sample_weight,
         distinct_splits=draw(st.booleans()),
+        lookahead=draw(st.sampled_from([0, 0, 0, 2, 3, d])),
         second_reading=second_reading,
     )
 
@@ -268,6 +271,7 @@ def hard_problem(seed: int) -> Problem:
         class_weight="balanced" if rng.random() < 0.2 else None,
         sample_weight=weights[rng.integers(5)],
         distinct_splits=bool(rng.integers(2)),
+        lookahead=int(rng.choice([0, 0, 3, 8, d])),
         second_reading=second_reading,
     )
 
@@ -292,6 +296,7 @@ def random_parameters(rng: np.random.Generator, classes: np.ndarray) -> dict[str
         "class_weight": class_weights[rng.integers(len(class_weights))],
         "sample_weight": sample_weights[rng.integers(len(sample_weights))],
         "distinct_splits": bool(rng.integers(2)),
+        "lookahead": int(rng.choice([0, 0, 0, 4, 20, 1000])),
     }
 
 

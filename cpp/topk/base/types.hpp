@@ -95,6 +95,10 @@ struct Objective {
     // them, unless all columns are candidates. Empty: no test has two readings.
     std::vector<std::int32_t> second_reading;
     FeatureDraw draw;
+    // If positive: where k is smaller than this, so many columns with the best scores are looked at. The candidates are
+    // the first k of these by the cost of the greedy tree below each: the one that splits every node on its column with
+    // the best score, or leaves it a leaf if that costs no more. Ties keep the order of the scores.
+    std::int32_t lookahead = 0;
     std::int64_t cost_scale = 1;  // cost of one unit of misclassified weight
     std::int64_t leaf_penalty = 0;
 };
@@ -167,6 +171,7 @@ struct RootChoices {
     std::vector<std::int64_t> cost;         // of the best tree that splits the root there, or a lower bound of it
     std::vector<std::uint8_t> exact;        // 1: the cost is exact; 0: it is a lower bound
     std::vector<std::int64_t> true_weight;  // (first candidates, n_classes): weight of the rows where it is true
+    std::vector<std::int64_t> greedy_cost;  // of the tree that a lookahead completes; empty without one
 };
 
 struct Statistics {

@@ -88,7 +88,9 @@ void check_options(const Data& data, const Options& options) {
     require(options.objective.cost_scale >= 1 && options.objective.leaf_penalty >= 0,
             "cost_scale must be positive, leaf_penalty not negative");
     require(options.tuning.threads >= 1, "threads must be at least 1");
+    require(options.objective.lookahead >= 0, "lookahead must not be negative");
     const FeatureDraw& draw = options.objective.draw;
+    require(draw.n_features == 0 || options.objective.lookahead == 0, "a lookahead needs all features at every node");
     require(draw.n_features == 0 || draw.of_column.size() == data.n_columns, "a draw must name a feature per column");
     require(std::all_of(draw.of_column.begin(), draw.of_column.end(),
                         [&](std::int32_t f) { return f >= 0 && static_cast<std::size_t>(f) < draw.n_all; }),

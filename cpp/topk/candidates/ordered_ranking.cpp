@@ -307,7 +307,9 @@ bool OrderedRanking<Count>::select(const RowSet& rows) {
         const std::size_t n_left = has_place ? run.size : request_.k - n_places;
         const std::size_t n = request_.distinct ? 1 : std::min<std::size_t>(run.size, n_left);
         for (std::size_t i = 0; i < (request_.expand ? n : 1); ++i) {
-            candidates_.push_back({run.column + static_cast<std::int32_t>(i), run.errors});
+            const std::size_t n_alike = request_.expand ? 1 : n;
+            candidates_.push_back(
+                {run.column + static_cast<std::int32_t>(i), run.errors, static_cast<std::int64_t>(n_alike)});
         }
         n_places += has_place ? 0 : n;
         if (test != nullptr) {

@@ -51,6 +51,7 @@ class OrderedRanking {
     struct Candidate {
         std::int32_t column;
         std::int64_t errors;  // of two leaves
+        std::int64_t places;  // that it takes: it stands for as many columns
     };
 
     // Begin with a subset, which must stay as it is until finish().

@@ -39,19 +39,34 @@ class LevelPlan {
             Level& here = levels_[level];
             here.k =
                 height_here <= tail ? n_columns_ : static_cast<std::size_t>(std::min(options_.objective.k[level], k));
-            here.all_columns = here.k >= n_columns_ && options_.objective.draw.n_features == 0;
+            here.listed =
+                std::max(here.k, std::min(static_cast<std::size_t>(options_.objective.lookahead), n_columns_));
+            const bool draws = options_.objective.draw.n_features > 0;
+            here.all_columns = here.k >= n_columns_ && !draws;
+            here.lists_all = here.listed >= n_columns_ && !draws;
             here.is_optimal = all_below && here.all_columns;
             here.bounds_sides = bounds_are_valid() && ((all_below && !limits_.track_rows) || height_here == 2);
             here.shallow_first = here.all_columns && here.bounds_sides && !limits_.track_rows &&
                                  n_columns_ >= options_.tuning.shallow_first_columns;
             here.tries_below = tries_below;
-            tries_below *= height_here > 1 ? static_cast<double>(std::min(here.k, n_columns_)) : 1;
+            if (height_here > 1) {
+                tries_below *= static_cast<double>(std::min(here.k, n_columns_));
+                tries_below += tries_to_look_ahead(here, height_here);
+            }
             all_below = all_below && here.all_columns;
         }
     }
 
     int height(int level) const { return static_cast<int>(levels_.size()) - level; }
     std::size_t k(int level) const { return at(level).k; }
+    // Return how many columns with the best scores are listed: the candidates, or those that a lookahead chooses from.
+    std::size_t listed(int level) const { return at(level).listed; }
+    // Is every column that can split a node listed?
+    bool lists_all(int level) const { return at(level).lists_all; }
+    // Are the candidates chosen by a lookahead?
+    bool looks_ahead(int level) const { return at(level).k < at(level).listed; }
+    // Return about how many candidates with two levels left a greedy tree of each listed column is as expensive as.
+    double tries_to_look_ahead(int level) const { return tries_to_look_ahead(at(level), height(level)); }
     // Is every column that can split a node a candidate?
     bool all_columns(int level) const { return at(level).all_columns; }
     // Is every column a candidate at this level and at all levels below?
@@ -80,19 +95,24 @@ class LevelPlan {
     }
     bool is_last_pass() const { return pass_k_ >= widest(); }
     bool is_greedy() const {
-        return std::all_of(levels_.begin(), levels_.end(), [](const Level& level) { return level.k == 1; });
+        return options_.objective.lookahead <= 1 && std::all_of(levels_.begin(), levels_.end(), [](const Level& level) { return level.k == 1; });
     }
 
   private:
     struct Level {
         std::size_t k = 0;
+        std::size_t listed = 0;
         bool all_columns = false;
+        bool lists_all = false;
         bool is_optimal = false;
         bool bounds_sides = false;
         bool shallow_first = false;
         double tries_below = 1;
     };
 
+    double tries_to_look_ahead(const Level& level, int height) const {
+        return level.k < level.listed ? static_cast<double>(std::min(level.listed, n_columns_)) * (height - 1) : 0;
+    }
     const Level& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
 
     // Thresholds of ordered groups are not all counted, so that no minimum over all of them is known.

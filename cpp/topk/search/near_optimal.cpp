@@ -226,7 +226,7 @@ std::vector<int> Enumeration<Count>::order_to_try(Space& space, int level, const
     const bool by_counts = context_.plan.height(level) == 1;
     const std::int32_t best = by_counts ? kLeaf : nodes_.find_or_solve(space, level, node, limit + 1).column;
     context_.count_nodes(space, 1);
-    context_.rank_candidates(space, level, node);
+    nodes_.rank_candidates(space, level, node);
     const std::vector<std::int32_t>& candidates = space.level(level).candidates;
     std::vector<int> ranks(candidates.size());
     std::iota(ranks.begin(), ranks.end(), 0);

@@ -29,16 +29,18 @@ NodeSearch<Count>::NodeSearch(const Data& data, const Options& options, const Ke
       cache_(options.tuning.use_cache
                  ? std::make_unique<SubsetCache>(options.tuning.cache_bytes, options.tuning.threads > 1)
                  : nullptr),
-      last_split_(context_, cache_.get()),
+      last_split_(context_, cache_.get(), false),
+      lookahead_(*this, cache_.get()),
       thresholds_(*this),
       spaces_(context_.monitor, [this] { return context_.make_space(); }) {}
 
 template <class Count>
 bool NodeSearch<Count>::is_long_search() const {
-    const std::vector<std::int32_t>& k = context_.options.objective.k;
-    double n_nodes = 1;
-    for (std::size_t level = 0; level + 1 < k.size(); ++level) {
-        n_nodes *= std::min<double>(k[level], static_cast<double>(context_.nodes.columns().n_columns()));
+    const Objective& objective = context_.options.objective;
+    const auto n_columns = static_cast<double>(context_.nodes.columns().n_columns());
+    double n_nodes = std::max(1.0, std::min<double>(objective.lookahead, n_columns));
+    for (std::size_t level = 0; level + 1 < objective.k.size(); ++level) {
+        n_nodes *= std::min<double>(objective.k[level], n_columns);
     }
     return n_nodes >= kLongSearch;
 }
@@ -55,7 +57,7 @@ void NodeSearch<Count>::build_root(Space& space) {
     Identity identity = Identity::none;
     if (context_.enumerates) {
         identity = Identity::rows;
-    } else if (cache_ && context_.plan.widest() > 1) {
+    } else if (cache_ && (context_.plan.widest() > 1 || context_.options.objective.lookahead > 1)) {
         const bool few_rows = context_.data.n_rows <= context_.options.tuning.max_fingerprinted_rows;
         identity = few_rows ? Identity::rows : Identity::literals;
     }
@@ -85,20 +87,34 @@ std::unique_ptr<TreeNode> NodeSearch<Count>::leaf(const Space& space, const Node
 template <class Count>
 void NodeSearch<Count>::list_root(Space& space, const Node<Count>& node, std::span<const std::int32_t> candidates) {
     context_.root_record.list(candidates, context_.n_classes());
+    if (context_.plan.looks_ahead(0)) {
+        context_.root_record.complete(space.level(0).greedy_cost);
+    }
     for (std::size_t i = 0; i < std::min(candidates.size(), RootChoices::kWeighed); ++i) {
         const Split<Count> split_on = context_.nodes.split_on(node, candidates[i], space.counter, space.level(0).split);
         context_.root_record.weigh(i, node.counts, split_on);
     }
 }
 
+// Put the candidates of a node into the level's buffers. Returns a cost that its best tree does not exceed.
+template <class Count>
+std::int64_t NodeSearch<Count>::rank_candidates(Space& space, int level, const Node<Count>& node) {
+    if (context_.plan.looks_ahead(level)) {
+        return lookahead_.rank(space, level, node);
+    }
+    context_.rank_candidates(space, level, node);
+    return kInfinity;
+}
+
 // The costs of all candidates follow from the counts.
 template <class Count>
 Result NodeSearch<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
     context_.count_nodes(space, 1);
-    if (has_chains(level)) {
+    const bool lists = level == 0 || context_.enumerates;
+    if (has_chains(level) || (has_groups() && context_.plan.lists_all(level) && !lists)) {
         return thresholds_.solve_last(space, with_all_rows(space, level, node));
     }
-    context_.rank_candidates(space, level, node);
+    rank_candidates(space, level, node);
     const std::vector<std::int32_t>& candidates = space.level(level).candidates;
     if (level == 0) {
         list_root(space, node, candidates);
@@ -139,7 +155,7 @@ Result NodeSearch<Count>::find_or_solve(Space& space, int level, const Node<Coun
 template <class Count>
 bool NodeSearch<Count>::worth_compacting(Space& space, int level, const Node<Count>& node) {
     const double enough = context_.options.tuning.passes_to_compact;
-    const auto k = static_cast<double>(std::min(context_.plan.k(level), context_.nodes.columns().n_columns()));
+    const auto k = static_cast<double>(std::min(context_.plan.listed(level), context_.nodes.columns().n_columns()));
     const double expected = context_.plan.height(level) == 2 ? k / 2 : k * k;
     if (expected <= enough) {
         return false;
@@ -252,13 +268,14 @@ Result NodeSearch<Count>::solve(Space& space, int level, const Node<Count>& node
         }
         return result;
     }
-    // The grid of ordered groups should suit the node before it is ranked.
-    const Node<Count>& ranked = has_groups() ? compacted(space, level, node) : node;
-    context_.rank_candidates(space, level, ranked);
+    // The grid of ordered groups should suit the node before it is ranked; and a lookahead has much to do.
+    const bool is_compacted = has_groups() || context_.plan.looks_ahead(level);
+    const Node<Count>& ranked = is_compacted ? compacted(space, level, node) : node;
+    const std::int64_t completed = rank_candidates(space, level, ranked);
     const std::int64_t shallower = context_.plan.shallow_first(level) ? shallower_cost(space, level, node) : kInfinity;
     const bool shared = !ends_in_counts(level) && are_tasks(node, context_.plan.tries_below(level));
-    Incumbent incumbent(std::min({leaf, budget, shallower + 1}), shared);
-    const Node<Count>& tried = has_groups() ? ranked : compacted(space, level, node);
+    Incumbent incumbent(std::min({leaf, budget, shallower + 1, budget_or_none(completed + 1)}), shared);
+    const Node<Count>& tried = is_compacted ? ranked : compacted(space, level, node);
     CandidateGroup<Count> group{.level = level,
                                 .node = tried,
                                 .candidates = space.level(level).candidates,
@@ -421,10 +438,9 @@ std::int64_t NodeSearch<Count>::split_cost_deep(Space& space, CandidateGroup<Cou
     const Node<Count>& node = group.node;
     const Split<Count> split_on =
         context_.nodes.split_on(node, group.column(rank), space.counter, space.level(group.level).split);
-    const std::int64_t bounds[2] = {group.side_bound(rank, split_on.small_side()),
-                                    group.side_bound(rank, !split_on.small_side())};
-    std::int64_t cost[2];
-    if (child_costs(space, group.level, node, split_on, budget, bounds, cost)) {
+    std::int64_t cost[2] = {group.side_bound(rank, split_on.small_side()),
+                            group.side_bound(rank, !split_on.small_side())};
+    if (best_costs(space, group.level, node, split_on, budget, cost)) {
         const Node<Count>& small = space.level(group.level).child[0];
         const std::int64_t slack = context_.plan.cost_of_minimum(context_.plan.height(group.level + 1));
         group.learn({small.counts.rows, split_on.side(0).weight, {cost[0] - slack, cost[1] - slack}}, budget);
@@ -436,53 +452,24 @@ template <class Count>
 SideCosts NodeSearch<Count>::split_sides(Space& space, int level, const Node<Count>& node, std::int32_t column,
                                          std::int64_t budget, SideCosts bounds, const Count* false_counts) {
     const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
-    std::int64_t cost[2];
+    const bool small = split_on.small_side();
+    std::int64_t cost[2] = {bounds.side[small ? 1 : 0], bounds.side[small ? 0 : 1]};
     if (context_.plan.height(level) == 2) {
         const auto costs = last_split_.ordered_costs(space, level, node, split_on, false_counts, budget);
         std::copy_n(costs.cost, 2, cost);
     } else {
-        const bool small = split_on.small_side();
-        const std::int64_t of_children[2] = {bounds.side[small ? 1 : 0], bounds.side[small ? 0 : 1]};
-        child_costs(space, level, node, split_on, budget, of_children, cost);
+        best_costs(space, level, node, split_on, budget, cost);
     }
-    return split_on.small_side() ? SideCosts{cost[1], cost[0]} : SideCosts{cost[0], cost[1]};
+    return small ? SideCosts{cost[1], cost[0]} : SideCosts{cost[0], cost[1]};
 }
 
-// Set the costs of the smaller child and of the larger one. Their sum is exact below the budget, else they are lower
-// bounds. `bounds`: what is known of them. Returns whether the children were counted.
+// The costs of the children's best trees.
 template <class Count>
-bool NodeSearch<Count>::child_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
-                                    std::int64_t budget, const std::int64_t bounds[2], std::int64_t cost[2]) {
-    Node<Count>* child = space.level(level).child;
-    const int height = context_.plan.height(level + 1);
-    context_.nodes.open_children(node, split_on, space.counter, child);
-    bool solved[2];
-    for (int i = 0; i < 2; ++i) {
-        const std::int64_t leaf = context_.costs.leaf(split_on.side(i).errors());
-        cost[i] = std::max(context_.costs.lowest(split_on.side(i).errors(), child[i].conflicts), bounds[i]);
-        solved[i] = leaf <= cost[i];
-        cost[i] = std::min(leaf, cost[i]);
-        CacheEntry entry;
-        if (!solved[i] && cache_ && cache_->find(child[i].fingerprint, height, entry)) {
-            ++space.cache_hits;
-            cost[i] = std::max(cost[i], entry.cost);
-            solved[i] = entry.solved;
-        }
-    }
-    if ((solved[0] && solved[1]) || cost[0] + cost[1] >= budget) {
-        return false;
-    }
-    context_.nodes.count_children(node, split_on, space.counter, child);
-    const int first = split_on.side(0).errors() > split_on.side(1).errors() ? 0 : 1;
-    for (const int i : {first, 1 - first}) {
-        if (!solved[i]) {
-            cost[i] = solve(space, level + 1, child[i], budget_or_none(budget - cost[1 - i])).cost;
-        }
-        if (cost[0] + cost[1] >= budget) {
-            break;
-        }
-    }
-    return true;
+bool NodeSearch<Count>::best_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                                   std::int64_t budget, std::int64_t cost[2]) {
+    return child_costs(
+        space, level, node, split_on, budget, {}, cost,
+        [&](const Node<Count>& child, std::int64_t most) { return solve(space, level + 1, child, most).cost; });
 }
 
 template <class Count>

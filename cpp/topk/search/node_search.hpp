@@ -22,6 +22,7 @@
 #include "topk/parallel/thread_pool.hpp"
 #include "topk/search/candidate_group.hpp"
 #include "topk/search/last_split.hpp"
+#include "topk/search/lookahead.hpp"
 #include "topk/search/search_context.hpp"
 #include "topk/search/threshold_search.hpp"
 #include "topk/search/workspace.hpp"
@@ -61,6 +62,13 @@ class NodeSearch {
     SideCosts split_sides(Space& space, int level, const Node<Count>& node, std::int32_t column, std::int64_t budget,
                           SideCosts bounds = {{0, 0}}, const Count* false_counts = nullptr);
 
+    // Set the costs of the smaller child and of the larger one, given what is known of them. Their sum is exact below
+    // the budget, else they are lower bounds. solve(child, budget) is the cost of a child that is not in the cache, where
+    // `salt` tells such trees from others. Returns whether the children were counted.
+    template <class Solve>
+    bool child_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                     std::int64_t budget, const Fingerprint& salt, std::int64_t cost[2], const Solve& solve);
+
     // Call task(space, i) for i < n. If `shared`, other threads take some of the calls as soon as they have nothing
     // else to do. `depth`: see task_depth().
     template <class Task>
@@ -70,6 +78,9 @@ class NodeSearch {
     // Are parts of a node's search tasks for other threads if each tries about so many candidates with two levels left?
     bool are_tasks(const Node<Count>& node, double n_tries) const;
 
+    // Put the candidates of a node, first to last, into the level's buffers. Returns a cost that the best tree of one of
+    // them does not exceed.
+    std::int64_t rank_candidates(Space& space, int level, const Node<Count>& node);
     // Return the column of the best tree of a node with at least one level left, or kLeaf: of the cheapest the one with
     // the best score. Exact below the budget.
     std::int32_t best_column(Space& space, int level, const Node<Count>& node, std::int64_t budget);
@@ -131,13 +142,14 @@ class NodeSearch {
     void run_tasks(Space& space, int depth, int n, const std::function<void(Space&, int)>& task);
     bool others_wait();
     double cycles_to_try(const Node<Count>& node) const;
-    bool child_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
-                     std::int64_t budget, const std::int64_t bounds[2], std::int64_t cost[2]);
+    bool best_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on, std::int64_t budget,
+                    std::int64_t cost[2]);
     std::int64_t split_cost_deep(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget);
 
     SearchContext<Count> context_;
     std::unique_ptr<SubsetCache> cache_;  // null if it is not to be used
     LastSplit<Count> last_split_;
+    Lookahead<Count> lookahead_;
     ThresholdSearch<Count> thresholds_;
     bool cache_is_used_ = false;                    // by a pass before the current one
     std::atomic<std::size_t> n_reserved_rows_ = 0;  // in the buffers of all threads
@@ -157,6 +169,43 @@ void NodeSearch<Count>::for_tasks(Space& space, int depth, bool shared, int n, c
     if (i < n) {
         run_tasks(space, depth, n - i, [&](Space& own, int nth) { task(own, i + nth); });
     }
+}
+
+template <class Count>
+template <class Solve>
+bool NodeSearch<Count>::child_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
+                                    std::int64_t budget, const Fingerprint& salt, std::int64_t cost[2],
+                                    const Solve& solve) {
+    Node<Count>* child = space.level(level).child;
+    const int height = context_.plan.height(level + 1);
+    context_.nodes.open_children(node, split_on, space.counter, child);
+    bool solved[2];
+    for (int i = 0; i < 2; ++i) {
+        const std::int64_t leaf = context_.costs.leaf(split_on.side(i).errors());
+        cost[i] = std::max(context_.costs.lowest(split_on.side(i).errors(), child[i].conflicts), cost[i]);
+        solved[i] = leaf <= cost[i];
+        cost[i] = std::min(leaf, cost[i]);
+        CacheEntry entry;
+        if (!solved[i] && cache_ && cache_->find(child[i].fingerprint ^ salt, height, entry)) {
+            ++space.cache_hits;
+            cost[i] = std::max(cost[i], entry.cost);
+            solved[i] = entry.solved;
+        }
+    }
+    if ((solved[0] && solved[1]) || cost[0] + cost[1] >= budget) {
+        return false;
+    }
+    context_.nodes.count_children(node, split_on, space.counter, child);
+    const int first = split_on.side(0).errors() > split_on.side(1).errors() ? 0 : 1;
+    for (const int i : {first, 1 - first}) {
+        if (!solved[i]) {
+            cost[i] = solve(child[i], budget_or_none(budget - cost[1 - i]));
+        }
+        if (cost[0] + cost[1] >= budget) {
+            break;
+        }
+    }
+    return true;
 }
 
 extern template class NodeSearch<std::int32_t>;

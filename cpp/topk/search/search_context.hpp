@@ -35,6 +35,10 @@ class RootRecord {
         current_.exact.assign(candidates.size(), 0);
         current_.true_weight.assign(n_weighed * n_classes, 0);
     }
+    // Note what a lookahead has found about the candidates.
+    void complete(std::span<const std::int64_t> greedy_cost) {
+        current_.greedy_cost.assign(greedy_cost.begin(), greedy_cost.end());
+    }
     // Note the weights of a candidate; of those that are listed late, none are kept.
     template <class Count>
     void weigh(std::size_t rank, const Counts<Count>& counts, const Split<Count>& split_on) {
@@ -109,6 +113,8 @@ struct SearchContext {
     void score(Workspace<Count>& space, int level, const Node<Count>& node, ScoreKey* keys) const;
     // Put the k best columns of the node, best first, into the level's buffers.
     void rank_candidates(Workspace<Count>& space, int level, const Node<Count>& node) const;
+    // Return the column with the best score, or kLeaf.
+    std::int32_t best_column(Workspace<Count>& space, int level, const Node<Count>& node) const;
     // The same for a node with ordered groups, as the request says.
     void rank_ordered(Workspace<Count>& space, int level, const Node<Count>& node,
                       const typename OrderedRanking<Count>::Request& request) const;

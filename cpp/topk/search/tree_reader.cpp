@@ -6,20 +6,6 @@
 
 namespace topk {
 
-// Return the column with the best score, or kLeaf.
-template <class Count>
-std::int32_t TreeReader<Count>::best_column(Space& space, int level, const Node<Count>& node) {
-    LevelBuffers<Count>& buffers = space.level(level);
-    if (!context_.data.groups.empty()) {
-        context_.rank_candidates(space, level, node);
-        return buffers.candidates.empty() ? kLeaf : buffers.candidates[0];
-    }
-    ScoreKey* keys = buffers.keys.ensure(node.matrix->n_columns);
-    context_.score(space, level, node, keys);
-    const ScoreKey best = *std::max_element(keys, keys + context_.data.n_columns);
-    return best == kNoScoreKey ? kLeaf : column_of(best);
-}
-
 // With one candidate per node there is nothing to search: split while possible, then keep the splits that pay.
 template <class Count>
 std::unique_ptr<TreeNode> TreeReader<Count>::greedy_tree(Space& space, int level, const Node<Count>& node) {
@@ -29,7 +15,7 @@ std::unique_ptr<TreeNode> TreeReader<Count>::greedy_tree(Space& space, int level
     }
     context_.count_nodes(space, 1);
     LevelBuffers<Count>& buffers = space.level(level);
-    const std::int32_t column = best_column(space, level, node);
+    const std::int32_t column = context_.best_column(space, level, node);
     if (column == kLeaf) {
         return tree;
     }

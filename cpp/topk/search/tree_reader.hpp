@@ -36,8 +36,6 @@ class TreeReader {
     std::unique_ptr<TreeNode> greedy_tree(Space& space, int level, const Node<Count>& node);
 
   private:
-    std::int32_t best_column(Space& space, int level, const Node<Count>& node);
-
     NodeSearch<Count>& nodes_;
     SearchContext<Count>& context_;
 };

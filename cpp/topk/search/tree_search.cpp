@@ -57,6 +57,12 @@ template <class Count>
 void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best) {
     nodes_.build_root(space);
     const bool refines = nodes_.has_chains(0) && is_watched();
+    if (context_.options.objective.lookahead > 1 && is_watched()) {
+        nodes_.begin_pass(space, 1);
+        best = reader_.greedy_tree(space, 0, nodes_.root());
+        report_tree(*best, space);
+        start_clock();
+    }
     const std::vector<std::int32_t> all = widths();
     for (const std::int32_t& k : all) {
         const bool is_last = &k == &all.back();
@@ -69,9 +75,15 @@ void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best)
         if (!best || tree->cost <= best->cost) {
             best = std::move(tree);
         }
-        if (&k == all.data() && context_.options.tuning.time_limit > 0) {
-            context_.monitor.set_time_limit(context_.options.tuning.time_limit);
-        }
+        start_clock();
+    }
+}
+
+// From the first tree on, the time limit applies.
+template <class Count>
+void TreeSearch<Count>::start_clock() {
+    if (context_.options.tuning.time_limit > 0) {
+        context_.monitor.set_time_limit(context_.options.tuning.time_limit);
     }
 }
 

@@ -164,6 +164,7 @@ def _arguments(
         "min_rows": objective.min_samples_leaf,
         "min_weight": objective.min_weight_leaf,
         "distinct_splits": objective.distinct_splits,
+        "lookahead": objective.lookahead,
         "second_reading": objective.second_reading,
         "cost_scale": objective.cost_scale,
         "leaf_penalty": objective.leaf_penalty,

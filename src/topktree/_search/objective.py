@@ -20,6 +20,7 @@ from .._data.weights import TOTAL_BITS, WEIGHT_BITS, balanced_class_weight, exac
 ScoreFunction = Callable[[FloatArray, FloatArray], Any]
 
 CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
+LOOKAHEAD = "lookahead"  # columns by entropy, then by the cost of the greedy trees below them
 
 # A fractional leaf penalty is accurate to 2**-20 of one row's weight where the total leaves room for it.
 PENALTY_BITS = 20
@@ -54,6 +55,7 @@ class Objective:
     cost_scale: int
     leaf_penalty: int
     distinct_splits: bool = False  # columns that split a node's rows in the same way count as one candidate
+    lookahead: int = 0  # columns with the best scores whose greedy trees are compared; 0: none
     leaves_break_ties: bool = False  # the penalty only decides between trees of equal errors
     weighted: bool = False  # costs are sums of weights rather than numbers of rows
     draw: FeatureDraw | None = None
@@ -110,6 +112,7 @@ def objective_of_totals(
     rows_weigh: bool,
     unit: float,
     distinct_splits: bool = False,
+    lookahead: int = 0,
     second_reading: NDArray[np.int32] | None = None,
 ) -> Objective:
     """Return the `Objective` of rows with these integer weights per class, of `unit` each, wherever the rows are.
@@ -141,6 +144,7 @@ def objective_of_totals(
         cost_scale=cost_scale,
         leaf_penalty=penalty,
         distinct_splits=distinct_splits,
+        lookahead=lookahead,
         second_reading=second_reading,
         leaves_break_ties=leaf_penalty == "tie",
         weighted=rows_weigh or weight_unit != 1 or (class_weight is not None and bool(np.any(class_weight_ != 1))),

@@ -12,7 +12,7 @@ from typing import Any
 from .._data.columns import Columns
 from .._data.training import TrainingData
 from .._runtime import checks
-from .objective import CRITERIA, Objective, ScoreFunction, make_objective
+from .objective import CRITERIA, LOOKAHEAD, Objective, ScoreFunction, make_objective
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,19 @@ class TreeSpec:
     min_weight_fraction_leaf: float
     leaf_penalty: float | str
     distinct_splits: bool
+    lookahead_columns: int | None = None
 
     def objective_options(self, n_rows: int, columns: Columns) -> dict[str, Any]:
         """Return what `make_objective` takes from the specification, for these columns and this number of rows."""
         # A path has at most one split per column, and one row fewer at every split.
         depth = min(self.max_depth, len(columns), n_rows - 1)
+        looks_ahead = self.criterion == LOOKAHEAD
+        n_listed = len(columns) if self.lookahead_columns is None else min(self.lookahead_columns, len(columns))
         return {
             "k": checks.candidates_per_level(self.k, depth, len(columns)),
             "second_reading": columns.second_readings(),
-            "criterion": self.criterion,
+            "criterion": "entropy" if looks_ahead else self.criterion,
+            "lookahead": n_listed if looks_ahead else 0,
             "min_samples_leaf": min(checks.count_of(self.min_samples_leaf, n_rows), n_rows),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "leaf_penalty": self.leaf_penalty,
@@ -55,21 +59,26 @@ class TreeSpec:
     @property
     def impurity(self) -> str:
         """Return the criterion that node impurities and importances are stated in."""
-        return self.criterion if isinstance(self.criterion, str) else "entropy"
+        return str(self.criterion) if self.criterion in CRITERIA else "entropy"
 
 
 def read_spec(estimator: Any) -> TreeSpec:
     """Return the specification of an estimator's parameters, all of which are validated."""
     check_parameters(estimator)
-    return TreeSpec(**{field.name: getattr(estimator, field.name) for field in fields(TreeSpec)})
+    return TreeSpec(**{f.name: getattr(estimator, f.name) for f in fields(TreeSpec) if hasattr(estimator, f.name)})
 
 
 def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
     """Validate the parameters that every estimator of trees has. A file does not keep a custom criterion."""
     checks.check_int("max_depth", estimator.max_depth, 0, checks.MAX_DEPTH)
     checks.check_k(estimator.k, estimator.max_depth)
+    looks_ahead = hasattr(estimator, "lookahead_columns")
     if not criterion_is_lost and not callable(estimator.criterion):
-        checks.check_choice("criterion", estimator.criterion, CRITERIA, "or a callable")
+        checks.check_choice(
+            "criterion", estimator.criterion, CRITERIA + (LOOKAHEAD,) * looks_ahead, "or a callable"
+        )
+    if looks_ahead:
+        checks.check_int("lookahead_columns", estimator.lookahead_columns, 1, or_none=True)
     checks.check_min_samples_leaf(estimator.min_samples_leaf)
     checks.check_number("min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, 0, 0.5)
     checks.check_leaf_penalty(estimator.leaf_penalty)

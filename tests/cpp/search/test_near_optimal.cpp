@@ -74,7 +74,7 @@ class AllTrees : private Reference {
             return trees;
         }
         for (const std::int32_t column :
-             candidates(rows, here->facts, static_cast<std::size_t>(options_.objective.k[level]))) {
+             chosen(rows, here->facts, static_cast<std::size_t>(options_.objective.k[level]), level)) {
             std::vector<std::size_t> sides[2];
             for (const std::size_t i : rows) {
                 sides[problem_.rows[i][static_cast<std::size_t>(column)]].push_back(i);

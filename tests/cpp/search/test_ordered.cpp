@@ -52,6 +52,7 @@ void random_objective(Random& random, OrderedProblem& problem, Options& options)
         }
         options.objective.draw = {random.between(1, 2), static_cast<std::size_t>(last) + 1, problem.feature,
                                   random.bits()};
+        options.objective.lookahead = 0;
     }
 }
 

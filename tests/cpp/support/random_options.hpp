@@ -82,6 +82,9 @@ inline void random_objective(Random& random, const Problem& problem, topk::Optio
     options.objective.distinct_splits = random.chance(0.5);
     random_draw(random, problem.n_columns, options.objective.draw);
     random_readings(random, problem.n_columns, options.objective);
+    if (options.objective.draw.n_features == 0 && random.chance(0.35)) {
+        options.objective.lookahead = random.pick({2, 3, 5, 12, INT32_MAX});
+    }
     using Costs = std::pair<std::int64_t, std::int64_t>;
     std::tie(options.objective.cost_scale, options.objective.leaf_penalty) =
         random.pick<Costs>({{1, 0}, {1, 0}, {1, 0}, {1000, 1}, {1, 1 + total / 100}, {3, total / 20}});
@@ -115,7 +118,7 @@ inline std::string describe(std::uint64_t seed, const Problem& problem, const to
     }
     out << ", criterion " << static_cast<int>(options.objective.criterion) << ", weight " << problem.total_weight()
         << ", min_rows " << options.objective.min_rows << ", min_weight " << options.objective.min_weight
-        << ", penalty " << options.objective.leaf_penalty << ", distinct " << options.objective.distinct_splits
+        << ", lookahead " << options.objective.lookahead << ", penalty " << options.objective.leaf_penalty << ", distinct " << options.objective.distinct_splits
         << (options.objective.second_reading.empty() ? "" : ", two readings") << ", drawn "
         << options.objective.draw.n_features << (options.tuning.draw_first_columns == 0 ? " first" : " last")
         << ", kernel " << options.tuning.kernel << ", threads " << options.tuning.threads << ", cache "

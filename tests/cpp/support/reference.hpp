@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "support/problems.hpp"
@@ -115,20 +117,49 @@ class Reference {
         return std::none_of(rows.begin(), rows.end(), differ) || std::all_of(rows.begin(), rows.end(), differ);
     }
 
-    Tree best(const std::vector<std::size_t>& rows, std::size_t level) const {
+    std::array<std::vector<std::size_t>, 2> divide(const std::vector<std::size_t>& rows, std::int32_t column) const {
+        std::array<std::vector<std::size_t>, 2> sides;
+        for (const std::size_t i : rows) {
+            sides[problem_.rows[i][static_cast<std::size_t>(column)]].push_back(i);
+        }
+        return sides;
+    }
+
+    // Return the first k columns by score; with a lookahead, by the cost of greedy trees below more of them.
+    std::vector<std::int32_t> chosen(const std::vector<std::size_t>& rows, const Tree& node, std::size_t k,
+                                     std::size_t level) const {
+        const auto n_listed =
+            std::min(static_cast<std::size_t>(options_.objective.lookahead), problem_.n_columns);
+        if (k >= n_listed) {
+            return candidates(rows, node, k);
+        }
+        std::vector<std::pair<std::int64_t, std::int32_t>> listed;
+        for (const std::int32_t column : candidates(rows, node, n_listed)) {
+            const auto sides = divide(rows, column);
+            listed.emplace_back(best(sides[0], level + 1, true).cost + best(sides[1], level + 1, true).cost, column);
+        }
+        std::stable_sort(listed.begin(), listed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::vector<std::int32_t> columns;
+        std::set<std::int32_t> tests;
+        for (std::size_t i = 0; i < listed.size() && tests.size() < k; ++i) {
+            columns.push_back(listed[i].second);
+            tests.insert(test_of(listed[i].second));
+        }
+        return columns;
+    }
+
+    // `is_greedy`: one candidate per node, the column with the best score.
+    Tree best(const std::vector<std::size_t>& rows, std::size_t level, bool is_greedy = false) const {
         Tree tree = leaf(rows);
         const auto n_present =
             std::count_if(tree.class_weight.begin(), tree.class_weight.end(), [](auto w) { return w > 0; });
         if (level == options_.objective.k.size() || n_present == 1) {
             return tree;
         }
-        for (const std::int32_t column :
-             candidates(rows, tree, static_cast<std::size_t>(options_.objective.k[level]))) {
-            std::vector<std::size_t> sides[2];
-            for (const std::size_t i : rows) {
-                sides[problem_.rows[i][static_cast<std::size_t>(column)]].push_back(i);
-            }
-            Tree child[2] = {best(sides[0], level + 1), best(sides[1], level + 1)};
+        const auto k = static_cast<std::size_t>(options_.objective.k[level]);
+        for (const std::int32_t column : is_greedy ? candidates(rows, tree, 1) : chosen(rows, tree, k, level)) {
+            const auto sides = divide(rows, column);
+            Tree child[2] = {best(sides[0], level + 1, is_greedy), best(sides[1], level + 1, is_greedy)};
             if (child[0].cost + child[1].cost < tree.cost) {
                 tree.cost = child[0].cost + child[1].cost;
                 tree.column = column;
