@@ -65,6 +65,10 @@ class LevelPlan {
     bool lists_all(int level) const { return at(level).lists_all; }
     // Are the candidates chosen by a lookahead?
     bool looks_ahead(int level) const { return at(level).k < at(level).listed; }
+    // Does the search look ahead on some level?
+    bool looks_ahead() const {
+        return std::any_of(levels_.begin(), levels_.end(), [](const Level& level) { return level.k < level.listed; });
+    }
     // Return about how many candidates with two levels left a greedy tree of each listed column is as expensive as.
     double tries_to_look_ahead(int level) const { return tries_to_look_ahead(at(level), height(level)); }
     // Is every column that can split a node a candidate?

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
@@ -63,11 +64,12 @@ template <class Count>
 Lookahead<Count>::Lookahead(NodeSearch<Count>& nodes, SubsetCache* cache)
     : nodes_(nodes), context_(nodes.context()), cache_(cache), last_split_(context_, nullptr, true) {
     const std::vector<std::int32_t>& second = context_.options.objective.second_reading;
+    first_reading_.resize(second.size());
+    std::iota(first_reading_.begin(), first_reading_.end(), 0);
     for (std::size_t j = 0; j < second.size(); ++j) {
-        first_reading_.push_back(static_cast<std::int32_t>(j));
-    }
-    for (std::size_t j = 0; j < second.size(); ++j) {
-        first_reading_[j + static_cast<std::size_t>(second[j])] = static_cast<std::int32_t>(j);
+        if (second[j] > 0) {
+            first_reading_[j + static_cast<std::size_t>(second[j])] = static_cast<std::int32_t>(j);
+        }
     }
 }
 

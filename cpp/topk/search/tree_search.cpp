@@ -57,7 +57,7 @@ template <class Count>
 void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best) {
     nodes_.build_root(space);
     const bool refines = nodes_.has_chains(0) && is_watched();
-    if (context_.options.objective.lookahead > 1 && is_watched()) {
+    if (is_watched() && context_.plan.looks_ahead()) {
         nodes_.begin_pass(space, 1);
         best = reader_.greedy_tree(space, 0, nodes_.root());
         report_tree(*best, space);
