@@ -138,6 +138,9 @@ def candidates(
     columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float
 ) -> IntArray:
     """The first k admissible columns by score, equal scores by lower index; one of each kind if splits are distinct."""
+    k, n_looked_at, height = objective.k[level], min(objective.lookahead, columns.shape[1]), objective.depth - level
+    if n_looked_at > 0 and height <= 2:
+        k = max(k, n_looked_at if height == 2 else columns.shape[1])
     n_true = np.count_nonzero(columns, axis=0)
     smaller_side = np.minimum(n_true, len(columns) - n_true)
     right = columns.astype(np.int64).T @ class_weights
@@ -154,22 +157,22 @@ def candidates(
     if objective.second_reading is not None:
         first = np.flatnonzero(objective.second_reading)
         tests[first + objective.second_reading[first]] = first
-        if max(objective.k[level], objective.lookahead) < columns.shape[1]:
+        if max(k, n_looked_at) < columns.shape[1]:
             ranked = without_equal_readings(ranked, tests, dict(zip(admissible.tolist(), scores.tolist(), strict=True)))
     if objective.distinct_splits:
         ranked = first_of_each_kind(columns, ranked)
-    if objective.k[level] < min(objective.lookahead, columns.shape[1]):
-        listed = up_to_the_kth_test(ranked, tests, objective.lookahead)
+    if k < n_looked_at:
+        listed = up_to_the_kth_test(ranked, tests, n_looked_at)
         costs = [greedy_cost(columns, class_weights, level, objective, unit, column) for column in listed.tolist()]
         ranked = listed[np.argsort(costs, kind="stable")]
-    return up_to_the_kth_test(ranked, tests, objective.k[level])
+    return up_to_the_kth_test(ranked, tests, k)
 
 
 def greedy_cost(
     columns: NDArray[np.bool_], class_weights: IntArray, level: int, objective: Objective, unit: float, column: int
 ) -> int:
-    """The cost of the tree that splits these rows on the column, and is greedy below."""
-    greedy = replace(objective, lookahead=0, k=(1,) * objective.depth)
+    """The cost of the tree that splits these rows on the column, and is greedy below; its last splits are the best."""
+    greedy = replace(objective, lookahead=0, k=(1,) * (objective.depth - 1) + (columns.shape[1],))
     side = columns[:, column]
     return sum(_best(columns[rows], class_weights[rows], level + 1, greedy, unit).cost for rows in (~side, side))
 

@@ -95,9 +95,11 @@ struct Objective {
     // them, unless all columns are candidates. Empty: no test has two readings.
     std::vector<std::int32_t> second_reading;
     FeatureDraw draw;
-    // If positive: where k is smaller than this, so many columns with the best scores are looked at. The candidates are
-    // the first k of these by the cost of the greedy tree below each: the one that splits every node on its column with
-    // the best score, or leaves it a leaf if that costs no more. Ties keep the order of the scores.
+    // If positive: where three levels or more are left and k is smaller than this, so many columns with the best scores
+    // are looked at. The candidates are the first k of these by the cost of the greedy tree below each: the one that
+    // splits a node on its column with the best score, on the last level on that with the fewest errors, or leaves it a
+    // leaf if that costs no more. Ties keep the order of the scores. With two levels left, as many columns are
+    // candidates; with one level left, all columns are.
     std::int32_t lookahead = 0;
     std::int64_t cost_scale = 1;  // cost of one unit of misclassified weight
     std::int64_t leaf_penalty = 0;

@@ -30,7 +30,7 @@ void LastSplit<Count>::begin(Space& space, const CandidateGroup<Count>& group) c
     space.last.begin(group.node);
     space.paths.clear();
     // Costs hold for one k of the last level.
-    const Fingerprint k_hash = {0, k_below(group.level) * 0x9e3779b97f4a7c15U};
+    const Fingerprint k_hash = {0, context_.plan.k(group.level + 1) * 0x9e3779b97f4a7c15U};
     for (int rank = 0; rank < group.size() && space.last_bounds.is_used(); ++rank) {
         for (const bool side : {false, true}) {
             space.paths.push_back(context_.nodes.path(group.node, group.column(rank), side) ^ k_hash);
@@ -95,7 +95,7 @@ std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>&
     for (int i = 0; i < 2; ++i) {
         const std::int64_t best_split = context_.costs.two_leaves(fewest.of[i]);
         costs.cost[i] = std::min(costs.leaf[i], best_split);
-        exact[i] = costs.leaf[i] <= best_split || tries_all_below(group.level);
+        exact[i] = costs.leaf[i] <= best_split || context_.plan.all_columns(group.level + 1);
         free[i] = std::min(costs.leaf[i], context_.costs.two_leaves(fewest.free[i]));
     }
     if (group.learn({space.last.small_rows(), split_on.side(0).weight, {free[0], free[1]}}, budget)) {
@@ -103,8 +103,8 @@ std::int64_t LastSplit<Count>::counted_cost(Space& space, CandidateGroup<Count>&
     }
     for (int i = 1; i >= 0 && costs.sum() < budget; --i) {
         if (!exact[i]) {
-            const Count errors =
-                space.last.best_of_k(group.node, split_on, i, k_below(group.level), fewest.of[i], space.ticker);
+            const Count errors = space.last.best_of_k(group.node, split_on, i, context_.plan.k(group.level + 1),
+                                                      fewest.of[i], space.ticker);
             costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
         }
     }
@@ -125,7 +125,7 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
     }
     OrderedLast<Count>& last = space.ordered_last;
     const auto bound = [&](int i) { costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(last.low(i))); };
-    if (tries_all_below(level)) {
+    if (context_.plan.all_columns(level + 1)) {
         context_.count_nodes(space, 2);
         if (false_counts == nullptr) {
             space.last.open(node, split_on);
@@ -177,12 +177,12 @@ auto LastSplit<Count>::ordered_costs(Space& space, int level, const Node<Count>&
         }
         const std::int64_t wanted = context_.costs.errors_of(budget - costs.cost[1 - i]);
         if (costs.leaf[i] >= budget - costs.cost[1 - i] && wanted < std::numeric_limits<Count>::max()) {
-            raise(i, last.bound_of_k(i, k_below(level), static_cast<Count>(wanted)));
+            raise(i, last.bound_of_k(i, context_.plan.k(level + 1), static_cast<Count>(wanted)));
             if (costs.sum() >= budget) {
                 break;
             }
         }
-        last.begin_k(i, k_below(level), space.ticker);
+        last.begin_k(i, context_.plan.k(level + 1), space.ticker);
         do {
             raise(i, last.low_of_k(i));
         } while (!is_solved[i] && costs.sum() < budget && last.look_closer(i, space.ticker));
@@ -210,7 +210,7 @@ std::int64_t LastSplit<Count>::drawn_cost(Space& space, int level, ChildCosts& c
         const Count fewest = space.last.count_drawn(i, space.counter);
         costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(fewest));
         if (costs.cost[i] < costs.leaf[i] && costs.sum() < budget) {
-            const Count errors = space.last.best_of_k_drawn(k_below(level), fewest, space.ticker);
+            const Count errors = space.last.best_of_k_drawn(context_.plan.k(level + 1), fewest, space.ticker);
             costs.cost[i] = std::min(costs.leaf[i], context_.costs.two_leaves(errors));
         }
         if (costs.sum() >= budget) {

@@ -16,10 +16,8 @@ class LastSplit {
   public:
     using Space = Workspace<Count>;
 
-    // `cache`: null if there is none. It keeps the costs of children whose columns are ranked row by row. `greedy`: below
-    // a split, only the column with the best score is tried, whatever the plan.
-    LastSplit(SearchContext<Count>& context, SubsetCache* cache, bool greedy)
-        : context_(context), cache_(cache), greedy_(greedy) {}
+    // `cache`: null if there is none. It keeps the costs of children whose columns are ranked row by row.
+    LastSplit(SearchContext<Count>& context, SubsetCache* cache) : context_(context), cache_(cache) {}
 
     // Begin with the candidates of this group. Precondition: its level has two levels left.
     void begin(Space& space, const CandidateGroup<Count>& group) const;
@@ -41,9 +39,6 @@ class LastSplit {
                              const Count* false_counts, std::int64_t budget) const;
 
   private:
-    // The columns that are tried below a split of this level.
-    std::size_t k_below(int level) const { return greedy_ ? 1 : context_.plan.listed(level + 1); }
-    bool tries_all_below(int level) const { return !greedy_ && context_.plan.lists_all(level + 1); }
     bool is_large(const Node<Count>& node) const;
     std::int64_t counted_cost(Space& space, CandidateGroup<Count>& group, const Split<Count>& split_on,
                               ChildCosts& costs, std::int64_t budget) const;
@@ -51,7 +46,6 @@ class LastSplit {
 
     SearchContext<Count>& context_;
     SubsetCache* const cache_;
-    const bool greedy_;
 };
 
 extern template class LastSplit<std::int32_t>;

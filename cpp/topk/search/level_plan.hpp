@@ -29,7 +29,7 @@ class LevelPlan {
         pass_k_ = 1;  // no pass has begun
     }
 
-    // Plan for a pass with at most k candidates per level. On the last `tail` levels, all columns are candidates.
+    // Plan for a pass with at most k candidates per level, not counting those that a lookahead adds at the bottom. On the last `tail` levels, all columns are candidates.
     void narrow_to(std::int32_t k, int tail = 0) {
         pass_k_ = k;
         bool all_below = true;  // do all levels below try all columns?
@@ -37,10 +37,9 @@ class LevelPlan {
         for (std::size_t level = levels_.size(); level-- > 0;) {
             const int height_here = static_cast<int>(levels_.size() - level);
             Level& here = levels_[level];
-            here.k =
-                height_here <= tail ? n_columns_ : static_cast<std::size_t>(std::min(options_.objective.k[level], k));
-            here.listed =
-                std::max(here.k, std::min(static_cast<std::size_t>(options_.objective.lookahead), n_columns_));
+            const auto own = static_cast<std::size_t>(std::min(options_.objective.k[level], k));
+            here.k = height_here <= tail ? n_columns_ : std::max(own, least_k(height_here));
+            here.listed = std::max(here.k, n_looked_at());
             const bool draws = options_.objective.draw.n_features > 0;
             here.all_columns = here.k >= n_columns_ && !draws;
             here.lists_all = here.listed >= n_columns_ && !draws;
@@ -114,8 +113,16 @@ class LevelPlan {
         double tries_below = 1;
     };
 
+    // Return how many columns a lookahead looks at.
+    std::size_t n_looked_at() const {
+        return std::min(static_cast<std::size_t>(options_.objective.lookahead), n_columns_);
+    }
+    // Return how many candidates a lookahead adds at the bottom, where greedy trees are as good as any.
+    std::size_t least_k(int height) const {
+        return height > 2 || n_looked_at() == 0 ? 0 : height == 2 ? n_looked_at() : n_columns_;
+    }
     double tries_to_look_ahead(const Level& level, int height) const {
-        return level.k < level.listed ? static_cast<double>(std::min(level.listed, n_columns_)) * (height - 1) : 0;
+        return level.k < level.listed ? static_cast<double>(std::min(level.listed, n_columns_)) * (height - 2) : 0;
     }
     const Level& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
 

@@ -62,7 +62,7 @@ class Lookahead<Count>::Cheapest {
 
 template <class Count>
 Lookahead<Count>::Lookahead(NodeSearch<Count>& nodes, SubsetCache* cache)
-    : nodes_(nodes), context_(nodes.context()), cache_(cache), last_split_(context_, nullptr, true) {
+    : nodes_(nodes), context_(nodes.context()), cache_(cache) {
     const std::vector<std::int32_t>& second = context_.options.objective.second_reading;
     first_reading_.resize(second.size());
     std::iota(first_reading_.begin(), first_reading_.end(), 0);
@@ -91,23 +91,15 @@ std::int64_t Lookahead<Count>::rank(Space& space, int level, const Node<Count>& 
     context_.rank_candidates(space, level, node);
     LevelBuffers<Count>& buffers = space.level(level);
     std::swap(buffers.listed, buffers.candidates);
-    const int height = context_.plan.height(level);
-    const bool shared = height > 2 && nodes_.are_tasks(node, height - 1);
-    CandidateGroup<Count> group{.level = level,
-                                .node = node,
-                                .candidates = buffers.listed,
-                                .kernels = context_.kernels,
-                                .shared = shared};
-    if (height == 2) {
-        last_split_.begin(space, group);
-        space.ordered_last.begin();
-    }
+    const bool shared = nodes_.are_tasks(node, context_.plan.height(level) - 2);
     Cheapest cheapest(context_.plan.k(level), shared);
-    nodes_.for_tasks(space, nodes_.task_depth(level), shared, group.size(), [&](Space& own, int rank) {
+    const auto n_listed = static_cast<int>(buffers.listed.size());
+    nodes_.for_tasks(space, nodes_.task_depth(level), shared, n_listed, [&](Space& own, int rank) {
+        const std::int32_t column = buffers.listed[static_cast<std::size_t>(rank)];
         const std::int64_t budget = cheapest.budget(rank);
-        const std::int64_t cost = split_cost(own, group, rank, budget);
+        const std::int64_t cost = split_cost(own, level, node, column, budget);
         if (cost < budget) {
-            cheapest.offer({cost, rank}, test_of(group.column(rank)) == group.column(rank));
+            cheapest.offer({cost, rank}, test_of(column) == column);
         }
     });
     choose(buffers, cheapest.sorted(), level);
@@ -143,25 +135,8 @@ void Lookahead<Count>::choose(LevelBuffers<Count>& buffers, const std::vector<Co
 }
 
 template <class Count>
-std::int64_t Lookahead<Count>::split_cost(Space& space, CandidateGroup<Count>& group, int rank, std::int64_t budget) {
-    const std::int32_t column = group.column(rank);
-    switch (context_.plan.height(group.level)) {
-        case 1: {
-            const Split<Count> split_on =
-                context_.nodes.split_on(group.node, column, space.counter, space.level(group.level).split);
-            return context_.costs.two_leaves(std::int64_t{split_on.side(0).errors()} + split_on.side(1).errors());
-        }
-        case 2:
-            return last_split_.cost(space, group, rank, budget);
-        default:
-            return deep_cost(space, group.level, group.node, column, budget);
-    }
-}
-
-// The same with two levels or more left below the split.
-template <class Count>
-std::int64_t Lookahead<Count>::deep_cost(Space& space, int level, const Node<Count>& node, std::int32_t column,
-                                         std::int64_t budget) {
+std::int64_t Lookahead<Count>::split_cost(Space& space, int level, const Node<Count>& node, std::int32_t column,
+                                          std::int64_t budget) {
     const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
     std::int64_t cost[2] = {0, 0};
     nodes_.child_costs(space, level, node, split_on, budget, kGreedy, cost,
@@ -183,15 +158,9 @@ std::int64_t Lookahead<Count>::tree_cost(Space& space, int level, const Node<Cou
     std::int64_t cost = leaf;
     if (column != kLeaf) {
         const std::int64_t most = std::min(budget, leaf);
-        if (context_.plan.height(level) == 2) {
-            CandidateGroup<Count> group{
-                .level = level, .node = node, .candidates = {&column, 1}, .kernels = context_.kernels, .shared = false};
-            last_split_.begin(space, group);
-            space.ordered_last.begin();
-            cost = std::min(leaf, last_split_.cost(space, group, 0, most));
-        } else {
-            cost = std::min(leaf, deep_cost(space, level, node, column, most));
-        }
+        cost = context_.plan.height(level) == 2 ? nodes_.split_cost(space, level, node, column, most)
+                                                : split_cost(space, level, node, column, most);
+        cost = std::min(leaf, cost);
     }
     if (cache_ != nullptr) {
         cache_->store(node.fingerprint ^ kGreedy, context_.plan.height(level),

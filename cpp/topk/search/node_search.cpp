@@ -29,7 +29,7 @@ NodeSearch<Count>::NodeSearch(const Data& data, const Options& options, const Ke
       cache_(options.tuning.use_cache
                  ? std::make_unique<SubsetCache>(options.tuning.cache_bytes, options.tuning.threads > 1)
                  : nullptr),
-      last_split_(context_, cache_.get(), false),
+      last_split_(context_, cache_.get()),
       lookahead_(*this, cache_.get()),
       thresholds_(*this),
       spaces_(context_.monitor, [this] { return context_.make_space(); }) {}
@@ -110,11 +110,10 @@ std::int64_t NodeSearch<Count>::rank_candidates(Space& space, int level, const N
 template <class Count>
 Result NodeSearch<Count>::solve_last(Space& space, int level, const Node<Count>& node) {
     context_.count_nodes(space, 1);
-    const bool lists = level == 0 || context_.enumerates;
-    if (has_chains(level) || (has_groups() && context_.plan.lists_all(level) && !lists)) {
+    if (has_chains(level)) {
         return thresholds_.solve_last(space, with_all_rows(space, level, node));
     }
-    rank_candidates(space, level, node);
+    context_.rank_candidates(space, level, node);
     const std::vector<std::int32_t>& candidates = space.level(level).candidates;
     if (level == 0) {
         list_root(space, node, candidates);

@@ -130,6 +130,10 @@ class Reference {
                                      std::size_t level) const {
         const auto n_listed =
             std::min(static_cast<std::size_t>(options_.objective.lookahead), problem_.n_columns);
+        const std::size_t height = options_.objective.k.size() - level;
+        if (n_listed > 0 && height <= 2) {
+            return candidates(rows, node, std::max(k, height == 2 ? n_listed : problem_.n_columns));
+        }
         if (k >= n_listed) {
             return candidates(rows, node, k);
         }
@@ -148,7 +152,11 @@ class Reference {
         return columns;
     }
 
-    // `is_greedy`: one candidate per node, the column with the best score.
+    // The candidates of a greedy tree: the column with the best score; on the last level, all columns.
+    std::vector<std::int32_t> greedy(const std::vector<std::size_t>& rows, const Tree& node, std::size_t level) const {
+        return candidates(rows, node, level + 1 < options_.objective.k.size() ? 1 : problem_.n_columns);
+    }
+
     Tree best(const std::vector<std::size_t>& rows, std::size_t level, bool is_greedy = false) const {
         Tree tree = leaf(rows);
         const auto n_present =
@@ -157,7 +165,7 @@ class Reference {
             return tree;
         }
         const auto k = static_cast<std::size_t>(options_.objective.k[level]);
-        for (const std::int32_t column : is_greedy ? candidates(rows, tree, 1) : chosen(rows, tree, k, level)) {
+        for (const std::int32_t column : is_greedy ? greedy(rows, tree, level) : chosen(rows, tree, k, level)) {
             const auto sides = divide(rows, column);
             Tree child[2] = {best(sides[0], level + 1, is_greedy), best(sides[1], level + 1, is_greedy)};
             if (child[0].cost + child[1].cost < tree.cost) {
