@@ -141,7 +141,7 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
                      const std::string& criterion, const nb::object& user_score, double weight_unit,
                      const std::optional<Array<std::int32_t, 1>>& feature_of_column, std::size_t n_features,
                      std::size_t features_per_node, std::uint64_t draw_seed, std::int64_t min_rows,
-                     std::int64_t min_weight, bool distinct_splits, std::int32_t lookahead,
+                     std::int64_t min_weight, bool distinct_splits, std::int32_t lookahead, bool refine,
                      const std::optional<Array<std::int32_t, 1>>& second_reading, std::int64_t cost_scale,
                      std::int64_t leaf_penalty, int threads, bool use_cache, bool use_bounds, std::size_t cache_bytes,
                      const std::string& arrange, std::size_t max_fingerprinted_rows, std::size_t large_node_bytes,
@@ -177,6 +177,7 @@ Problem make_problem(const Rows& rows, std::size_t n_columns, const Array<std::i
     objective.min_weight = min_weight;
     objective.distinct_splits = distinct_splits;
     objective.lookahead = lookahead;
+    objective.refine = refine;
     if (second_reading) {
         const auto offsets = view(*second_reading);
         objective.second_reading.assign(offsets.begin(), offsets.end());
@@ -251,7 +252,7 @@ void bind_search(nb::module_& m) {
         m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(), "groups"_a,
               "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
               "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
-              "min_weight"_a, "distinct_splits"_a, "lookahead"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a,
+              "min_weight"_a, "distinct_splits"_a, "lookahead"_a, "refine"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a,
               "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_fingerprinted_rows"_a,
               "large_node_bytes"_a, "draw_first_columns"_a, "shallow_first_columns"_a, "few_thresholds"_a,
               "threads_after"_a, "task_cycles"_a, "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a,

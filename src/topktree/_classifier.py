@@ -38,11 +38,16 @@ class TopKTreeClassifier(FittedTree):
         are ignored.
     max_depth : int, default=5
         Levels of splits. 0 gives a single leaf.
-    criterion : {"entropy", "gini", "sqrt", "gain_ratio"} or callable, default="entropy"
-        The score that ranks the candidates. "sqrt" is the sum over the classes of sqrt(p(1-p)). A callable gets the
-        weighted class counts of all columns at a node, `left_counts` and `right_counts` of shape (n_columns,
+    criterion : {"entropy", "gini", "sqrt", "gain_ratio", "lookahead"} or callable, default="entropy"
+        The score that ranks the candidates. "sqrt" is the sum over the classes of sqrt(p(1-p)). "lookahead" ranks by
+        the cost of the greedy tree that follows each split; see Notes. A callable gets the weighted class counts of all columns at a node, `left_counts` and `right_counts` of shape (n_columns,
         n_classes), and returns a score per column, higher being better. Scores of columns with an empty side are
         ignored. With `n_jobs` it is called from several threads, one at a time.
+    lookahead_columns : int or None, default=None
+        Number of columns per node, best by entropy, that `criterion="lookahead"` ranks; None: all columns.
+    refine : bool, default=False
+        Improve the tree that the search found by a local search; see Notes. Its cost never rises. It stops with the
+        time limit.
     min_samples_leaf : int or float, default=1
         Smallest number of rows in a leaf; a float is a fraction of the rows, as in scikit-learn.
     leaf_penalty : float or "tie", default=0.0
@@ -96,13 +101,13 @@ class TopKTreeClassifier(FittedTree):
         Number of misclassified training rows. None for some trees after `prune`.
     status_ : str
         "optimal" (the search finished, and k is "all" or at least the number of columns), "complete" (Top-k search
-        finished) or "time_limit".
+        finished), "refined" (the same, and the local search of `refine=True` after it) or "time_limit".
     search_ : dict
         The record of the search: seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel; `trace`
         has a dict of seconds, k and cost for every k that the search went through, which `plot_search` draws; `n_root`
         is the number of candidates at the root; `root` describes the 20 with the best score and the chosen one, each as
         a dict of rank, feature (its index), test, value, missing and unseen (as a model file describes a test), score
-        (None for a custom criterion), cost of the best tree that begins with it, exact (false: the cost is a lower
+        (None for a custom criterion; for "lookahead", the cost that the greedy tree saves), cost of the best tree that begins with it, exact (false: the cost is a lower
         bound, since the candidate could no longer win) and chosen. `root` is empty if it was clear that no split pays,
         and for trees of a `leaf_penalty_path`, of `near_optimal` and of ensembles.
     pruned_alpha_ : float
@@ -110,6 +115,17 @@ class TopKTreeClassifier(FittedTree):
 
     Notes
     -----
+    `criterion="lookahead"` lists the columns of a node by entropy. Each of them is completed by the greedy tree below it:
+    the one that splits every node on its best column by entropy, on the last level on the column with the fewest
+    errors, or leaves it a leaf if that costs no more. The k columns with the cheapest completions are the candidates;
+    ties go to the higher entropy gain, then to the lower column. With two levels left all listed columns are candidates,
+    with one level left all columns are. A k of at least `lookahead_columns` leaves the order by entropy as it is.
+
+    `refine=True` starts from the tree of the search. Subtrees of two levels become the best ones over all columns; above
+    them, one split after the other is replaced by columns that score well or that suit the subtrees below, until no
+    replacement lowers the cost. The result is a local optimum: it may be a tree that the search does not choose from,
+    and a better one may exist. It depends on nothing but the data and the parameters, unless the time limit stops it.
+
     Missing values of a feature that had some in training go where training sent them. A value that training did not
     have (missing in a feature that had no missing values, or a new category) follows the branch with more training
     weight; of equal branches, the yes branch. A warning counts such values.
@@ -156,6 +172,7 @@ class TopKTreeClassifier(FittedTree):
         max_depth: int = 5,
         criterion: str | ScoreFunction = "entropy",
         lookahead_columns: int | None = None,
+        refine: bool = False,
         min_samples_leaf: int | float = 1,
         leaf_penalty: float | str = 0.0,
         distinct_splits: bool = False,
@@ -172,6 +189,7 @@ class TopKTreeClassifier(FittedTree):
         self.max_depth = max_depth
         self.criterion = criterion
         self.lookahead_columns = lookahead_columns
+        self.refine = refine
         self.min_samples_leaf = min_samples_leaf
         self.leaf_penalty = leaf_penalty
         self.distinct_splits = distinct_splits

@@ -56,6 +56,7 @@ class SearchArguments(TypedDict):
     min_weight: int
     distinct_splits: bool
     lookahead: int
+    refine: bool
     second_reading: NDArray[np.int32] | None
     cost_scale: int
     leaf_penalty: int

@@ -21,7 +21,7 @@ from ._classifier import TopKTreeClassifier
 from ._data.features import Feature
 from ._runtime import checks
 from ._runtime.files import PathLike
-from ._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, TIME_LIMIT
+from ._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, REFINED, TIME_LIMIT
 from ._search.fitter import FoundTree
 from ._search.spec import check_parameters
 from ._tree.model_file import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .ensemble import TopKBoostingClassifier, TopKForestClassifier
     from .ensemble.base import FittedEnsemble
 
-STATUSES = (OPTIMAL, COMPLETE, TIME_LIMIT, PARTIAL)
+STATUSES = (OPTIMAL, COMPLETE, REFINED, TIME_LIMIT, PARTIAL)
 # Parameters that ensembles once had; files that hold them still load.
 DROPPED = {
     FOREST: {"warm_start", "max_features_per_tree"},

@@ -53,7 +53,7 @@ def with_draw(problem: Problem, seed: int) -> Problem:
         steps[1:][problem.objective.second_reading[:-1] == 1] = 0  # both readings are columns of one feature
     of_column = np.cumsum(steps).astype(np.int32)
     draw = FeatureDraw(int(rng.integers(1, 4)), of_column, int(rng.integers(2**63)) * 2 + 1)
-    return replace(problem, objective=replace(problem.objective, draw=draw))
+    return replace(problem, objective=replace(problem.objective, draw=draw, lookahead=0))
 
 
 @some
@@ -99,7 +99,7 @@ def test_features_that_cannot_split_are_not_drawn() -> None:
     problem = make_problem(columns, classes, k=(1,))
     for seed in range(20):
         draw = FeatureDraw(1, np.arange(6, dtype=np.int32), seed)
-        drawn = replace(problem, objective=replace(problem.objective, draw=draw))
+        drawn = replace(problem, objective=replace(problem.objective, draw=draw, lookahead=0))
         assert drawn.engine().cost == 0
 
 

@@ -135,6 +135,8 @@ def ranked_problems(draw: st.DrawFn, max_rows: int = 40, max_depth: int = 3, all
     data = prepared(X, y, draw(st.sampled_from([0, 2, 5])), categorical_features=categories)
     parameters = random_parameters(rng, data.y)
     parameters["min_samples_leaf"] = min(parameters["min_samples_leaf"], 5)
+    if lookahead := parameters.pop("lookahead"):
+        parameters |= {"criterion": "lookahead", "lookahead_columns": lookahead}
     sample_weight, class_weight = parameters.pop("sample_weight"), parameters.pop("class_weight")
     data = replace(data, sample_weight=sample_weight, class_weight=class_weight)
     tree = TopKTreeClassifier(
@@ -143,5 +145,5 @@ def ranked_problems(draw: st.DrawFn, max_rows: int = 40, max_depth: int = 3, all
     objective = read_spec(tree).objective(data)
     if draw(st.sampled_from([False, False, True])):
         features = data.columns.feature.astype(np.int32)
-        objective = replace(objective, draw=FeatureDraw(draw(st.integers(1, 2)), features, int(rng.integers(2**63))))
+        objective = replace(objective, lookahead=0, draw=FeatureDraw(draw(st.integers(1, 2)), features, int(rng.integers(2**63))))
     return RankedProblem(X, data, objective)

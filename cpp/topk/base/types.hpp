@@ -101,6 +101,9 @@ struct Objective {
     // leaf if that costs no more. Ties keep the order of the scores. With two levels left, as many columns are
     // candidates; with one level left, all columns are.
     std::int32_t lookahead = 0;
+    // Improve the tree of the search by a local search (search/refinement.hpp). The result costs no more; it may be a
+    // tree that the search does not choose from.
+    bool refine = false;
     std::int64_t cost_scale = 1;  // cost of one unit of misclassified weight
     std::int64_t leaf_penalty = 0;
 };

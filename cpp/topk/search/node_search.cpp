@@ -45,6 +45,13 @@ bool NodeSearch<Count>::is_long_search() const {
     return n_nodes >= kLongSearch;
 }
 
+// Is every node visited at most once?
+template <class Count>
+bool NodeSearch<Count>::visits_once() const {
+    const Objective& objective = context_.options.objective;
+    return context_.plan.widest() == 1 && objective.lookahead == 0 && !objective.refine;
+}
+
 template <class Count>
 void NodeSearch<Count>::build_root(Space& space) {
     using Identity = typename NodeFactory<Count>::Identity;
@@ -57,7 +64,7 @@ void NodeSearch<Count>::build_root(Space& space) {
     Identity identity = Identity::none;
     if (context_.enumerates) {
         identity = Identity::rows;
-    } else if (cache_ && (context_.plan.widest() > 1 || context_.options.objective.lookahead > 1)) {
+    } else if (cache_ && !visits_once()) {
         const bool few_rows = context_.data.n_rows <= context_.options.tuning.max_fingerprinted_rows;
         identity = few_rows ? Identity::rows : Identity::literals;
     }
@@ -191,10 +198,17 @@ bool NodeSearch<Count>::reserve_rows(LevelBuffers<Count>& buffers, std::size_t n
     return true;
 }
 
-// Return the node with its rows moved together where that pays, else the node itself.
+// Return the node with its rows moved together, and its columns merged, where that pays, else the node itself.
 template <class Count>
 const Node<Count>& NodeSearch<Count>::compacted(Space& space, int level, const Node<Count>& node) {
-    return worth_compacting(space, level, node) ? with_all_rows(space, level, node) : node;
+    if (!worth_compacting(space, level, node)) {
+        return node;
+    }
+    const Node<Count>& dense = with_all_rows(space, level, node);
+    if (level > 0 && context_.merges_columns()) {
+        merge_columns(space.level(level));
+    }
+    return dense;
 }
 
 // Return the node in a matrix that has no other rows.
@@ -214,8 +228,6 @@ const Node<Count>& NodeSearch<Count>::with_all_rows(Space& space, int level, con
     dense.whole = node.whole;
     if (has_groups()) {  // their grid is a new one
         count_node(dense, space.counter, context_.limits.track_rows);
-    } else if (context_.merges_columns()) {
-        merge_columns(buffers);
     }
     return dense;
 }

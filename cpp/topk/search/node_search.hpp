@@ -131,6 +131,7 @@ class NodeSearch {
     bool ends_in_counts(int level) const { return context_.plan.height(level) == 2; }
     void list_best(Space& space, const Node<Count>& node, std::int32_t column, std::int64_t cost);
     bool is_long_search() const;
+    bool visits_once() const;
     bool worth_compacting(Space& space, int level, const Node<Count>& node);
     bool reserve_rows(LevelBuffers<Count>& buffers, std::size_t n_rows);
     const Node<Count>& compacted(Space& space, int level, const Node<Count>& node);

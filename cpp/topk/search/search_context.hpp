@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "topk/base/costs.hpp"
+#include "topk/base/tree_node.hpp"
 #include "topk/base/types.hpp"
 #include "topk/kernels/kernels.hpp"
 #include "topk/parallel/stop.hpp"
@@ -55,10 +56,36 @@ class RootRecord {
         current_.exact[static_cast<std::size_t>(rank)] = exact ? 1 : 0;
     }
     void finish_pass() { finished_ = std::exchange(current_, {}); }
+    // Note a tree that is better than those of the last pass. Its split may be none of the candidates.
+    void choose(const TreeNode& tree, std::size_t n_classes) {
+        if (tree.column == kLeaf) {
+            return;
+        }
+        std::vector<std::int32_t>& columns = finished_.column;
+        const auto rank = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), tree.column) - columns.begin());
+        if (rank == columns.size()) {
+            columns.push_back(tree.column);
+            finished_.cost.push_back(0);
+            finished_.exact.push_back(0);
+            weigh(rank, *tree.child[1], n_classes);
+        }
+        finished_.cost[rank] = tree.cost;
+        finished_.exact[rank] = 1;
+    }
     // Return the record of the last pass that ran to completion.
     const RootChoices& finished() const { return finished_; }
 
   private:
+    void weigh(std::size_t rank, const TreeNode& true_side, std::size_t n_classes) {
+        if (rank < RootChoices::kWeighed) {
+            finished_.true_weight.resize((rank + 1) * n_classes, 0);
+            for (std::size_t c = 0; c < true_side.class_index.size(); ++c) {
+                const auto class_index = static_cast<std::size_t>(true_side.class_index[c]);
+                finished_.true_weight[rank * n_classes + class_index] = true_side.class_weight[c];
+            }
+        }
+    }
+
     RootChoices current_;
     RootChoices finished_;
 };

@@ -31,6 +31,7 @@ MOST_LETTERS = 40  # of a label
 PARAMETERS = ("k", "max_depth", "leaf_penalty", "criterion", "min_samples_leaf", "class_weight", "max_thresholds")
 STATUS = {
     "complete": "the search ran to completion",
+    "refined": "the search ran to completion, and the local search after it",
     "optimal": "no tree of this depth over these columns is better",
     "time_limit": "stopped at the time limit, after the search with k = {k_reached}",
 }

@@ -165,6 +165,7 @@ def _arguments(
         "min_weight": objective.min_weight_leaf,
         "distinct_splits": objective.distinct_splits,
         "lookahead": objective.lookahead,
+        "refine": objective.refine,
         "second_reading": objective.second_reading,
         "cost_scale": objective.cost_scale,
         "leaf_penalty": objective.leaf_penalty,

@@ -20,7 +20,7 @@ from .._data.columns import IS_MISSING, SET_IF_FALSE, Columns
 from .._data.features import Feature
 from .._data.table import CATEGORY
 from .._data.training import EncodedRows, TrainingData
-from .._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, TIME_LIMIT
+from .._runtime.limits import COMPLETE, OPTIMAL, PARTIAL, REFINED, TIME_LIMIT
 from .._runtime.parallel import count_threads
 from .._runtime.progress import ProgressLine
 from .._tree.tree import NodeTest, Tree, code_tests, node_impurity
@@ -108,7 +108,9 @@ def describe_solution(
         "n_root": len(solution.statistics["root"]["column"]),
     }
     tries_all = all(k >= len(columns) for k in objective.k)  # then no tree over the columns is cheaper
-    status = (OPTIMAL if tries_all else COMPLETE) if solution.complete else TIME_LIMIT
+    status = TIME_LIMIT
+    if solution.complete:
+        status = OPTIMAL if tries_all else REFINED if objective.refine else COMPLETE
     tree = make_tree(yes_first(solution, columns), columns, features, objective.weight_unit, spec.impurity)
     cost = objective.user_cost(solution.cost)
     return FoundTree(tree, features, classes, cost, solution.n_wrong, status, record, solution.cost)

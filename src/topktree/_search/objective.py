@@ -56,6 +56,7 @@ class Objective:
     leaf_penalty: int
     distinct_splits: bool = False  # columns that split a node's rows in the same way count as one candidate
     lookahead: int = 0  # columns with the best scores whose greedy trees are compared; 0: none
+    refine: bool = False  # improve the tree by a local search
     leaves_break_ties: bool = False  # the penalty only decides between trees of equal errors
     weighted: bool = False  # costs are sums of weights rather than numbers of rows
     draw: FeatureDraw | None = None
@@ -113,6 +114,7 @@ def objective_of_totals(
     unit: float,
     distinct_splits: bool = False,
     lookahead: int = 0,
+    refine: bool = False,
     second_reading: NDArray[np.int32] | None = None,
 ) -> Objective:
     """Return the `Objective` of rows with these integer weights per class, of `unit` each, wherever the rows are.
@@ -145,6 +147,7 @@ def objective_of_totals(
         leaf_penalty=penalty,
         distinct_splits=distinct_splits,
         lookahead=lookahead,
+        refine=refine,
         second_reading=second_reading,
         leaves_break_ties=leaf_penalty == "tie",
         weighted=rows_weigh or weight_unit != 1 or (class_weight is not None and bool(np.any(class_weight_ != 1))),

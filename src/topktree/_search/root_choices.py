@@ -45,7 +45,7 @@ def list_choices(
         listed = root["column"][ranks].tolist()
     columns.look_up({*listed, *solution.column[solution.column >= 0].tolist()})
     tests = [column_test(columns, column) for column in listed]
-    scores = _scores(solution, objective, len(listed))
+    scores = _scores(solution, objective, ranks)
     return [
         {
             "rank": rank + 1,
@@ -67,12 +67,21 @@ def column_test(columns: Columns, column: int) -> NodeTest:
     return NodeTest(feature, kind, own_value, kind == IS_MISSING or or_missing, False, categories)
 
 
-def _scores(solution: engine.Solution, objective: Objective, n: int) -> list[float | None]:
-    """Return the scores of the `n` listed candidates, the chosen one last if the engine has no weights for it."""
-    if not isinstance(objective.criterion, str) or n == 0:
-        return [None] * n
-    true_side = solution.statistics["root"]["true_weight"]
-    if n > len(true_side):
+def _scores(solution: engine.Solution, objective: Objective, ranks: list[int]) -> list[float | None]:
+    """Return the scores of the listed candidates, the chosen one last if the engine has no weights for it.
+
+    With a lookahead, the score is how much cost the greedy tree below the candidate saves, compared with a leaf.
+    """
+    root = solution.statistics["root"]
+    if not isinstance(objective.criterion, str) or not ranks:
+        return [None] * len(ranks)
+    if len(root["greedy_cost"]):
+        weights = solution.class_weight[0]
+        leaf = int(weights.sum() - weights.max()) * objective.cost_scale + objective.leaf_penalty
+        saved = [objective.user_cost(leaf - cost) for cost in root["greedy_cost"].tolist()]
+        return [saved[rank] if rank < len(saved) else None for rank in ranks]
+    true_side = root["true_weight"]
+    if len(ranks) > len(true_side):
         true_side = np.concatenate([true_side, solution.class_weight[solution.true_child[:1]]])
     whole = solution.class_weight[0].astype(np.float64)
     return list(split_scores(whole, true_side.astype(np.float64), objective.criterion).tolist())

@@ -27,6 +27,7 @@ class TreeSpec:
     leaf_penalty: float | str
     distinct_splits: bool
     lookahead_columns: int | None = None
+    refine: bool = False
 
     def objective_options(self, n_rows: int, columns: Columns) -> dict[str, Any]:
         """Return what `make_objective` takes from the specification, for these columns and this number of rows."""
@@ -39,6 +40,7 @@ class TreeSpec:
             "second_reading": columns.second_readings(),
             "criterion": "entropy" if looks_ahead else self.criterion,
             "lookahead": n_listed if looks_ahead else 0,
+            "refine": bool(self.refine),
             "min_samples_leaf": min(checks.count_of(self.min_samples_leaf, n_rows), n_rows),
             "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
             "leaf_penalty": self.leaf_penalty,
@@ -79,6 +81,7 @@ def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
         )
     if looks_ahead:
         checks.check_int("lookahead_columns", estimator.lookahead_columns, 1, or_none=True)
+        checks.check_bool("refine", estimator.refine)
     checks.check_min_samples_leaf(estimator.min_samples_leaf)
     checks.check_number("min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, 0, 0.5)
     checks.check_leaf_penalty(estimator.leaf_penalty)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 STATUS = {
     "optimal": "The tree is optimal: no tree of this depth over these columns has a lower cost.",
+    "refined": "The search ran to completion, and a local search improved its tree until no single change did: the tree "
+    "costs no more than the best one that splits nodes on their candidates.",
     "complete": "The search ran to completion: no tree of this depth that splits nodes on their candidates costs less.",
     "time_limit": "The search stopped at the time limit: this is the best tree of a search with k = {reached}.",
     "partial": "The search was still running: this is the best tree of a search with k = {reached}.",

@@ -108,12 +108,14 @@ void test_random_problem(std::uint64_t seed) {
     const Check check(problem.expanded, options, bottom);
     const std::int64_t lowest = check.best_cost();
     std::optional<Solution> first;
+    const bool as_groups = random.chance(0.5);
+    const Data data = as_groups ? problem.data() : problem.expanded.data();
     for (int i = 0; i < 3; ++i) {
         random_switches(random, options);
-        const Options own = problem.for_groups(options);
+        const Options own = as_groups ? problem.for_groups(options) : options;
         std::int64_t before = 0;
-        const auto tree = total < INT32_MAX ? refined<std::int32_t>(problem.data(), own, k, bottom, total, before)
-                                            : refined<std::int64_t>(problem.data(), own, k, bottom, total, before);
+        const auto tree = total < INT32_MAX ? refined<std::int32_t>(data, own, k, bottom, total, before)
+                                            : refined<std::int64_t>(data, own, k, bottom, total, before);
         CHECK(tree->cost <= before && tree->cost >= lowest, describe(seed, problem.expanded, options));
         CHECK(check.cost(*tree) == tree->cost,
               "bottom " << bottom << ", " << describe(seed, problem.expanded, options));
