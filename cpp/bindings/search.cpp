@@ -81,6 +81,7 @@ nb::dict to_dict(topk::Solution&& solution, std::size_t n_classes) {
     result["true_child"] = to_numpy(std::move(solution.true_child));
     result["n_rows"] = to_numpy(std::move(solution.n_rows));
     result["class_weight"] = to_numpy(std::move(solution.class_weight), {n_nodes, n_classes});
+    result["node_wrong"] = to_numpy(std::move(solution.node_wrong));
     result["cost"] = solution.cost;
     result["n_wrong"] = solution.n_wrong;
     result["complete"] = solution.complete;

@@ -53,6 +53,8 @@ class TopKTreeClassifier(FittedTree):
     leaf_penalty : float or "tie", default=0.0
         Cost of a leaf as a fraction of the training weight. "tie": among the trees with the fewest errors, one with
         the fewest leaves.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves; see Notes. With trees deeper than 5, an integer `k` is halved every two levels.
     distinct_splits : bool, default=False
         Count columns that divide the rows of a node into the same two parts as one candidate, so that copies,
         complements and thresholds with no rows between them do not fill the k places.
@@ -175,6 +177,7 @@ class TopKTreeClassifier(FittedTree):
         refine: bool = False,
         min_samples_leaf: int | float = 1,
         leaf_penalty: float | str = 0.0,
+        max_leaf_nodes: int | None = None,
         distinct_splits: bool = False,
         class_weight: str | dict[Any, float] | None = None,
         max_thresholds: int | None = 32,
@@ -192,6 +195,7 @@ class TopKTreeClassifier(FittedTree):
         self.refine = refine
         self.min_samples_leaf = min_samples_leaf
         self.leaf_penalty = leaf_penalty
+        self.max_leaf_nodes = max_leaf_nodes
         self.distinct_splits = distinct_splits
         self.class_weight = class_weight
         self.max_thresholds = max_thresholds
@@ -261,7 +265,7 @@ class TopKTreeClassifier(FittedTree):
                  0.4         1      0     216          0.5000
         """
         limits = Limits.starting(self.time_limit)
-        classifier = clone(self).set_params(leaf_penalty=0.0)
+        classifier = clone(self).set_params(leaf_penalty=0.0, refine=False, max_leaf_nodes=None)
         spec = read_spec(classifier)
         data = prepare(classifier, X, y, sample_weight)
         options = search_options(self, limits.seconds_left())
@@ -303,7 +307,7 @@ class TopKTreeClassifier(FittedTree):
            6    60      60         8      3  x0, x1, x4
         """
         limits = Limits.starting(self.time_limit)
-        classifier = clone(self)
+        classifier = clone(self).set_params(refine=False, max_leaf_nodes=None)
         spec = read_spec(classifier)
         checks.check_int("n", n, 1)
         if not checks.is_number(epsilon) or epsilon < 0:

@@ -33,6 +33,7 @@ class Solution(TypedDict):
     class_weight: NDArray[np.int64]  # (n_nodes, n_classes)
     cost: int
     n_wrong: int
+    node_wrong: NDArray[np.int64]
     complete: bool
     statistics: Statistics
 

@@ -10,6 +10,7 @@ std::int32_t append(const TreeNode& node, std::size_t n_classes, Solution& out) 
     out.false_child.push_back(-1);
     out.true_child.push_back(-1);
     out.n_rows.push_back(node.n_rows);
+    out.node_wrong.push_back(node.n_wrong);
     out.class_weight.resize((index + 1) * n_classes, 0);
     for (std::size_t c = 0; c < node.class_index.size(); ++c) {
         out.class_weight[index * n_classes + static_cast<std::size_t>(node.class_index[c])] = node.class_weight[c];

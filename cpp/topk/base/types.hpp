@@ -199,6 +199,7 @@ struct Solution {
     std::vector<std::int32_t> true_child;
     std::vector<std::int64_t> n_rows;        // (n_nodes,)
     std::vector<std::int64_t> class_weight;  // (n_nodes, n_classes), integer weights
+    std::vector<std::int64_t> node_wrong;    // (n_nodes,): rows that the node as a leaf misclassifies
     std::int64_t cost = 0;
     std::int64_t n_wrong = 0;  // misclassified rows, whatever their weight
     bool complete = true;      // false: the time limit ended the search before the k asked for

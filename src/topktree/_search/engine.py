@@ -41,6 +41,7 @@ class Solution:
     n_wrong: int  # misclassified rows, whatever they weigh
     complete: bool  # False: the time limit was reached
     statistics: Statistics
+    node_wrong: IntArray | None = None  # (n_nodes,): rows that a node as a leaf misclassifies; None: not known
 
     def apply(self, rows: Rows, columns: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """Return the leaf of each row; `columns` as in `solve`."""

@@ -25,6 +25,7 @@ from .._runtime.parallel import count_threads
 from .._runtime.progress import ProgressLine
 from .._tree.tree import NodeTest, Tree, code_tests, node_impurity
 from . import engine
+from .leaf_budget import solve_within
 from .objective import Objective
 from .root_choices import column_test, list_choices
 from .spec import TreeSpec
@@ -72,16 +73,37 @@ def search_tree(
 
     describe = partial(found_tree, data, spec, objective)
     show = None if on_tree is None else lambda solution: on_tree(replace(describe(solution), status=PARTIAL))
-    if line is not None or show is not None:
-        options = replace(options, progress=line or options.progress, on_tree=show)
+    columns = data.columns
+
+    def solve(own: Objective, **changes: Any) -> engine.Solution:
+        return engine.solve(
+            data.rows, columns.n_bits, data.y, own, replace(options, **changes), ranked=columns.ranked
+        )
+
     with line or nullcontext():
-        columns = data.columns
-        return describe(engine.solve(data.rows, columns.n_bits, data.y, objective, options, ranked=columns.ranked))
+        progress = line or options.progress
+        if not spec.has_budget(objective):
+            return describe(solve(objective, progress=progress, on_tree=show or options.on_tree))
+        within = solve_within(
+            partial(solve, progress=progress, exact_root=False), objective, spec.max_leaf_nodes, options.time_limit, show
+        )
+        return describe(within.solution, within.lower_bound)
 
 
-def found_tree(data: TrainingData, spec: TreeSpec, objective: Objective, solution: engine.Solution) -> FoundTree:
-    """Return a solution in the user's terms."""
+def found_tree(
+    data: TrainingData,
+    spec: TreeSpec,
+    objective: Objective,
+    solution: engine.Solution,
+    lower_bound: int | None = None,
+) -> FoundTree:
+    """Return a solution in the user's terms. `lower_bound` of its cost: of trees within a budget of leaves."""
     described = describe_solution(solution, spec, objective, data.columns, data.features, data.classes)
+    if spec.has_budget(objective):
+        if described.status == OPTIMAL and solution.cost != lower_bound:
+            described = replace(described, status=COMPLETE)
+        bound = None if lower_bound is None else objective.user_cost(lower_bound)
+        described = replace(described, record={**described.record, "lower_bound": bound})
     if data.left_out is None:
         return described
     errors = solution.n_wrong + data.work.call(count_errors, described.tree, data.left_out)

@@ -28,7 +28,7 @@ from .._runtime.limits import Limits, OutOfTime
 from . import engine
 from .fitter import FoundTree, found_tree
 from .objective import COST_BITS, Objective
-from .root_choices import without_choices
+from .penalised import PenalisedTree, at_penalty, recosted
 from .spec import TreeSpec
 from .text_table import text_table
 
@@ -119,23 +119,6 @@ def find_path(
     )
 
 
-@dataclass(eq=False)
-class _Tree:
-    """A tree, and the penalties from `low` to `high`, in integer weight, at which it is known to be a cheapest one."""
-
-    solution: engine.Solution
-    low: Fraction
-    high: Fraction
-
-    def __post_init__(self) -> None:
-        weights = self.solution.class_weight[self.solution.column == -1]
-        self.leaves = len(weights)
-        self.errors = int(weights.sum() - weights.max(axis=1).sum())
-
-    def cost(self, objective: Objective) -> int:
-        return objective.cost_scale * self.errors + objective.leaf_penalty * self.leaves
-
-
 @dataclass(frozen=True)
 class _Search:
     """The search for the frontier, starting from the objective without a penalty."""
@@ -145,7 +128,7 @@ class _Search:
     options: engine.SearchOptions
     limits: Limits
 
-    def frontier(self) -> tuple[list[_Tree], bool]:
+    def frontier(self) -> tuple[list[PenalisedTree], bool]:
         """Return the corners in order of leaves, and whether these are all. The two ends are always found."""
         few, many = self._ends()
         if many.leaves == 1:
@@ -165,12 +148,12 @@ class _Search:
         corners = [tree for tree in trees if tree.low < tree.high]
         return sorted(corners, key=lambda tree: tree.leaves), complete
 
-    def _ends(self) -> tuple[_Tree, _Tree]:
+    def _ends(self) -> tuple[PenalisedTree, PenalisedTree]:
         """Return the single leaf, and the tree with the fewest errors and among those the fewest leaves."""
-        leaf = _Tree(self._solve(replace(self.base, k=())), Fraction(0), Fraction(0))
+        leaf = PenalisedTree(self._solve(replace(self.base, k=())), Fraction(0), Fraction(0))
         leaf.high = Fraction(int(leaf.solution.class_weight[0].sum()))
         scale = self._tie_scale(int(leaf.high))
-        best = _Tree(self._solve(_at(self.base, Fraction(1, scale))), Fraction(0), Fraction(0))
+        best = PenalisedTree(self._solve(at_penalty(self.base, Fraction(1, scale))), Fraction(0), Fraction(0))
         best.high = Fraction(1, best.leaves)  # fewer leaves cannot make up for an error
         leaf.low = Fraction(leaf.errors - best.errors)  # no second leaf can be worth more
         return leaf, best
@@ -182,19 +165,19 @@ class _Search:
         """
         scale = min(1 << min(self.base.depth, 60), len(self.data.y)) + 1
         if scale * total >= 2**COST_BITS:
-            scale = _Tree(self._solve(self.base), Fraction(0), Fraction(0)).leaves
+            scale = PenalisedTree(self._solve(self.base), Fraction(0), Fraction(0)).leaves
         if scale * total >= 2**COST_BITS:
             raise ValueError(f"leaf_penalty_path needs smaller weights or max_depth, got a total of {total}")
         return scale
 
-    def _between(self, left: _Tree, right: _Tree) -> _Tree | None:
+    def _between(self, left: PenalisedTree, right: PenalisedTree) -> PenalisedTree | None:
         """Return a tree that is cheaper than both where they cost the same, or None: then they are neighbours."""
         penalty = Fraction(left.errors - right.errors, right.leaves - left.leaves)
-        objective = _at(self.base, penalty)
+        objective = at_penalty(self.base, penalty)
         known_cost = left.cost(objective)
         solution = self._solve_in_time(objective, known_cost)
         if solution.cost < known_cost:
-            return _Tree(solution, penalty, penalty)
+            return PenalisedTree(solution, penalty, penalty)
         left.low = right.high = penalty
         return None
 
@@ -213,12 +196,7 @@ class _Search:
         return engine.solve(data.rows, columns.n_bits, data.y, objective, own, ranked=columns.ranked)
 
 
-def _at(base: Objective, penalty: Fraction) -> Objective:
-    """Return the objective with a penalty in integer weight."""
-    return replace(base, cost_scale=penalty.denominator, leaf_penalty=penalty.numerator)
-
-
-def _at_plain_penalty(data: TrainingData, spec: TreeSpec, tree: _Tree) -> tuple[FoundTree | None, float]:
+def _at_plain_penalty(data: TrainingData, spec: TreeSpec, tree: PenalisedTree) -> tuple[FoundTree | None, float]:
     """Return the tree as `fit` finds it with a penalty that has few digits, and that penalty.
 
     None if there is no such penalty: `fit` rounds it, and the range may be narrower than that.
@@ -228,10 +206,10 @@ def _at_plain_penalty(data: TrainingData, spec: TreeSpec, tree: _Tree) -> tuple[
         high = min(high, 2 * tree.low + 1)
     total = int(tree.solution.class_weight[0].sum())
     for penalty in _plain_numbers(tree.low / total, high / total):
-        at_penalty = replace(spec, leaf_penalty=penalty)
-        objective = at_penalty.objective(data)
+        penalised = replace(spec, leaf_penalty=penalty)
+        objective = penalised.objective(data)
         if tree.low < Fraction(objective.leaf_penalty, objective.cost_scale) < high:
-            return found_tree(data, at_penalty, objective, _recosted(tree, objective)), penalty
+            return found_tree(data, penalised, objective, recosted(tree, objective)), penalty
     return None, 0.0
 
 
@@ -245,10 +223,3 @@ def _plain_numbers(low: Fraction, high: Fraction) -> Iterator[float]:
         number = float(f"{middle:.{digits}g}")
         if low < Fraction(number) < high:
             yield number
-
-
-def _recosted(tree: _Tree, objective: Objective) -> engine.Solution:
-    """Return the solution as if it had been found under another objective."""
-    cost, solution = tree.cost(objective), without_choices(tree.solution)  # their costs are for another penalty
-    trace = [(seconds, k, cost) for seconds, k, _ in solution.statistics["trace"]]
-    return replace(solution, cost=cost, statistics={**solution.statistics, "trace": trace})

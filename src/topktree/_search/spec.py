@@ -15,6 +15,10 @@ from .._runtime import checks
 from .objective import CRITERIA, LOOKAHEAD, Objective, ScoreFunction, make_objective
 
 
+# Deeper than this, a tree of few leaves is long and thin: with `max_leaf_nodes`, an integer k is halved every two levels.
+DEEP = 5
+
+
 @dataclass(frozen=True)
 class TreeSpec:
     """The tree that is asked for: the parameters that decide it, validated, by their names in the estimators."""
@@ -28,6 +32,7 @@ class TreeSpec:
     distinct_splits: bool
     lookahead_columns: int | None = None
     refine: bool = False
+    max_leaf_nodes: int | None = None
 
     def objective_options(self, n_rows: int, columns: Columns) -> dict[str, Any]:
         """Return what `make_objective` takes from the specification, for these columns and this number of rows."""
@@ -35,8 +40,11 @@ class TreeSpec:
         depth = min(self.max_depth, len(columns), n_rows - 1)
         looks_ahead = self.criterion == LOOKAHEAD
         n_listed = len(columns) if self.lookahead_columns is None else min(self.lookahead_columns, len(columns))
+        k = checks.candidates_per_level(self.k, depth, len(columns))
+        if self.max_leaf_nodes is not None and isinstance(self.k, int) and depth > DEEP:
+            k = [max(k_here >> (level + 1) // 2, 1) for level, k_here in enumerate(k)]
         return {
-            "k": checks.candidates_per_level(self.k, depth, len(columns)),
+            "k": k,
             "second_reading": columns.second_readings(),
             "criterion": "entropy" if looks_ahead else self.criterion,
             "lookahead": n_listed if looks_ahead else 0,
@@ -46,6 +54,10 @@ class TreeSpec:
             "leaf_penalty": self.leaf_penalty,
             "distinct_splits": bool(self.distinct_splits),
         }
+
+    def has_budget(self, objective: Objective) -> bool:
+        """Return True if there may be more leaves than `max_leaf_nodes`."""
+        return self.max_leaf_nodes is not None and self.max_leaf_nodes < 2**objective.depth
 
     def objective(self, data: TrainingData) -> Objective:
         """Return the integer problem for these rows."""
@@ -82,6 +94,7 @@ def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
     if looks_ahead:
         checks.check_int("lookahead_columns", estimator.lookahead_columns, 1, or_none=True)
         checks.check_bool("refine", estimator.refine)
+        checks.check_int("max_leaf_nodes", estimator.max_leaf_nodes, 2, or_none=True)
     checks.check_min_samples_leaf(estimator.min_samples_leaf)
     checks.check_number("min_weight_fraction_leaf", estimator.min_weight_fraction_leaf, 0, 0.5)
     checks.check_leaf_penalty(estimator.leaf_penalty)
