@@ -253,11 +253,11 @@ void bind_search(nb::module_& m) {
         m.def(name, function, nb::kw_only(), "rows"_a, "n_columns"_a, "classes"_a, "columns"_a.none(), "groups"_a,
               "row_weight"_a.none(), "class_weight"_a, "k"_a, "criterion"_a, "user_score"_a.none(), "weight_unit"_a,
               "feature_of_column"_a.none(), "n_features"_a, "features_per_node"_a, "draw_seed"_a, "min_rows"_a,
-              "min_weight"_a, "distinct_splits"_a, "lookahead"_a, "refine"_a, "second_reading"_a.none(), "cost_scale"_a, "leaf_penalty"_a,
-              "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a, "max_fingerprinted_rows"_a,
-              "large_node_bytes"_a, "draw_first_columns"_a, "shallow_first_columns"_a, "few_thresholds"_a,
-              "threads_after"_a, "task_cycles"_a, "kernel"_a, "time_limit"_a, "known_cost"_a, "exact_root"_a,
-              "progress"_a.none(), "on_tree"_a.none(), more...);
+              "min_weight"_a, "distinct_splits"_a, "lookahead"_a, "refine"_a, "second_reading"_a.none(), "cost_scale"_a,
+              "leaf_penalty"_a, "threads"_a, "use_cache"_a, "use_bounds"_a, "cache_bytes"_a, "arrange"_a,
+              "max_fingerprinted_rows"_a, "large_node_bytes"_a, "draw_first_columns"_a, "shallow_first_columns"_a,
+              "few_thresholds"_a, "threads_after"_a, "task_cycles"_a, "kernel"_a, "time_limit"_a, "known_cost"_a,
+              "exact_root"_a, "progress"_a.none(), "on_tree"_a.none(), more...);
     };
     def_search("solve", on_problem(&make_problem, &solve));
     def_search("near_optimal", on_problem(&make_problem, &near_optimal), "n"_a, "epsilon"_a, "errors_only"_a,

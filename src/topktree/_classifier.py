@@ -40,9 +40,10 @@ class TopKTreeClassifier(FittedTree):
         Levels of splits. 0 gives a single leaf.
     criterion : {"entropy", "gini", "sqrt", "gain_ratio", "lookahead"} or callable, default="entropy"
         The score that ranks the candidates. "sqrt" is the sum over the classes of sqrt(p(1-p)). "lookahead" ranks by
-        the cost of the greedy tree that follows each split; see Notes. A callable gets the weighted class counts of all columns at a node, `left_counts` and `right_counts` of shape (n_columns,
-        n_classes), and returns a score per column, higher being better. Scores of columns with an empty side are
-        ignored. With `n_jobs` it is called from several threads, one at a time.
+        the cost of the greedy tree that follows each split; see Notes. A callable gets the weighted class counts of all
+        columns at a node, `left_counts` and `right_counts` of shape (n_columns, n_classes), and returns a score per
+        column, higher being better. Scores of columns with an empty side are ignored. With `n_jobs` it is called from
+        several threads, one at a time.
     lookahead_columns : int or None, default=None
         Number of columns per node, best by entropy, that `criterion="lookahead"` ranks; None: all columns.
     refine : bool, default=False
@@ -109,24 +110,33 @@ class TopKTreeClassifier(FittedTree):
         has a dict of seconds, k and cost for every k that the search went through, which `plot_search` draws; `n_root`
         is the number of candidates at the root; `root` describes the 20 with the best score and the chosen one, each as
         a dict of rank, feature (its index), test, value, missing and unseen (as a model file describes a test), score
-        (None for a custom criterion; for "lookahead", the cost that the greedy tree saves), cost of the best tree that begins with it, exact (false: the cost is a lower
-        bound, since the candidate could no longer win) and chosen. `root` is empty if it was clear that no split pays,
-        and for trees of a `leaf_penalty_path`, of `near_optimal` and of ensembles.
+        (None for a custom criterion; for "lookahead", the cost that the greedy tree saves), cost of the best tree that
+        begins with it, exact (false: the cost is a lower bound, since the candidate could no longer win) and chosen.
+        `root` is empty if it was clear that no split pays, for most trees that `max_leaf_nodes` limits, and for trees
+        of a `leaf_penalty_path`, of `near_optimal` and of ensembles. With `refine=True`, the costs of candidates that
+        were not chosen are those of the search. `lower_bound` is there with `max_leaf_nodes`; see Notes.
     pruned_alpha_ : float
         Only after `prune`: the penalty per leaf, as a fraction of the training weight, that leaves this tree.
 
     Notes
     -----
-    `criterion="lookahead"` lists the columns of a node by entropy. Each of them is completed by the greedy tree below it:
-    the one that splits every node on its best column by entropy, on the last level on the column with the fewest
-    errors, or leaves it a leaf if that costs no more. The k columns with the cheapest completions are the candidates;
-    ties go to the higher entropy gain, then to the lower column. With two levels left all listed columns are candidates,
-    with one level left all columns are. A k of at least `lookahead_columns` leaves the order by entropy as it is.
+    `criterion="lookahead"` lists the columns of a node by entropy. Each of them is completed by the greedy
+    tree below it: the one that splits every node on its best column by entropy, on the last level on the column with
+    the fewest errors, or leaves it a leaf if that costs no more. The k columns with the cheapest completions are the
+    candidates; ties go to the higher entropy gain, then to the lower column. With two levels left all listed columns
+    are candidates, with one level left all columns are. A k of at least `lookahead_columns` leaves the order by entropy
+    as it is.
 
-    `refine=True` starts from the tree of the search. Subtrees of two levels become the best ones over all columns; above
-    them, one split after the other is replaced by columns that score well or that suit the subtrees below, until no
-    replacement lowers the cost. The result is a local optimum: it may be a tree that the search does not choose from,
-    and a better one may exist. It depends on nothing but the data and the parameters, unless the time limit stops it.
+    `refine=True` starts from the tree of the search. Subtrees of two levels become the best ones over all columns;
+    above them, one split after the other is replaced by columns that score well or that suit the subtrees below, until
+    no replacement lowers the cost. The result is a local optimum: it may be a tree that the search does not choose
+    from, and a better one may exist. It depends on nothing but the data and the parameters, unless the time limit stops
+    it.
+
+    `max_leaf_nodes` searches with rising leaf penalties until no penalty prefers a tree closer to that many leaves, and
+    cuts larger trees back to their best part with so many. The tree never has more leaves. `search_["lower_bound"]` is
+    a cost that no tree which the search chooses from goes below with so many leaves; the tree is the best of these if
+    its `cost_` is the same. It is None with a lookahead and after a time limit.
 
     Missing values of a feature that had some in training go where training sent them. A value that training did not
     have (missing in a feature that had no missing values, or a new category) follows the branch with more training
@@ -252,8 +262,10 @@ class TopKTreeClassifier(FittedTree):
         """Return all trees that some `leaf_penalty` prefers, from the one with the fewest errors to the single leaf.
 
         Each is the tree that `fit` finds with the penalty listed next to it. The classifier itself does not change, and
-        its own `leaf_penalty` and `verbose` are ignored. `time_limit` applies to the whole call: when it is reached,
-        the path has the trees known by then. The tree with the fewest errors is always found, however long that takes.
+        its own `leaf_penalty`, `max_leaf_nodes`, `refine` and `verbose` are ignored. The trees that
+        `criterion="lookahead"` chooses from depend on the penalty; its path has the trees of some penalties, and is
+        never `complete`. `time_limit` applies to the whole call: when it is reached, the path has the trees known by
+        then. The tree with the fewest errors is always found, however long that takes.
 
         Examples
         --------
@@ -291,9 +303,9 @@ class TopKTreeClassifier(FittedTree):
         and copies of columns do not fill the list; of trees with equal predictions the first counts: the cheapest, with
         a leaf before a split, then the candidate with the better score. With `different="splits"` every tree counts.
 
-        The classifier itself does not change, and `verbose` is ignored. `time_limit` applies to the search: when it is
-        reached, the trees known by then are returned, and `complete` is false. Turning many thousands of trees into
-        classifiers takes additional time, possibly more than the search.
+        The classifier itself does not change; `max_leaf_nodes`, `refine` and `verbose` are ignored. `time_limit`
+        applies to the search: when it is reached, the trees known by then are returned, and `complete` is false.
+        Turning many thousands of trees into classifiers takes additional time, possibly more than the search.
 
         Examples
         --------

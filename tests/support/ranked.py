@@ -145,5 +145,7 @@ def ranked_problems(draw: st.DrawFn, max_rows: int = 40, max_depth: int = 3, all
     objective = read_spec(tree).objective(data)
     if draw(st.sampled_from([False, False, True])):
         features = data.columns.feature.astype(np.int32)
-        objective = replace(objective, lookahead=0, draw=FeatureDraw(draw(st.integers(1, 2)), features, int(rng.integers(2**63))))
+        objective = replace(
+            objective, lookahead=0, draw=FeatureDraw(draw(st.integers(1, 2)), features, int(rng.integers(2**63)))
+        )
     return RankedProblem(X, data, objective)

@@ -29,9 +29,12 @@ class LevelPlan {
         pass_k_ = 1;  // no pass has begun
     }
 
-    // Plan for a pass with at most k candidates per level, not counting those that a lookahead adds at the bottom. On the last `tail` levels, all columns are candidates.
+    // Plan for a pass with at most k candidates per level, not counting those that a lookahead adds at the bottom. On
+    // the last `tail` levels, all columns are candidates, and above them there is no lookahead.
     void narrow_to(std::int32_t k, int tail = 0) {
         pass_k_ = k;
+        const auto n_looked_at = static_cast<std::size_t>(options_.objective.lookahead);
+        n_looked_at_ = tail > 0 ? 0 : std::min(n_looked_at, n_columns_);
         bool all_below = true;  // do all levels below try all columns?
         double tries_below = 1;
         for (std::size_t level = levels_.size(); level-- > 0;) {
@@ -39,7 +42,7 @@ class LevelPlan {
             Level& here = levels_[level];
             const auto own = static_cast<std::size_t>(std::min(options_.objective.k[level], k));
             here.k = height_here <= tail ? n_columns_ : std::max(own, least_k(height_here));
-            here.listed = std::max(here.k, n_looked_at());
+            here.listed = std::max(here.k, n_looked_at_);
             const bool draws = options_.objective.draw.n_features > 0;
             here.all_columns = here.k >= n_columns_ && !draws;
             here.lists_all = here.listed >= n_columns_ && !draws;
@@ -98,7 +101,8 @@ class LevelPlan {
     }
     bool is_last_pass() const { return pass_k_ >= widest(); }
     bool is_greedy() const {
-        return options_.objective.lookahead <= 1 && std::all_of(levels_.begin(), levels_.end(), [](const Level& level) { return level.k == 1; });
+        return options_.objective.lookahead <= 1 &&
+               std::all_of(levels_.begin(), levels_.end(), [](const Level& level) { return level.k == 1; });
     }
 
   private:
@@ -113,13 +117,9 @@ class LevelPlan {
         double tries_below = 1;
     };
 
-    // Return how many columns a lookahead looks at.
-    std::size_t n_looked_at() const {
-        return std::min(static_cast<std::size_t>(options_.objective.lookahead), n_columns_);
-    }
     // Return how many candidates a lookahead adds at the bottom, where greedy trees are as good as any.
     std::size_t least_k(int height) const {
-        return height > 2 || n_looked_at() == 0 ? 0 : height == 2 ? n_looked_at() : n_columns_;
+        return height > 2 || n_looked_at_ == 0 ? 0 : height == 2 ? n_looked_at_ : n_columns_;
     }
     double tries_to_look_ahead(const Level& level, int height) const {
         return level.k < level.listed ? static_cast<double>(std::min(level.listed, n_columns_)) * (height - 2) : 0;
@@ -135,6 +135,7 @@ class LevelPlan {
     const bool counts_all_;
     std::vector<Level> levels_;
     std::int32_t pass_k_ = 1;
+    std::size_t n_looked_at_ = 0;  // columns that a lookahead of this pass looks at
 };
 
 }  // namespace topk

@@ -139,10 +139,9 @@ std::int64_t Lookahead<Count>::split_cost(Space& space, int level, const Node<Co
                                           std::int64_t budget) {
     const Split<Count> split_on = context_.nodes.split_on(node, column, space.counter, space.level(level).split);
     std::int64_t cost[2] = {0, 0};
-    nodes_.child_costs(space, level, node, split_on, budget, kGreedy, cost,
-                       [&](const Node<Count>& child, std::int64_t most) {
-                           return tree_cost(space, level + 1, child, most);
-                       });
+    nodes_.child_costs(
+        space, level, node, split_on, budget, kGreedy, cost,
+        [&](const Node<Count>& child, std::int64_t most) { return tree_cost(space, level + 1, child, most); });
     return cost[0] + cost[1];
 }
 

@@ -1,10 +1,10 @@
 // Candidates in the order of what greedy trees below them cost.
 //
-// The columns with the best scores are listed. Each is completed by the greedy tree below it: the one that splits a node
-// on its column with the best score, on the last level on that with the fewest errors, or leaves it a leaf if that costs
-// no more. The first k by the cost of that tree are the candidates. No best tree of a candidate costs more than its
-// greedy tree, so the lowest of these costs is a bound for the node. A column that is sure to cost more than k others is
-// abandoned half-way.
+// The columns with the best scores are listed. Each is completed by the greedy tree below it: the one that splits a
+// node on its column with the best score, on the last level on that with the fewest errors, or leaves it a leaf if that
+// costs no more. The first k by the cost of that tree are the candidates. No best tree of a candidate costs more than
+// its greedy tree, so the lowest of these costs is a bound for the node. A column that is sure to cost more than k
+// others is abandoned half-way.
 //
 // With two levels left, this would be the cost of the best tree below the split, and the first candidate would win. So
 // all listed columns are candidates there, as all columns are on the last level, and no lookahead is needed.

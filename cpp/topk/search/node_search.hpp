@@ -63,8 +63,8 @@ class NodeSearch {
                           SideCosts bounds = {{0, 0}}, const Count* false_counts = nullptr);
 
     // Set the costs of the smaller child and of the larger one, given what is known of them. Their sum is exact below
-    // the budget, else they are lower bounds. solve(child, budget) is the cost of a child that is not in the cache, where
-    // `salt` tells such trees from others. Returns whether the children were counted.
+    // the budget, else they are lower bounds. solve(child, budget) is the cost of a child that is not in the cache,
+    // where `salt` tells such trees from others. Returns whether the children were counted.
     template <class Solve>
     bool child_costs(Space& space, int level, const Node<Count>& node, const Split<Count>& split_on,
                      std::int64_t budget, const Fingerprint& salt, std::int64_t cost[2], const Solve& solve);
@@ -78,8 +78,8 @@ class NodeSearch {
     // Are parts of a node's search tasks for other threads if each tries about so many candidates with two levels left?
     bool are_tasks(const Node<Count>& node, double n_tries) const;
 
-    // Put the candidates of a node, first to last, into the level's buffers. Returns a cost that the best tree of one of
-    // them does not exceed.
+    // Put the candidates of a node, first to last, into the level's buffers. Returns a cost that the best tree of one
+    // of them does not exceed.
     std::int64_t rank_candidates(Space& space, int level, const Node<Count>& node);
     // Return the column of the best tree of a node with at least one level left, or kLeaf: of the cheapest the one with
     // the best score. Exact below the budget.

@@ -6,7 +6,8 @@
 //   3. Candidates: the columns with at least min_rows rows and min_weight weight on both sides, by score, highest
 //      first, equal scores by lower column; the first k of them. With distinct_splits, a column that divides S into
 //      the same two parts as an earlier one is passed over. With a draw, only columns of drawn features count. With a
-//      lookahead, more columns are listed, and the first k of them by the cost of greedy trees below are the candidates.
+//      lookahead, more columns are listed, and the first k of them by the cost of greedy trees below are the
+//      candidates.
 //   4. Each candidate costs best(S_false, h-1) + best(S_true, h-1).
 //   5. The answer is the cheapest of the leaf and the candidates. Ties: the leaf first, then the earlier candidate.
 // The tree is unique: cache, bounds, threads, kernels and limits change the time, never the answer.

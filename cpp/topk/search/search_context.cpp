@@ -40,7 +40,8 @@ void SearchContext<Count>::rank_candidates(Workspace<Count>& space, int level, c
         const Places places = {plan.listed(level), options.objective.second_reading};
         best_distinct_keys(keys, n_columns, places, node.counts, rows, scorer.is_symmetric(), buffers.sorted_keys);
     } else {
-        best_keys(keys, n_columns, {plan.listed(level), options.objective.second_reading, node.matrix->copies, &kernels},
+        best_keys(keys, n_columns,
+                  {plan.listed(level), options.objective.second_reading, node.matrix->copies, &kernels},
                   buffers.sorted_keys);
     }
     buffers.candidates.clear();

@@ -62,7 +62,8 @@ class RootRecord {
             return;
         }
         std::vector<std::int32_t>& columns = finished_.column;
-        const auto rank = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), tree.column) - columns.begin());
+        const auto rank =
+            static_cast<std::size_t>(std::find(columns.begin(), columns.end(), tree.column) - columns.begin());
         if (rank == columns.size()) {
             columns.push_back(tree.column);
             finished_.cost.push_back(0);

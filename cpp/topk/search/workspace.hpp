@@ -32,12 +32,12 @@ struct LevelBuffers {
     Node<Count> child[2];  // smaller, larger
     AlignedBuffer<ScoreKey> keys;
     std::vector<ScoreKey> sorted_keys;
-    std::vector<std::int32_t> candidates;  // columns, best score first
-    std::vector<std::int64_t> errors;      // of two leaves per candidate; only with ordered groups
-    std::vector<std::int64_t> n_alike;     // columns that each candidate stands for, itself included
-    std::vector<std::int32_t> listed;      // columns that a lookahead chooses from, best score first
+    std::vector<std::int32_t> candidates;   // columns, best score first
+    std::vector<std::int64_t> errors;       // of two leaves per candidate; only with ordered groups
+    std::vector<std::int64_t> n_alike;      // columns that each candidate stands for, itself included
+    std::vector<std::int32_t> listed;       // columns that a lookahead chooses from, best score first
     std::vector<std::int64_t> greedy_cost;  // per candidate, of the tree that a lookahead completes
-    double passes = -1;                    // over a node's rows while it is searched, a moving average; -1: unknown
+    double passes = -1;                     // over a node's rows while it is searched, a moving average; -1: unknown
     BitMatrix dense_matrix;
     std::size_t reserved_rows = 0;  // for dense_matrix, as far as its rows are limited
     Node<Count> dense;              // the node itself, with its rows moved together into dense_matrix

@@ -76,16 +76,18 @@ def search_tree(
     columns = data.columns
 
     def solve(own: Objective, **changes: Any) -> engine.Solution:
-        return engine.solve(
-            data.rows, columns.n_bits, data.y, own, replace(options, **changes), ranked=columns.ranked
-        )
+        return engine.solve(data.rows, columns.n_bits, data.y, own, replace(options, **changes), ranked=columns.ranked)
 
     with line or nullcontext():
         progress = line or options.progress
-        if not spec.has_budget(objective):
+        if spec.max_leaf_nodes is None or not spec.has_budget(objective):
             return describe(solve(objective, progress=progress, on_tree=show or options.on_tree))
         within = solve_within(
-            partial(solve, progress=progress, exact_root=False), objective, spec.max_leaf_nodes, options.time_limit, show
+            partial(solve, progress=progress, exact_root=False),
+            objective,
+            spec.max_leaf_nodes,
+            options.time_limit,
+            show,
         )
         return describe(within.solution, within.lower_bound)
 

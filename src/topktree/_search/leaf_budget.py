@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -100,6 +101,8 @@ class _Search:
             if self.is_late:
                 break
             edge = Fraction(int(errors) - many.errors, many.leaves - leaves)
+            if edge <= self.own_penalty:  # only with a lookahead, which chooses from other trees at every penalty
+                break
             found = self.run(edge)
             if found.errors + edge * found.leaves >= errors + edge * leaves:
                 break
@@ -126,7 +129,7 @@ class _Search:
         """Return the best tree, with the record of all searches together."""
         assert self.best is not None
         trace = [(seconds, k, self.best.cost) for seconds, k, _ in self.best.statistics["trace"][-1:]]
-        statistics = {
+        statistics: Any = {
             **self.best.statistics,
             "seconds": time.monotonic() - self.start,
             "nodes": self.n_nodes,

@@ -10,6 +10,9 @@ returns one with these leaves and errors. Suppose that it returns T at p, and no
 at q. Trees with T's leaves and errors are cheapest at both. At q the search takes the first candidate of the root that
 has such a tree; at p it takes the first that has any cheapest tree, and as that was T, it is the same candidate. The
 same holds for the two parts of T, and so on down the tree.
+
+What a lookahead chooses from does depend on the penalty. There, the path has the trees that searches at these penalties
+find, as far as more leaves give fewer errors; it is never complete.
 """
 
 from __future__ import annotations
@@ -97,16 +100,24 @@ def find_path(
 ) -> LeafPenaltyPath:
     """Return the path of a specification, whatever its penalty. `as_classifier` takes a tree and its penalty."""
     base = replace(spec, leaf_penalty=0.0).objective(data)
-    trees, complete = _Search(data, base, replace(options, time_limit=None), limits).frontier()
-    estimators, kept, penalties = [], [], []
+    search = _Search(data, base, replace(options, time_limit=None), limits)
+    trees, complete = search.frontier()
+    kept: list[PenalisedTree] = []
+    estimators, penalties = [], []
     for tree in reversed(trees):
-        found, penalty = _at_plain_penalty(data, spec, tree)
-        if found is None:
+        penalty = _plain_penalty(data, spec, tree)
+        penalised = replace(spec, leaf_penalty=penalty or 0.0)
+        if base.lookahead and penalty is not None:  # it chooses from other trees at every penalty
+            tree = search.again(tree, penalised.objective(data))
             complete = False
-        else:
-            estimators.append(as_classifier(found, penalty))
-            kept.append(tree)
-            penalties.append(penalty)
+        if penalty is None or (kept and not (tree.leaves < kept[-1].leaves and tree.errors > kept[-1].errors)):
+            complete = False
+            continue
+        objective = penalised.objective(data)
+        found = found_tree(data, penalised, objective, recosted(tree, objective))
+        estimators.append(as_classifier(found, penalty))
+        kept.append(tree)
+        penalties.append(penalty)
     total = int(kept[0].solution.class_weight[0].sum())
     return LeafPenaltyPath(
         leaf_penalties=np.array(penalties, dtype=np.float64),
@@ -170,18 +181,27 @@ class _Search:
             raise ValueError(f"leaf_penalty_path needs smaller weights or max_depth, got a total of {total}")
         return scale
 
+    def again(self, tree: PenalisedTree, objective: Objective) -> PenalisedTree:
+        """Return what a search with this objective finds; when time is up, the tree that is known."""
+        try:
+            return PenalisedTree(self._solve_in_time(objective), Fraction(0), Fraction(0))
+        except OutOfTime:
+            return tree
+
     def _between(self, left: PenalisedTree, right: PenalisedTree) -> PenalisedTree | None:
         """Return a tree that is cheaper than both where they cost the same, or None: then they are neighbours."""
         penalty = Fraction(left.errors - right.errors, right.leaves - left.leaves)
         objective = at_penalty(self.base, penalty)
         known_cost = left.cost(objective)
-        solution = self._solve_in_time(objective, known_cost)
+        solution = self._solve_in_time(objective, None if self.base.lookahead else known_cost)
         if solution.cost < known_cost:
-            return PenalisedTree(solution, penalty, penalty)
+            found = PenalisedTree(solution, penalty, penalty)
+            if left.leaves < found.leaves < right.leaves and left.errors > found.errors > right.errors:
+                return found  # always, unless a lookahead chooses from other trees at this penalty
         left.low = right.high = penalty
         return None
 
-    def _solve_in_time(self, objective: Objective, known_cost: int) -> engine.Solution:
+    def _solve_in_time(self, objective: Objective, known_cost: int | None = None) -> engine.Solution:
         def check_time(*_: Any) -> None:
             if self.limits.is_past:
                 raise OutOfTime
@@ -196,8 +216,8 @@ class _Search:
         return engine.solve(data.rows, columns.n_bits, data.y, objective, own, ranked=columns.ranked)
 
 
-def _at_plain_penalty(data: TrainingData, spec: TreeSpec, tree: PenalisedTree) -> tuple[FoundTree | None, float]:
-    """Return the tree as `fit` finds it with a penalty that has few digits, and that penalty.
+def _plain_penalty(data: TrainingData, spec: TreeSpec, tree: PenalisedTree) -> float | None:
+    """Return a penalty of few digits with which `fit` finds the tree.
 
     None if there is no such penalty: `fit` rounds it, and the range may be narrower than that.
     """
@@ -206,11 +226,10 @@ def _at_plain_penalty(data: TrainingData, spec: TreeSpec, tree: PenalisedTree) -
         high = min(high, 2 * tree.low + 1)
     total = int(tree.solution.class_weight[0].sum())
     for penalty in _plain_numbers(tree.low / total, high / total):
-        penalised = replace(spec, leaf_penalty=penalty)
-        objective = penalised.objective(data)
+        objective = replace(spec, leaf_penalty=penalty).objective(data)
         if tree.low < Fraction(objective.leaf_penalty, objective.cost_scale) < high:
-            return found_tree(data, penalised, objective, recosted(tree, objective)), penalty
-    return None, 0.0
+            return penalty
+    return None
 
 
 def _plain_numbers(low: Fraction, high: Fraction) -> Iterator[float]:

@@ -14,8 +14,7 @@ from .._data.training import TrainingData
 from .._runtime import checks
 from .objective import CRITERIA, LOOKAHEAD, Objective, ScoreFunction, make_objective
 
-
-# Deeper than this, a tree of few leaves is long and thin: with `max_leaf_nodes`, an integer k is halved every two levels.
+# Deeper trees of few leaves are long and thin: with `max_leaf_nodes`, an integer k is halved every two levels.
 DEEP = 5
 
 
@@ -42,7 +41,7 @@ class TreeSpec:
         n_listed = len(columns) if self.lookahead_columns is None else min(self.lookahead_columns, len(columns))
         k = checks.candidates_per_level(self.k, depth, len(columns))
         if self.max_leaf_nodes is not None and isinstance(self.k, int) and depth > DEEP:
-            k = [max(k_here >> (level + 1) // 2, 1) for level, k_here in enumerate(k)]
+            k = tuple(max(k_here >> (level + 1) // 2, 1) for level, k_here in enumerate(k))
         return {
             "k": k,
             "second_reading": columns.second_readings(),
@@ -88,9 +87,7 @@ def check_parameters(estimator: Any, criterion_is_lost: bool = False) -> None:
     checks.check_k(estimator.k, estimator.max_depth)
     looks_ahead = hasattr(estimator, "lookahead_columns")
     if not criterion_is_lost and not callable(estimator.criterion):
-        checks.check_choice(
-            "criterion", estimator.criterion, CRITERIA + (LOOKAHEAD,) * looks_ahead, "or a callable"
-        )
+        checks.check_choice("criterion", estimator.criterion, CRITERIA + (LOOKAHEAD,) * looks_ahead, "or a callable")
     if looks_ahead:
         checks.check_int("lookahead_columns", estimator.lookahead_columns, 1, or_none=True)
         checks.check_bool("refine", estimator.refine)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 STATUS = {
     "optimal": "The tree is optimal: no tree of this depth over these columns has a lower cost.",
-    "refined": "The search ran to completion, and a local search improved its tree until no single change did: the tree "
-    "costs no more than the best one that splits nodes on their candidates.",
+    "refined": "The search ran to completion, and a local search improved its tree until no change of a single split "
+    "did: no tree of this depth that splits nodes on their candidates costs less.",
     "complete": "The search ran to completion: no tree of this depth that splits nodes on their candidates costs less.",
     "time_limit": "The search stopped at the time limit: this is the best tree of a search with k = {reached}.",
     "partial": "The search was still running: this is the best tree of a search with k = {reached}.",
@@ -42,6 +42,10 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
     """Return what is known about the search; other parts are empty or None."""
     search = classifier.search_
     status = STATUS[classifier.status_].format(reached=search.get("k_reached", "?"))
+    if search.get("lower_bound") is not None:
+        n, bound = classifier.max_leaf_nodes, search["lower_bound"]
+        least = "less" if bound == classifier.cost_ else f"less than {number_text(bound)}"
+        status = f"The search ran to completion: no tree with at most {n} leaves that it chooses from costs {least}."
     return {
         "words": [_method(classifier), *([PRUNED] if is_pruned(classifier) else []), status],
         "figures": _figures(classifier),
@@ -54,12 +58,26 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
 
 
 def _method(classifier: TopKTreeClassifier) -> str:
+    parts = [_candidates(classifier)]
+    if classifier.max_leaf_nodes is not None:
+        parts.append(f"Leaf penalties and pruning keep the tree to at most {classifier.max_leaf_nodes} leaves.")
+    if classifier.refine:
+        parts.append("A local search then improves the tree.")
+    return " ".join(parts)
+
+
+def _candidates(classifier: TopKTreeClassifier) -> str:
     widths = set(map(str, checks.k_per_level(classifier.k, max(classifier.max_depth, 1))))
-    if widths == {"1"}:
+    if widths == {"1"} and classifier.criterion != "lookahead":
         return "Every node is split on the column that scores best: the greedy tree."
     if widths == {"all"}:
         return "At every node all columns are tried, both sides of each are solved, and the cheapest tree is kept."
     k = checks.k_text(classifier.k)
+    if classifier.criterion == "lookahead":
+        return (
+            f"Every split is judged by the greedy tree that follows it; k = {k} of those whose greedy trees cost least are "
+            "tried, and the cheapest tree is kept."
+        )
     tried = f"the {k} columns that score best are tried"
     if len(widths) > 1:
         tried = f"the columns that score best are tried, by level from the root {k} of them"

@@ -118,7 +118,8 @@ inline std::string describe(std::uint64_t seed, const Problem& problem, const to
     }
     out << ", criterion " << static_cast<int>(options.objective.criterion) << ", weight " << problem.total_weight()
         << ", min_rows " << options.objective.min_rows << ", min_weight " << options.objective.min_weight
-        << ", lookahead " << options.objective.lookahead << ", penalty " << options.objective.leaf_penalty << ", distinct " << options.objective.distinct_splits
+        << ", lookahead " << options.objective.lookahead << ", penalty " << options.objective.leaf_penalty
+        << ", distinct " << options.objective.distinct_splits
         << (options.objective.second_reading.empty() ? "" : ", two readings") << ", drawn "
         << options.objective.draw.n_features << (options.tuning.draw_first_columns == 0 ? " first" : " last")
         << ", kernel " << options.tuning.kernel << ", threads " << options.tuning.threads << ", cache "

@@ -128,8 +128,7 @@ class Reference {
     // Return the first k columns by score; with a lookahead, by the cost of greedy trees below more of them.
     std::vector<std::int32_t> chosen(const std::vector<std::size_t>& rows, const Tree& node, std::size_t k,
                                      std::size_t level) const {
-        const auto n_listed =
-            std::min(static_cast<std::size_t>(options_.objective.lookahead), problem_.n_columns);
+        const auto n_listed = std::min(static_cast<std::size_t>(options_.objective.lookahead), problem_.n_columns);
         const std::size_t height = options_.objective.k.size() - level;
         if (n_listed > 0 && height <= 2) {
             return candidates(rows, node, std::max(k, height == 2 ? n_listed : problem_.n_columns));
