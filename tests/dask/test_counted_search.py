@@ -20,6 +20,7 @@ from support.problems import (
     make_problem,
     problems,
     user_criterion,
+    without_lookahead,
 )
 from support.profiles import examples
 
@@ -101,7 +102,7 @@ def run(problem: Problem, options: dict[str, Any]) -> engine.Solution:
 
 
 @many
-@given(problems(), batches)
+@given(problems().map(without_lookahead), batches)
 def test_finds_the_tree_of_the_reference(problem: Problem, options: dict) -> None:
     solution = run(problem, options)
     assert solution.complete
@@ -109,7 +110,7 @@ def test_finds_the_tree_of_the_reference(problem: Problem, options: dict) -> Non
 
 
 @some
-@given(hard_problems, batches)
+@given(hard_problems.map(without_lookahead), batches)
 def test_finds_the_tree_of_the_engine_with_all_its_numbers(problem: Problem, options: dict) -> None:
     solution, expected = run(problem, options), problem.engine()
     assert_identical(solution, expected)
@@ -117,13 +118,13 @@ def test_finds_the_tree_of_the_engine_with_all_its_numbers(problem: Problem, opt
 
 
 @some
-@given(problems(max_rows=200, max_columns=150, max_depth=2), batches)
+@given(problems(max_rows=200, max_columns=150, max_depth=2).map(without_lookahead), batches)
 def test_many_columns(problem: Problem, options: dict) -> None:
     assert_identical(run(problem, options), problem.engine())
 
 
 @some
-@given(hard_problems)
+@given(hard_problems.map(without_lookahead))
 def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem: Problem) -> None:
     counter = Counter(problem)
     class_bytes = 8 * problem.objective.n_classes * problem.columns.shape[1]
@@ -138,7 +139,7 @@ def test_no_path_is_asked_for_twice_and_batches_stay_within_their_limit(problem:
 
 
 @some
-@given(hard_problems)
+@given(hard_problems.map(without_lookahead))
 def test_rows_are_counted_last_where_only_their_weight_decides(problem: Problem) -> None:
     """Weights alone and weights with numbers of rows give the same tree; the numbers of rows are asked for once."""
     last, throughout = Counter(problem), Counter(problem)
@@ -213,7 +214,7 @@ def test_bounds_spare_most_questions() -> None:
 
 
 @some
-@given(hard_problems, st.integers(0, 6))
+@given(hard_problems.map(without_lookahead), st.integers(0, 6))
 def test_when_there_is_no_time_the_best_tree_known_is_at_least_the_greedy_one(problem: Problem, n_rounds: int) -> None:
     counter = Counter(problem, n_rounds=n_rounds)
     solution = make_search(problem, counter, greedy_first=True).run()
@@ -227,7 +228,7 @@ def test_when_there_is_no_time_the_best_tree_known_is_at_least_the_greedy_one(pr
 
 
 @some
-@given(hard_problems)
+@given(hard_problems.map(without_lookahead))
 def test_choices_at_the_root(problem: Problem) -> None:
     root = make_search(problem, Counter(problem)).run().statistics["root"]
     costs = problem.root_costs()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from support import oracle
-from support.problems import CRITERIA, Problem, assert_describes, problems, solve
+from support.problems import CRITERIA, Problem, assert_describes, problems, solve, without_lookahead
 from support.profiles import examples
 
 from topktree import TopKTreeClassifier, datasets, load
@@ -39,7 +39,7 @@ def all_costs(problem: Problem, max_leaves: int) -> list[int]:
 @some
 @given(problems(max_rows=25, max_columns=5, max_depth=2, criteria=CRITERIA), st.integers(2, 4))
 def test_no_tree_within_the_budget_costs_less_than_the_bound(problem: Problem, max_leaves: int) -> None:
-    problem = replace(problem, objective=replace(problem.objective, lookahead=0))
+    problem = without_lookahead(problem)
     found = within(problem, max_leaves)
     costs = all_costs(problem, max_leaves)
     assert np.count_nonzero(found.solution.column == -1) <= max_leaves

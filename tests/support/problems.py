@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -370,6 +370,10 @@ def optimal_problem(seed: int, max_rows: int, depth: int) -> Problem:
     if rng.random() < 0.8:
         parameters["min_samples_leaf"] = 1  # else there are no bounds from one split to another
     return make_problem(columns, classes, k=tuple(k.tolist()), **parameters)
+
+
+def without_lookahead(problem: Problem) -> Problem:
+    return replace(problem, objective=replace(problem.objective, lookahead=0))
 
 
 hard_problems = st.integers(0, 2**32 - 1).map(hard_problem)  # every choice is as likely as it says: none is shrunk

@@ -75,8 +75,8 @@ def _candidates(classifier: TopKTreeClassifier) -> str:
     k = checks.k_text(classifier.k)
     if classifier.criterion == "lookahead":
         return (
-            f"Every split is judged by the greedy tree that follows it; k = {k} of those whose greedy trees cost least are "
-            "tried, and the cheapest tree is kept."
+            f"Every split is judged by the greedy tree that follows it; the {k} with the cheapest ones are tried, and "
+            "the cheapest tree is kept."
         )
     tried = f"the {k} columns that score best are tried"
     if len(widths) > 1:
@@ -126,26 +126,30 @@ def _root(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any] | None
     n = classifier.search_.get("n_root", len(choices))
     return {
         "choices": shown,
-        "words": _root_words(shown, n),
+        "words": _root_words(classifier, shown, n),
         "unit": "errors" if classifier.leaf_penalty in (0, "tie") and model.counts_are_rows() else "cost",
         "score_name": classifier.criterion if isinstance(classifier.criterion, str) else "score",
         "more": f"{n - len(shown):,} more candidates with lower scores are not listed." if n > len(shown) else "",
     }
 
 
-def _root_words(choices: list[dict[str, Any]], n: int) -> str:
+def _root_words(classifier: TopKTreeClassifier, choices: list[dict[str, Any]], n: int) -> str:
     chosen = next((choice for choice in choices if choice["chosen"]), None)
     tried = f"{n:,} candidates were tried" if n > 1 else "One candidate was tried"
     if chosen is None:
         return f"{tried}; none improves on a single leaf."
+    if classifier.refine and chosen["rank"] > 1:
+        return f"{tried}; after the local search, the tree splits on “{chosen['literal']}”."
     if n == 1:
         return f"{tried}: the one that scores best."
     if chosen["rank"] == 1:
         return f"{tried}. The one that scores best also gives the best tree."
-    return (
-        f"{tried}. A greedy tree would split on “{choices[0]['literal']}”, which scores best; the best tree splits on "
-        f"“{chosen['literal']}”, number {chosen['rank']} by score."
-    )
+    best = f"“{choices[0]['literal']}”"
+    scores_best = f"A greedy tree would split on {best}, which scores best"
+    if classifier.criterion == "lookahead":
+        scores_best = f"The greedy tree that follows {best} costs least"
+    chosen_rank = f"“{chosen['literal']}”, number {chosen['rank']} by score"
+    return f"{tried}. {scores_best}; the best tree splits on {chosen_rank}."
 
 
 def describe_pruning(model: Model, seen: FloatArray | None) -> list[dict[str, Any]]:
