@@ -81,6 +81,11 @@ def test_text(data, people):
         (["--leaf-penalty", "0.01"], {"leaf_penalty": 0.01}),
         (["--leaf-penalty", "tie"], {"leaf_penalty": "tie"}),
         (["--criterion", "gini", "--min-samples-leaf", "9"], {"criterion": "gini", "min_samples_leaf": 9}),
+        (["--criterion", "lookahead", "-k", "1"], {"criterion": "lookahead", "k": 1}),
+        (
+            ["--criterion", "lookahead", "--lookahead-columns", "5", "--refine", "--max-leaves", "7", "--depth", "6"],
+            {"criterion": "lookahead", "lookahead_columns": 5, "refine": True, "max_leaf_nodes": 7, "max_depth": 6},
+        ),
         (["--class-weight", "balanced", "--distinct-splits"], {"class_weight": "balanced", "distinct_splits": True}),
         (["--max-thresholds", "none"], {"max_thresholds": None}),
         (["--max-thresholds", "3", "--memory-limit", "10M", "--jobs", "2"], {"max_thresholds": 3}),

@@ -26,7 +26,7 @@ from .messages import Mistake
 
 KINDS = ("number", "boolean", "category")
 TYPES = (*KINDS, "date")
-CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio")
+CRITERIA = ("entropy", "gini", "sqrt", "gain_ratio", "lookahead")
 RULES = ("1se", "best")
 MAX_DEPTH = 999
 TEST_SIZE = 0.2  # the share of the rows that `fit` holds out
@@ -206,7 +206,17 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     callback=_read_penalty,
     help='Cost of a leaf, a share of the rows; "tie": fewest errors, then fewest leaves.',
 )
+@click.option(
+    "--max-leaves", "max_leaf_nodes", metavar="N", type=click.IntRange(min=2), help="Maximum number of leaves."
+)
 @click.option("--criterion", type=click.Choice(CRITERIA), default=CRITERIA[0], help="The score that ranks splits.")
+@click.option(
+    "--lookahead-columns",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Splits per node that lookahead ranks.  [default: all]",
+)
+@click.option("--refine", is_flag=True, help="Improve the tree by a local search.")
 @click.option("--min-samples-leaf", metavar="N", type=click.IntRange(min=1), default=1, help="Minimum rows in a leaf.")
 @click.option("--distinct-splits", is_flag=True, help="Count splits that divide the rows in the same way as one.")
 @click.option("--class-weight", type=click.Choice(["balanced"]), help="Give all classes the same total weight.")

@@ -20,6 +20,7 @@ import numpy as np
 from .._classifier import TopKTreeClassifier
 from .._data.features import one_line
 from .._runtime import checks
+from .._runtime.limits import TIME_LIMIT
 from .columns import Labelled, read_labelled, read_test
 from .files import STDIN, check_apart, file_title, write_file
 from .messages import Mistake, counted, echo, estimator_messages, listed
@@ -28,12 +29,23 @@ from .table_files import TableFile
 MOST_CLASSES = 5  # in a line
 MOST_LEAVES = 100  # of a tree on the screen
 MOST_LETTERS = 40  # of a label
-PARAMETERS = ("k", "max_depth", "leaf_penalty", "criterion", "min_samples_leaf", "class_weight", "max_thresholds")
+PARAMETERS = (
+    "k",
+    "max_depth",
+    "max_leaf_nodes",
+    "leaf_penalty",
+    "criterion",
+    "refine",
+    "min_samples_leaf",
+    "class_weight",
+    "max_thresholds",
+)
 STATUS = {
     "complete": "the search ran to completion",
     "refined": "the search ran to completion, and the local search after it",
     "optimal": "no tree of this depth over these columns is better",
     "time_limit": "stopped at the time limit, after the search with k = {k_reached}",
+    "greedy": "stopped at the time limit, with the greedy tree",
 }
 
 
@@ -171,7 +183,8 @@ def print_fit(
 
 
 def _tree(summary: dict[str, Any]) -> str:
-    status = STATUS[summary["status"]].format(**summary)
+    is_greedy = summary["status"] == TIME_LIMIT and summary["k_reached"] == 0  # it comes before a lookahead
+    status = STATUS["greedy" if is_greedy else summary["status"]].format(**summary)
     leaves = counted(summary["leaves"], "leaf", "leaves")
     k = checks.k_text(summary["params"]["k"])
     return f"{leaves}, depth {summary['depth']}; k = {k}, {summary['seconds']:,.2f} seconds: {status}"

@@ -27,6 +27,7 @@ STATUS = {
     "did: no tree of this depth that splits nodes on their candidates costs less.",
     "complete": "The search ran to completion: no tree of this depth that splits nodes on their candidates costs less.",
     "time_limit": "The search stopped at the time limit: this is the best tree of a search with k = {reached}.",
+    "greedy": "The search stopped before it had found a better tree than the greedy one.",
     "partial": "The search was still running: this is the best tree of a search with k = {reached}.",
 }
 
@@ -41,7 +42,8 @@ def is_pruned(classifier: TopKTreeClassifier) -> bool:
 def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, Any]:
     """Return what is known about the search; other parts are empty or None."""
     search = classifier.search_
-    status = STATUS[classifier.status_].format(reached=search.get("k_reached", "?"))
+    is_greedy = search.get("k_reached") == 0  # the greedy tree comes before a lookahead
+    status = STATUS["greedy" if is_greedy else classifier.status_].format(reached=search.get("k_reached", "?"))
     if search.get("lower_bound") is not None:
         n, bound = classifier.max_leaf_nodes, search["lower_bound"]
         least = "less" if bound == classifier.cost_ else f"less than {number_text(bound)}"
