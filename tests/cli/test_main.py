@@ -11,7 +11,7 @@ from support.people import assert_mistake, make_people, run
 from topktree._cli import commands
 from topktree._data.features import KINDS
 from topktree._runtime.checks import MAX_DEPTH
-from topktree._search.objective import CRITERIA
+from topktree._search.objective import CRITERIA, LOOKAHEAD
 from topktree._selection.rule import RULES
 
 PLUGIN = """
@@ -74,7 +74,7 @@ def test_without_the_package_of_a_command(without_plugins, name):
 
 def test_constants_are_those_of_the_library():
     assert commands.KINDS == KINDS
-    assert commands.CRITERIA == CRITERIA
+    assert commands.CRITERIA == (*CRITERIA, LOOKAHEAD)
     assert set(commands.RULES) == set(RULES)
     assert commands.MAX_DEPTH == MAX_DEPTH
 
