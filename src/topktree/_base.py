@@ -166,7 +166,8 @@ class FittedTree(FittedClassifier):
 
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        return to_sklearn(self.tree_, self.features_, self.classes_, str(self.criterion), names)
+        criterion = str(self._searched()[0].criterion)  # cross-validation may have chosen it
+        return to_sklearn(self.tree_, self.features_, self.classes_, criterion, names)
 
     def _used_features(self) -> list[int]:
         return self.tree_.used_features()

@@ -74,7 +74,7 @@ def test_without_the_package_of_a_command(without_plugins, name):
 
 def test_constants_are_those_of_the_library():
     assert commands.KINDS == KINDS
-    assert commands.CRITERIA == (*CRITERIA, LOOKAHEAD)
+    assert (*CRITERIA, LOOKAHEAD) == commands.CRITERIA
     assert set(commands.RULES) == set(RULES)
     assert commands.MAX_DEPTH == MAX_DEPTH
 

@@ -36,7 +36,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.problems import user_criterion
 
 import topktree
-from topktree import TopKTreeClassifier, TopKTreeClassifierCV
+from topktree import TopKTreeClassifier, TopKTreeClassifierCV, datasets
 
 SMALL = {"ks": (1, 2, 4), "max_depths": (1, 2, 3)}
 
@@ -691,3 +691,43 @@ def test_the_picture_shows_every_k_and_the_choice() -> None:
     best = TopKTreeClassifierCV(**SMALL, rule="best", scoring="f1").fit(X, y).plot_scores()
     assert "best less one standard error" not in [text.get_text() for text in best.get_legend().get_texts()]
     assert best.get_ylabel() == "f1 (5 folds)"
+
+
+GRID: dict[str, Any] = {
+    "criterion": ("entropy", "lookahead"),
+    "refine": [False, True],
+    "min_samples_leaf": np.array([1, 8]),
+    "max_leaf_nodes": (None, 4),
+}
+
+
+@pytest.mark.parametrize("names", [("criterion",), ("refine", "max_leaf_nodes"), tuple(GRID)], ids=str)
+def test_other_parameters_may_be_sequences(names: tuple[str, ...]) -> None:
+    """Each candidate is the tree that the plain classifier finds, and the choice is one of them."""
+    X, y = datasets.load_monks(2, return_X_y=True)
+    grid = {name: GRID[name] for name in names}
+    cv = TopKTreeClassifierCV(ks=(1, 3), max_depths=(3,), cv=3, lookahead_columns=6, **grid).fit(X, y)
+    params = cv.cv_results_["params"]
+    assert len(params) == 2 * 2 ** len(names)
+    assert all(list(one)[3:] == [name for name in GRID if name in names] for one in params)
+    assert cv.best_params_ == params[cv.best_index_]
+    direct = TopKTreeClassifier(lookahead_columns=6, **cv.best_params_).fit(X, y)
+    assert direct.export_text() == cv.export_text()
+    splits = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    for i, one in enumerate(params):
+        train, test = splits[1]
+        tree = TopKTreeClassifier(lookahead_columns=6, **one).fit(X[train], y[train])
+        assert cv.cv_results_["split1_test_score"][i] == pytest.approx(tree.score(X[test], y[test]))
+    assert cv.plot_scores() is not None
+
+
+def test_criteria_of_your_own_cannot_be_chosen_from() -> None:
+    with pytest.raises(ValueError, match="criterion has a value that is not allowed"):
+        TopKTreeClassifierCV(criterion=("entropy", lambda left, right: left[:, 0])).fit([[0], [1]] * 9, [0, 1] * 9)
+
+
+def test_the_criterion_that_was_chosen_is_that_of_the_outputs() -> None:
+    X, y = datasets.load_monks(1, return_X_y=True)
+    cv = TopKTreeClassifierCV(ks=(1,), max_depths=(2,), criterion=("gini",)).fit(X, y)
+    assert cv.best_estimator_.criterion == "gini"
+    assert cv.to_sklearn().criterion == "gini"

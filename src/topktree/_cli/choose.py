@@ -21,6 +21,7 @@ from .._runtime.files import whole_file
 from .._runtime.limits import TIME_LIMIT
 from .._selection.classifier_cv import TopKTreeClassifierCV
 from .._selection.rule import ONE_SE, best_of
+from ..report.search import name_value, varying_parameters
 from .columns import Labelled, read_labelled
 from .files import check_apart, file_title, write_file
 from .messages import Mistake, closest, counted, echo, estimator_messages, wants_style
@@ -131,8 +132,8 @@ def print_choice(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> None:
     """Print tables, sentences and the tree; the chosen score is bold on a terminal."""
     unit = " in %" if cv.scorer_.is_share else ""
     echo(f"{summary['scoring']}{unit} in {summary['folds']} folds ± standard error, and leaves\n")
-    for penalty in dict.fromkeys(row["leaf_penalty"] for row in summary["results"]):
-        for lines in _tables(cv, summary, penalty):
+    for title in dict.fromkeys(_others(cv, row) for row in summary["results"]):
+        for lines in _tables(cv, summary, title):
             echo("\n".join([*lines, ""]))
     wrong = f"{cv.train_errors_:,} of {summary['rows']:,} rows are wrong"
     size = f"{counted(summary['features'], 'feature')}, {summary['seconds']:,.2f} seconds"
@@ -141,10 +142,15 @@ def print_choice(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> None:
     echo(f"\n{cv.export_text().rstrip()}")
 
 
-def _tables(cv: TopKTreeClassifierCV, summary: dict[str, Any], penalty: float | str) -> list[list[str]]:
-    """Return the scores of one penalty, depths down and ks across, in as many tables as the terminal's width needs."""
-    rows = [row for row in summary["results"] if row["leaf_penalty"] == penalty]
-    title = [f"leaf penalty {_penalty(penalty)}"] if len(rows) < len(summary["results"]) else []
+def _others(cv: TopKTreeClassifierCV, row: dict[str, Any]) -> str:
+    """Return the values of the parameters that vary besides k and depth."""
+    return ", ".join(name_value(name, row[name]) for name in varying_parameters(cv.cv_results_))
+
+
+def _tables(cv: TopKTreeClassifierCV, summary: dict[str, Any], others: str) -> list[list[str]]:
+    """Return the scores of one title, depths down and ks across, in as many tables as the terminal's width needs."""
+    rows = [row for row in summary["results"] if _others(cv, row) == others]
+    title = [others] if others else []
     depths = sorted({row["max_depth"] for row in rows})
     cells = {(row["k"], row["max_depth"]): _cell(cv, summary, row) for row in rows}
     ks = list(dict.fromkeys(row["k"] for row in rows))
@@ -190,11 +196,10 @@ def _legend(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
 def _reason(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
     """Return what was chosen, and why."""
     chosen, best = summary["results"][cv.best_index_], summary["best"]
-    has_penalties = len({row["leaf_penalty"] for row in summary["results"]}) > 1
 
     def name(row: dict[str, Any]) -> str:
-        penalty = f", leaf penalty {_penalty(row['leaf_penalty'])}" if has_penalties else ""
-        return f"k = {row['k']}, depth {row['max_depth']}{penalty}"
+        others = _others(cv, row)
+        return f"k = {row['k']}, depth {row['max_depth']}" + (f", {others}" if others else "")
 
     def score(row: dict[str, Any]) -> str:
         return f"{_number(cv, row['score'])}{'%' if cv.scorer_.is_share else ''} ± {_number(cv, row['se'])}"
@@ -214,7 +219,3 @@ def _reason(cv: TopKTreeClassifierCV, summary: dict[str, Any]) -> str:
 def _number(cv: TopKTreeClassifierCV, value: float) -> str:
     """Return a score or a standard error, in percent if the score is a share."""
     return f"{100 * value:.1f}" if cv.scorer_.is_share else f"{value:.3f}"
-
-
-def _penalty(penalty: float | str) -> str:
-    return penalty if isinstance(penalty, str) else f"{penalty:g}"

@@ -1,4 +1,4 @@
-"""`TopKTreeClassifierCV`: the tree whose k, depth and leaf penalty cross-validation chooses.
+"""`TopKTreeClassifierCV`: the tree whose k, depth, leaf penalty and other parameters cross-validation chooses.
 
 In: a table and class labels, as for `TopKTreeClassifier`, and a grid. Out: the chosen tree, behind the same interface,
 and the results of all candidates.
@@ -29,16 +29,24 @@ from .._runtime import checks
 from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Limits, restored_on_error
 from .._runtime.parallel import in_parallel
 from .._search.fitter import search_options, search_tree
-from .._search.objective import ScoreFunction
+from .._search.objective import CRITERIA, LOOKAHEAD
 from .._search.spec import read_spec
 from .folds import Fold, make_fold, read_splits
 from .grid import Outcome, evaluate, tabulate, usable_folds
 from .rule import ONE_SE, RULES, Candidate, best, choose, scores_of, threshold
 from .scoring import Scoring
 
+# Parameters that may be sequences of values to choose from, and the check of a value.
+CHECKS: dict[str, Callable[[Any], None]] = {
+    "criterion": lambda value: checks.check_choice("criterion", value, (*CRITERIA, LOOKAHEAD)),
+    "refine": lambda value: checks.check_bool("refine", value),
+    "min_samples_leaf": checks.check_min_samples_leaf,
+    "max_leaf_nodes": lambda value: checks.check_int("max_leaf_nodes", value, 2, or_none=True),
+}
+
 
 class TopKTreeClassifierCV(FittedTree):
-    """A decision tree classifier that chooses k, depth and leaf penalty by cross-validation.
+    """A decision tree classifier that chooses k, depth, leaf penalty and other parameters by cross-validation.
 
     Every combination is fitted to the training rows of every fold, and the chosen one to all rows. By default the
     choice is not the combination with the highest score but the simplest tree whose score is within one standard error
@@ -70,14 +78,16 @@ class TopKTreeClassifierCV(FittedTree):
         Threads that are left over help within the fits.
     verbose : int, default=0
         1 shows a line of progress on stderr.
-    criterion, min_samples_leaf, distinct_splits, class_weight, max_thresholds, categorical_features, memory_limit, \
+    criterion, refine, min_samples_leaf, max_leaf_nodes
+        As in `TopKTreeClassifier`, for every fit; or a sequence of values to choose from.
+    lookahead_columns, distinct_splits, class_weight, max_thresholds, categorical_features, memory_limit, \
 min_weight_fraction_leaf
         As in `TopKTreeClassifier`, for every fit.
 
     Attributes
     ----------
     best_params_ : dict
-        k, max_depth and leaf_penalty of the choice.
+        k, max_depth and leaf_penalty of the choice, and the other parameters that were given as sequences.
     best_estimator_ : TopKTreeClassifier
         The choice, fitted to all rows. This class has the same methods; `plot_tree` draws its tree.
     best_index_ : int
@@ -122,8 +132,11 @@ min_weight_fraction_leaf
         rule: str = ONE_SE,
         scoring: Any = None,
         random_state: Any = 0,
-        criterion: str | ScoreFunction = "entropy",
-        min_samples_leaf: int | float = 1,
+        criterion: Any = "entropy",
+        lookahead_columns: int | None = None,
+        refine: bool | Sequence[bool] = False,
+        min_samples_leaf: int | float | Sequence[int | float] = 1,
+        max_leaf_nodes: int | Sequence[int | None] | None = None,
         distinct_splits: bool = False,
         class_weight: str | dict[Any, float] | None = None,
         max_thresholds: int | None = 32,
@@ -142,7 +155,10 @@ min_weight_fraction_leaf
         self.scoring = scoring
         self.random_state = random_state
         self.criterion = criterion
+        self.lookahead_columns = lookahead_columns
+        self.refine = refine
         self.min_samples_leaf = min_samples_leaf
+        self.max_leaf_nodes = max_leaf_nodes
         self.distinct_splits = distinct_splits
         self.class_weight = class_weight
         self.max_thresholds = max_thresholds
@@ -201,7 +217,7 @@ min_weight_fraction_leaf
     def plot_scores(self, ax: Any = None) -> Any:
         """Draw the scores against the depth, a line per k, with their standard errors, and return the Axes.
 
-        If there are several leaf penalties, the scores of the chosen one are drawn. A ring marks the choice.
+        If other parameters vary, the scores with their chosen values are drawn. A ring marks the choice.
         """
         from .._tree.charts import plot_choice
 
@@ -210,7 +226,7 @@ min_weight_fraction_leaf
         depths = sorted(set(results["param_max_depth"]))
         lines: dict[str, tuple[FloatArray, FloatArray]] = {}
         for i, params in enumerate(results["params"]):
-            if params["leaf_penalty"] == chosen["leaf_penalty"]:
+            if all(params[name] == chosen[name] for name in params.keys() - {"k", "max_depth"}):
                 empty = (np.full(len(depths), np.nan), np.full(len(depths), np.nan))
                 mean, error = lines.setdefault(f"k = {checks.k_text(params['k'])}", empty)
                 at = depths.index(params["max_depth"])
@@ -231,7 +247,16 @@ min_weight_fraction_leaf
         depths = _values("max_depths", self.max_depths, lambda d: checks.check_int("max_depth", d, 0, checks.MAX_DEPTH))
         penalties = _values("leaf_penalties", self.leaf_penalties, checks.check_leaf_penalty)
         ks = _values("ks", self.ks, lambda k: checks.check_k(k, max(depths)))
-        return [Candidate(k, depth, penalty) for k, depth, penalty in product(ks, depths, penalties)]
+        others = {name: _values(name, getattr(self, name), CHECKS[name]) for name in CHECKS if self._varies(name)}
+        return [
+            Candidate(k, depth, penalty, tuple(zip(others, values, strict=True)))
+            for k, depth, penalty, *values in product(ks, depths, penalties, *others.values())
+        ]
+
+    def _varies(self, name: str) -> bool:
+        """Tell whether a parameter is a sequence of values to choose from."""
+        value = getattr(self, name)
+        return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
 
     def _warn(self, folds: Sequence[Fold], outcomes: Sequence[Outcome]) -> None:
         """Warn about fits that failed or were not finished. Raise if there is nothing to choose from."""

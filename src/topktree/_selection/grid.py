@@ -2,9 +2,9 @@
 
 In: folds that are binarized already, and candidates. Out: an `Outcome` per candidate and fold, and their table with the
 names that scikit-learn's searches use.
-The one idea: candidates go in waves of growing k, so that the tree of a smaller k bounds the search of the next, and a
-time limit cuts off the expensive end of the grid. Fits run in threads, since the engine releases the GIL, or wherever
-joblib's active backend puts them.
+The one idea: candidates go in waves of growing effort, so that the tree of a smaller k bounds the search of the next,
+and a time limit cuts off the expensive end of the grid. Fits run in threads, since the engine releases the GIL, or
+wherever joblib's active backend puts them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Cancelled, Limits, O
 from .._runtime.parallel import in_parallel, threads_per_call
 from .._runtime.progress import CountLine
 from .._search.fitter import search_options, search_tree
+from .._search.objective import LOOKAHEAD
 from .._search.spec import TreeSpec
 from .folds import Fold
 from .rule import Candidate, summarise
@@ -58,7 +59,7 @@ def evaluate(
 ) -> list[Outcome]:
     """Return all outcomes, in the order in which they came. The first candidate of the first wave is never cut off."""
     usable = [f for f, fold in enumerate(folds) if fold.data is not None]
-    order = waves(candidates)
+    order = waves(candidates, spec)
     first = order[0][0]
     known = KnownCosts()
     found: list[Outcome] = []
@@ -67,7 +68,14 @@ def evaluate(
             threads = threads_per_call(n_jobs, len(wave) * len(usable))
             calls = (
                 joblib.delayed(fit_and_score)(
-                    candidate, f, folds[f], spec, limits, threads, known.lowest(candidate, f), candidate is first
+                    candidate,
+                    f,
+                    folds[f],
+                    replace(spec, **candidate.params),
+                    limits,
+                    threads,
+                    known.lowest(candidate, f),
+                    candidate is first,
                 )
                 for candidate in wave
                 for f in usable
@@ -81,14 +89,18 @@ def evaluate(
     return found
 
 
-def waves(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Return the candidates by growing k, those of equal k together, shallow ones first."""
+def waves(candidates: Sequence[Candidate], spec: TreeSpec) -> list[list[Candidate]]:
+    """Return the candidates by growing effort, those of equal effort together, shallow ones first.
 
-    def breadth(candidate: Candidate) -> float:
-        return fmean(candidate.widths or (1,))
+    Searches by a score come first, then those with a lookahead, then those with a local search; each by growing k.
+    """
 
-    order = sorted(candidates, key=lambda candidate: (breadth(candidate), candidate.max_depth))
-    return [list(wave) for _, wave in groupby(order, key=breadth)]
+    def effort(candidate: Candidate) -> tuple[bool, bool, float]:
+        own = replace(spec, **candidate.params)
+        return own.refine, own.criterion == LOOKAHEAD, fmean(candidate.widths or (1,))
+
+    order = sorted(candidates, key=lambda candidate: (effort(candidate), candidate.max_depth))
+    return [list(wave) for _, wave in groupby(order, key=effort)]
 
 
 class KnownCosts:
@@ -100,14 +112,20 @@ class KnownCosts:
     def add(self, outcome: Outcome) -> None:
         """Remember the tree of an outcome, if it has one."""
         if outcome.cost is not None:
-            key = (outcome.fold, outcome.candidate.max_depth, outcome.candidate.leaf_penalty)
-            self._costs.setdefault(key, []).append((outcome.candidate.widths, outcome.cost))
+            self._costs.setdefault(_space(outcome.candidate, outcome.fold), []).append(
+                (outcome.candidate.widths, outcome.cost)
+            )
 
     def lowest(self, candidate: Candidate, fold: int) -> int | None:
         """Return the lowest known cost of a tree that the candidate's search can find, if there is one."""
-        known = self._costs.get((fold, candidate.max_depth, candidate.leaf_penalty), [])
+        known = self._costs.get(_space(candidate, fold), [])
         narrower = (cost for widths, cost in known if all(map(le, widths, candidate.widths)))
         return min(narrower, default=None)
+
+
+def _space(candidate: Candidate, fold: int) -> tuple[Any, ...]:
+    """Return what must be equal for the trees of a smaller k to be among those of a larger one."""
+    return (fold, candidate.max_depth, candidate.leaf_penalty, *candidate.others)
 
 
 def fit_and_score(
@@ -127,9 +145,11 @@ def fit_and_score(
     start = time.perf_counter()
     try:
         progress = limits.watch(must_finish)
+        if spec.refine or spec.max_leaf_nodes is not None:  # their trees are also others than those of the search
+            known_cost = None
         options = search_options(fold.tree, threads=threads, known_cost=known_cost, progress=progress)
         with limits.working():
-            found = search_tree(fold.data, replace(spec, **candidate.params), options)
+            found = search_tree(fold.data, spec, options)
         fitted = time.perf_counter()
         score = fold.score(found, candidate.params)
         if not math.isfinite(score):
@@ -169,7 +189,7 @@ def tabulate(candidates: Sequence[Candidate], n_folds: int, outcomes: Sequence[O
         for name in ("fit", "score"):
             table[f"mean_{name}_time"] = np.nanmean(values[f"{name}_seconds"], axis=1)
             table[f"std_{name}_time"] = np.nanstd(values[f"{name}_seconds"], axis=1)
-        for name in ("k", "max_depth", "leaf_penalty"):  # objects, because a k may be a tuple
+        for name in candidates[0].params:  # objects, because a k may be a tuple
             entries = np.fromiter((candidate.params[name] for candidate in candidates), dtype=object)
             table[f"param_{name}"] = np.ma.MaskedArray(entries)
         table["params"] = [candidate.params for candidate in candidates]

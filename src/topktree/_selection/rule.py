@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,13 @@ class Candidate:
     k: Any
     max_depth: int
     leaf_penalty: float | str
+    others: tuple[tuple[str, Any], ...] = ()  # name and value of each other parameter that the grid varies
 
     @property
     def params(self) -> dict[str, Any]:
         """The parameters as `set_params` takes them."""
-        return asdict(self)
+        own = {"k": self.k, "max_depth": self.max_depth, "leaf_penalty": self.leaf_penalty}
+        return own | dict(self.others)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -79,7 +81,11 @@ def best(candidates: Sequence[Candidate], scores: Scores) -> int:
 
 def best_of(results: Mapping[str, Any]) -> int:
     """Return the same from `cv_results_`."""
-    return best([Candidate(**params) for params in results["params"]], scores_of(results))
+    return best([_candidate(**params) for params in results["params"]], scores_of(results))
+
+
+def _candidate(k: Any, max_depth: int, leaf_penalty: float | str, **others: Any) -> Candidate:
+    return Candidate(k, max_depth, leaf_penalty, tuple(others.items()))
 
 
 def threshold(candidates: Sequence[Candidate], scores: Scores, rule: str) -> float:

@@ -173,12 +173,12 @@ def describe_pruning(model: Model, seen: FloatArray | None) -> list[dict[str, An
 
 
 def describe_grid(cv: TopKTreeClassifierCV) -> dict[str, Any]:
-    """Return the scores of cross-validation: a line for every k, and for every penalty if there are several."""
+    """Return the scores of cross-validation: a line for every k, and for every other parameter that varies."""
     results = cv.cv_results_
-    several = len(set(map(str, results["param_leaf_penalty"]))) > 1
+    varying = varying_parameters(results)
     lines: dict[str, list[dict[str, Any]]] = {}
     for i, params in enumerate(results["params"]):
-        name = f"k = {checks.k_text(params['k'])}" + (f", penalty {params['leaf_penalty']}" if several else "")
+        name = ", ".join([f"k = {checks.k_text(params['k'])}", *(name_value(name, params[name]) for name in varying)])
         if np.isfinite(results["mean_test_score"][i]):
             lines.setdefault(name, []).append(
                 {
@@ -196,6 +196,22 @@ def describe_grid(cv: TopKTreeClassifierCV) -> dict[str, Any]:
         "words": _grid_words(cv),
         "lines": [{"name": name, "points": points} for name, points in lines.items()],
     }
+
+
+def varying_parameters(results: dict[str, Any]) -> list[str]:
+    """Return the parameters, besides k and the depth, that have several values in a grid."""
+    names = results["params"][0].keys() - {"k", "max_depth"}
+    return [name for name in results["params"][0] if name in names and len(set(map(str, results[f"param_{name}"]))) > 1]
+
+
+def name_value(name: str, value: Any) -> str:
+    """Return a value of a grid's parameter in words."""
+    if name == "refine":
+        return "refined" if value else "not refined"
+    if name == "max_leaf_nodes":
+        return "any number of leaves" if value is None else f"at most {value} leaves"
+    words = {"leaf_penalty": "leaf penalty", "min_samples_leaf": "rows per leaf"}
+    return f"{words.get(name, name)} {value}" if isinstance(value, str) else f"{words.get(name, name)} {value:g}"
 
 
 def _grid_words(cv: TopKTreeClassifierCV) -> str:
