@@ -202,3 +202,16 @@ def test_costs_in_the_users_weights():
     assert isinstance(tie.user_cost(tie.cost_scale), int)
     penalised = objective([0, 1, 1, 1], leaf_penalty=0.1)
     assert penalised.user_cost(penalised.cost_scale + 2 * penalised.leaf_penalty) == pytest.approx(1.8)
+
+
+@some
+@given(st.integers(0, 2**32 - 1), st.integers(0, 4), st.sampled_from([0, 0, 3, 6]))
+def test_a_search_examines_at_most_so_many_nodes(seed, depth, lookahead):
+    rng = np.random.default_rng(seed)
+    columns = rng.random((200, 8)) < 0.5
+    k = tuple(rng.integers(1, 4, depth).tolist())
+    problem = make_problem(columns, rng.integers(2, size=200).astype(np.int32), k=k, lookahead=lookahead)
+    nodes = problem.engine(use_bounds=False, arrange="never").statistics["nodes"]
+    assert nodes <= problem.objective.most_nodes + 2**depth  # the finished tree is looked up
+    without_cache = problem.engine(use_bounds=False, use_cache=False, arrange="never").statistics["nodes"]
+    assert depth < 2 or without_cache > 0.4 * problem.objective.most_nodes

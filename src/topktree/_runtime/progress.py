@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Self, TextIO
 
 SECONDS_BETWEEN = 0.2
+MANY_NODES = 10**7  # a search of fewer nodes is likely to be short
 
 
 class _Line:
@@ -45,29 +46,43 @@ class _Line:
 
 
 class CountLine(_Line):
-    """The line of work in parts: how many are done. Nothing is written unless `verbose` is true."""
+    """The line of work in parts: how many are done, and how long the others may take. Written if `verbose` is true.
 
-    def __init__(self, n_parts: int, what: str, verbose: bool) -> None:
+    `work` is that of all parts together, in a unit of the caller's; without it, no time is estimated.
+    """
+
+    def __init__(self, n_parts: int, what: str, verbose: bool, work: float = 0.0) -> None:
         super().__init__()
-        self._n_parts, self._what, self._verbose = n_parts, what, verbose
-        self._n_done, self._start = 0, time.monotonic()
+        self._n_parts, self._what, self._verbose, self._work = n_parts, what, verbose, work
+        self._n_done, self._work_done, self._start = 0, 0.0, time.monotonic()
 
-    def __call__(self, more: str = "") -> None:
-        """Count one more part."""
+    def __call__(self, more: str = "", work: float = 0.0) -> None:
+        """Count one more part, which was so much work."""
         self._n_done += 1
+        self._work_done += work
         if self._verbose:
-            text = f"{self._n_done} of {self._n_parts} {self._what}{more}"
-            self.show(time.monotonic() - self._start, text, always=self._n_done == self._n_parts)
+            seconds = time.monotonic() - self._start
+            left = ""
+            if self._work_done > 0 and self._n_done < self._n_parts:
+                left = f", about {seconds * max(self._work / self._work_done - 1, 0):.2g} s left"
+            text = f"{self._n_done} of {self._n_parts} {self._what}{left}{more}"
+            self.show(seconds, text, always=self._n_done == self._n_parts)
 
 
 class ProgressLine(_Line):
-    """The line of one search, as a progress callback of the engine."""
+    """The line of one search, as a progress callback of the engine. It begins with the most nodes there may be."""
 
-    def __init__(self, user_cost: Callable[[int], float], stream: TextIO | None = None) -> None:
+    def __init__(self, user_cost: Callable[[int], float], most_nodes: float, stream: TextIO | None = None) -> None:
         super().__init__(stream)
-        self._user_cost = user_cost
+        self._user_cost, self._most_nodes = user_cost, most_nodes
+
+    def __enter__(self) -> Self:
+        if self._most_nodes > MANY_NODES:
+            self.show(0.0, f"at most {self._most_nodes:.2g} nodes", always=True)
+        return self
 
     def __call__(self, seconds: float, k: int, nodes: int, cost: int) -> None:
         """Show the state of the search; `cost` is -1 until there is a tree."""
         best = "none yet" if cost < 0 else f"{self._user_cost(cost):g}"
-        self.show(seconds, f"k = {k}, {nodes:,} nodes, best cost {best}")
+        most = f"{self._most_nodes:.2g}"
+        self.show(seconds, f"k = {k}, {nodes:,} of at most {most} nodes, best cost {best}")

@@ -69,7 +69,7 @@ def search_tree(
 ) -> FoundTree:
     """Search for the tree. `on_tree` gets every tree that is better than those before it."""
     objective = spec.objective(data)
-    line = ProgressLine(objective.user_cost) if verbose else None
+    line = ProgressLine(objective.user_cost, objective.most_nodes) if verbose else None
 
     describe = partial(found_tree, data, spec, objective)
     show = None if on_tree is None else lambda solution: on_tree(replace(describe(solution), status=PARTIAL))

@@ -75,9 +75,24 @@ class Objective:
         return len(self.k)
 
     @property
+    def most_nodes(self) -> float:
+        """The number of nodes that a search without bounds and cache would examine."""
+        return most_nodes(self.k, self.lookahead)
+
+    @property
     def n_classes(self) -> int:
         """The number of classes, present in the rows or not."""
         return len(self.class_weight)
+
+
+def most_nodes(k: Sequence[int], lookahead: int) -> float:
+    """Return the number of nodes that a search without bounds and cache would examine."""
+    below = 1.0  # of a node with one level left
+    for height, k_here in enumerate(reversed(k[:-1]), start=2):
+        below = 1 + 2 * (max(k_here, lookahead) if height == 2 else k_here) * below
+        if height > 2 and k_here < lookahead:
+            below += lookahead * (2.0**height - 2)
+    return below
 
 
 def make_objective(

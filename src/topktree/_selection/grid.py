@@ -27,10 +27,13 @@ from .._runtime.limits import COMPLETE, FAILED, TIME_LIMIT, Cancelled, Limits, O
 from .._runtime.parallel import in_parallel, threads_per_call
 from .._runtime.progress import CountLine
 from .._search.fitter import search_options, search_tree
-from .._search.objective import LOOKAHEAD
+from .._search.objective import LOOKAHEAD, most_nodes
 from .._search.spec import TreeSpec
 from .folds import Fold
 from .rule import Candidate, summarise
+
+# What does not depend on the search takes as long as so many nodes.
+FIXED_NODES = 2000
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,10 @@ def evaluate(
     first = order[0][0]
     known = KnownCosts()
     found: list[Outcome] = []
-    with CountLine(len(folds) * len(candidates), "fits", verbose) as line:
+    work = {
+        candidate: sum(_work(replace(spec, **candidate.params), folds[f]) for f in usable) for candidate in candidates
+    }
+    with CountLine(len(usable) * len(candidates), "fits", verbose, sum(work.values())) as line:
         for wave in order:
             threads = threads_per_call(n_jobs, len(wave) * len(usable))
             calls = (
@@ -85,8 +91,17 @@ def evaluate(
                 known.add(outcome)
                 limits.longest = max(limits.longest, 0.0 if outcome.cost is None else outcome.fit_seconds)
                 last = ", ".join(f"{name} = {value}" for name, value in outcome.candidate.params.items())
-                line(f"; last: {last}, score {outcome.score:.4f}")
+                line(f"; last: {last}, score {outcome.score:.4f}", work[outcome.candidate] / len(usable))
     return found
+
+
+def _work(spec: TreeSpec, fold: Fold) -> float:
+    """Return about how many nodes a fit takes as long as."""
+    assert fold.data is not None
+    options = spec.objective_options(len(fold.data.y), fold.data.columns)
+    nodes = most_nodes(options["k"], options["lookahead"])
+    # A local search and a leaf budget take as long as some searches.
+    return FIXED_NODES + nodes * (1 + 10 * spec.refine) * (1 if spec.max_leaf_nodes is None else 5)
 
 
 def waves(candidates: Sequence[Candidate], spec: TreeSpec) -> list[list[Candidate]]:

@@ -152,7 +152,7 @@ class DaskFit:
         distinct = packed.facts.distinct
         if distinct is not None and objective.weighted:  # the number of rows counts as well as their weight
             distinct = distinct.repeat(objective.min_samples_leaf, int(self.estimator.gather_bytes))
-        line = ProgressLine(objective.user_cost) if self.estimator.verbose else None
+        line = ProgressLine(objective.user_cost, objective.most_nodes) if self.estimator.verbose else None
         with line or nullcontext():
             if distinct is not None:
                 self.cluster.release(packed.shards)
