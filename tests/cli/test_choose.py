@@ -98,6 +98,16 @@ def test_text(data, people):
         (["--ks", "1, All"], {"ks": (1, "all")}),
         (["--scoring", "neg_log_loss", "--seed", "3"], {"scoring": "neg_log_loss", "random_state": 3}),
         (["--cv", "4", "--jobs", "2"], {"cv": 4}),
+        (["--criterion", "lookahead", "--refine", "yes"], {"criterion": "lookahead", "refine": True}),
+        (
+            ["--criterion", "gini, lookahead", "--refine", "both", "--lookahead-columns", "4"],
+            {"criterion": ("gini", "lookahead"), "refine": (False, True), "lookahead_columns": 4},
+        ),
+        (
+            ["--max-leaves", "none,3", "--min-samples-leaf", "1,20"],
+            {"max_leaf_nodes": (None, 3), "min_samples_leaf": (1, 20)},
+        ),
+        (["--max-leaves", "4", "--min-samples-leaf", "6"], {"max_leaf_nodes": 4, "min_samples_leaf": 6}),
     ],
 )
 def test_json(data, people, arguments, parameters):
@@ -116,7 +126,7 @@ def test_json(data, people, arguments, parameters):
     assert [row["score"] for row in found["results"]] == cv.cv_results_["mean_test_score"].tolist()
     assert [row["leaves"] for row in found["results"]] == cv.cv_results_["mean_n_leaves"].tolist()
     assert [row["fold_scores"][1] for row in found["results"]] == cv.cv_results_["split1_test_score"].tolist()
-    names = ("k", "max_depth", "leaf_penalty")
+    names = cv.best_params_.keys()
     assert [{name: row[name] for name in names} for row in found["results"]] == cv.cv_results_["params"]
 
 
@@ -125,6 +135,16 @@ def test_weights(data, people):
     cv = fitted(people.drop(columns="count"), weights=people["count"])
     assert (found["params"], found["score"]) == (cv.best_params_, cv.best_score_)
     assert found["features"] == 4
+
+
+def test_a_table_per_value_of_the_other_parameters(data):
+    arguments = ("--criterion", "entropy,lookahead", "--refine", "both", "--max-leaves", "none,4")
+    result = choose(data, *SMALL, *arguments, "--penalties", "0,0.02", "--min-samples-leaf", "1,9")
+    titles = [line for line in result.stdout.splitlines() if line.startswith("leaf penalty")]
+    assert len(titles) == 32
+    assert titles[0] == "leaf penalty 0, criterion entropy, not refined, rows per leaf 1, any number of leaves"
+    assert "leaf penalty 0.02, criterion lookahead, refined, rows per leaf 9, at most 4 leaves" in titles
+    assert result.stdout.split("Chosen: ")[1].startswith("k = ")
 
 
 def test_a_table_per_penalty(data):
@@ -291,6 +311,9 @@ def test_a_long_list_of_columns_is_cut(tmp_path):
         (["--depths", "-1"], ["--depths", "'-1'"]),
         (["--penalties", "2"], ["--penalties", "from 0 to 1", "'2'"]),
         (["--penalties", "nan"], ["--penalties", "'nan'"]),
+        (["--max-leaves", "4,1"], ["--max-leaves", ">= 2", "'1'"]),
+        (["--min-samples-leaf", "0"], ["--min-samples-leaf", ">= 1", "'0'"]),
+        (["--criterion", "entropy,best"], ["--criterion", "lookahead", "'best'"]),
         (["--jobs", "0"], ["--jobs", "-1"]),
         (["--cv", "1000"], ["cv must be at most"]),
         (["--scoring", "acuracy"], ["--scoring", "did you mean 'accuracy'?"]),

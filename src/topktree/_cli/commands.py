@@ -130,7 +130,19 @@ _read_depths = number(int, 0, MAX_DEPTH, {}, f"whole numbers from 0 to {MAX_DEPT
 _read_penalty = number(float, 0, 1, {"tie": "tie"}, 'a number from 0 to 1, or "tie"')
 _read_penalties = number(float, 0, 1, {"tie": "tie"}, 'numbers from 0 to 1, or "tie"', many=True)
 _read_thresholds = number(int, 1, math.inf, {"none": None}, 'a whole number >= 1, or "none" for every midpoint')
+_read_leaves = number(int, 2, math.inf, {"none": None}, 'whole numbers >= 2, or "none" for any number', many=True)
+_read_least_rows = number(int, 1, math.inf, {}, "whole numbers >= 1", many=True)
 _read_jobs = number(int, 1, math.inf, {"-1": -1}, "1 or more, or -1 for one per core")
+
+
+def _read_criteria(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, ...]:
+    """Read names of criteria, separated by commas."""
+    names = tuple(map(str.strip, text.split(",")))
+    for name in names:
+        if name not in CRITERIA:
+            raise Mistake(f"--criterion {text}: must be {', '.join(CRITERIA[:-1])} or {CRITERIA[-1]}, got {name!r}")
+    return names
+
 
 json_option = click.option("--json", "to_json", is_flag=True, help="Print JSON instead of text.")
 seed_option = click.option(
@@ -326,6 +338,37 @@ def show_command(form: str, table: str | None, **arguments: Any) -> None:
     help='Leaf penalties to try: shares of the rows, or "tie".',
 )
 @click.option(
+    "--max-leaves",
+    "max_leaf_nodes",
+    metavar="A,B",
+    default="none",
+    callback=_read_leaves,
+    help='Maximum numbers of leaves to try, or "none".',
+)
+@click.option(
+    "--min-samples-leaf",
+    metavar="A,B",
+    default="1",
+    callback=_read_least_rows,
+    help="Minimum numbers of rows in a leaf to try.",
+)
+@click.option(
+    "--criterion",
+    metavar="A,B",
+    default=CRITERIA[0],
+    callback=_read_criteria,
+    help=f"Scores that rank splits to try: {', '.join(CRITERIA)}.",
+)
+@click.option(
+    "--lookahead-columns",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Splits per node that lookahead ranks.  [default: all]",
+)
+@click.option(
+    "--refine", type=click.Choice(["no", "yes", "both"]), default="no", help="Improve trees by a local search."
+)
+@click.option(
     "--rule",
     type=click.Choice(RULES),
     default=RULES[0],
@@ -351,6 +394,10 @@ def choose_command(**arguments: Any) -> None:
         raise Mistake("--plot needs matplotlib: pip install 'topktree[cli,plot]'")
     from .choose import choose_and_show
 
+    for name in ("max_leaf_nodes", "min_samples_leaf", "criterion"):
+        if len(arguments[name]) == 1:
+            (arguments[name],) = arguments[name]
+    arguments["refine"] = {"no": False, "yes": True, "both": (False, True)}[arguments["refine"]]
     choose_and_show(**arguments)
 
 
