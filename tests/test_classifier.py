@@ -870,7 +870,7 @@ def test_verbose_shows_a_line_on_stderr(capfd, n_jobs):
     assert err.startswith("\rtopktree: ")
     assert err.count("\n") == 1
     assert err.endswith("\n")
-    assert re.search(r"\d\.\d s, k = \d+, [\d,]+ nodes, best cost \d+ *$", err)
+    assert re.search(r"\d\.\d s, k = \d+, [\d,]+ of at most \d\.?\d*e\+\d+ nodes, best cost \d+ *$", err)
     assert classifier.status_ == "time_limit"
 
 
