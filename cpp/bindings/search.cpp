@@ -53,6 +53,7 @@ nb::list to_list(const std::vector<topk::Step>& trace) {
 nb::dict to_dict(topk::RootChoices&& root, std::size_t n_classes) {
     const std::size_t n_weighed = std::min(root.column.size(), topk::RootChoices::kWeighed);
     nb::dict result;
+    result["n_candidates"] = root.n_candidates;
     result["column"] = to_numpy(std::move(root.column));
     result["cost"] = to_numpy(std::move(root.cost));
     result["exact"] = to_numpy(std::move(root.exact));

@@ -45,7 +45,8 @@ class TopKTreeClassifier(FittedTree):
         column, higher being better. Scores of columns with an empty side are ignored. With `n_jobs` it is called from
         several threads, one at a time.
     lookahead_columns : int or None, default=None
-        Number of columns per node, best by entropy, that `criterion="lookahead"` ranks; None: all columns.
+        Number of columns per node, best by entropy, that `criterion="lookahead"` ranks; None: all columns. Other
+        criteria ignore it.
     refine : bool, default=False
         Improve the tree that the search found by a local search; see Notes. Its cost never rises. It stops with the
         time limit.
@@ -104,7 +105,7 @@ class TopKTreeClassifier(FittedTree):
         Number of misclassified training rows. None for some trees after `prune`.
     status_ : str
         "optimal" (the search finished, and k is "all" or at least the number of columns), "complete" (Top-k search
-        finished), "refined" (the same, and the local search of `refine=True` after it) or "time_limit".
+        finished), "refined" (the Top-k search and the local search of `refine=True` both finished) or "time_limit".
     search_ : dict
         The record of the search: seconds, nodes, pruned, cache_hits, cache_bytes, k_reached, n_threads, kernel; `trace`
         has a dict of seconds, k and cost for every k that the search went through, which `plot_search` draws; `n_root`
@@ -133,10 +134,11 @@ class TopKTreeClassifier(FittedTree):
     from, and a better one may exist. It depends on nothing but the data and the parameters, unless the time limit stops
     it.
 
-    `max_leaf_nodes` searches with rising leaf penalties until no penalty prefers a tree closer to that many leaves, and
-    cuts larger trees back to their best part with so many. The tree never has more leaves. `search_["lower_bound"]` is
-    a cost that no tree which the search chooses from goes below with so many leaves; the tree is the best of these if
-    its `cost_` is the same. It is None with a lookahead and after a time limit.
+    `max_leaf_nodes` searches with rising leaf penalties until no penalty gives a tree whose size is closer to the
+    limit, and cuts larger trees back to their best part with so many leaves. The tree never has more. Sizes between the
+    trees that penalties give may have better trees, which are not found. `search_["lower_bound"]` is a lower bound on
+    the cost of every tree within the limit that the search chooses from; the tree is the best of these if its `cost_`
+    is the same. It is None with a lookahead and after a time limit.
 
     Missing values of a feature that had some in training go where training sent them. A value that training did not
     have (missing in a feature that had no missing values, or a new category) follows the branch with more training

@@ -10,6 +10,7 @@ class RootChoices(TypedDict):
     column: NDArray[np.int32]  # (n,), best score first
     cost: NDArray[np.int64]
     exact: NDArray[np.uint8]  # 0: the cost is a lower bound
+    n_candidates: int
     greedy_cost: NDArray[np.int64]
     true_weight: NDArray[np.int64]  # (n, n_classes), of the first 20 at most
 

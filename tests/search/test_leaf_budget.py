@@ -17,7 +17,7 @@ from support.problems import CRITERIA, Problem, assert_describes, problems, solv
 from support.profiles import examples
 
 from topktree import TopKTreeClassifier, datasets, load
-from topktree._search import engine
+from topktree._search import engine, leaf_budget
 from topktree._search.leaf_budget import best_part, solve_within
 
 some = examples(4)
@@ -32,8 +32,13 @@ def within(problem: Problem, max_leaves: int, **options: Any) -> Any:
 
 def all_costs(problem: Problem, max_leaves: int) -> list[int]:
     """The costs of all trees that the search chooses from, with at most so many leaves."""
-    trees = oracle.near_optimal(problem.columns, problem.classes, problem.objective, 10**9, 1e300, "splits")
-    return [tree.cost for tree in trees if np.count_nonzero(tree.column == -1) <= max_leaves]
+    columns, weights = oracle._with_weight(problem.columns, problem.classes, problem.objective)
+    trees = oracle._all_trees(columns, weights, 0, problem.objective, oracle.fixed_point(int(weights.sum())))
+    return [tree.cost for tree, _ in trees if n_leaves(tree) <= max_leaves]
+
+
+def n_leaves(tree: Any) -> int:
+    return 1 if tree.children is None else sum(map(n_leaves, tree.children))
 
 
 @some
@@ -127,13 +132,46 @@ def test_a_budget_that_does_not_bind_changes_nothing() -> None:
     for n in (free.get_n_leaves(), 16, 1000):
         tree = TopKTreeClassifier(max_depth=4, leaf_penalty=0.01, max_leaf_nodes=n).fit(X, y)
         assert tree.export_text() == free.export_text()
-        assert (tree.cost_, tree.status_) == (free.cost_, free.status_)
+        assert (tree.cost_, tree.status_, tree.search_["lower_bound"]) == (free.cost_, free.status_, free.cost_)
 
 
-def test_all_columns_within_a_budget_may_be_proved_optimal() -> None:
+def test_a_budget_of_as_many_leaves_as_the_depth_allows_leaves_k_alone() -> None:
+    X, y = datasets.load_tic_tac_toe(return_X_y=True)
+    free = TopKTreeClassifier(k=4, max_depth=6).fit(X, y)
+    assert TopKTreeClassifier(k=4, max_depth=6, max_leaf_nodes=64).fit(X, y).train_errors_ == free.train_errors_
+    thin = TopKTreeClassifier(k=[4, 2, 2, 1, 1, 1], max_depth=6, max_leaf_nodes=63).fit(X, y)
+    for k in (4, np.int64(4)):
+        assert TopKTreeClassifier(k=k, max_depth=6, max_leaf_nodes=63).fit(X, y).export_text() == thin.export_text()
+
+
+def test_time_that_ends_between_two_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The status says so, whatever the last search said."""
+    X, y = table()
+    run = leaf_budget._Search.run
+
+    def slow_run(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        found = run(self, *arguments, **keywords)
+        time.sleep(0.3)
+        return found
+
+    monkeypatch.setattr(leaf_budget._Search, "run", slow_run)
+    for refine in (False, True):
+        clf = TopKTreeClassifier(k=4, max_leaf_nodes=9, time_limit=0.25, refine=refine).fit(X, y)
+        assert (clf.status_, clf.search_["lower_bound"]) == ("time_limit", None)
+        assert clf.get_n_leaves() <= 9
+
+
+def test_penalties_whose_costs_would_not_fit_64_bits() -> None:
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.normal(size=(5000, 5)), rng.integers(0, 2, 5000), rng.random(5000)
+    clf = TopKTreeClassifier(k=1, max_depth=20, class_weight="balanced", max_leaf_nodes=3).fit(X, y, weights)
+    assert clf.get_n_leaves() <= 3
+
+
+def test_all_columns_within_a_budget_may_be_proved_best() -> None:
     X, y = datasets.load_monks(1, return_X_y=True)
     tree = TopKTreeClassifier(k="all", max_depth=3, max_leaf_nodes=4).fit(X, y)
-    assert (tree.status_, tree.train_errors_, tree.search_["lower_bound"]) == ("optimal", 72, 72)
+    assert (tree.status_, tree.train_errors_, tree.search_["lower_bound"]) == ("complete", 72, 72)
     between = TopKTreeClassifier(k="all", max_depth=3, max_leaf_nodes=3).fit(X, y)
     assert between.status_ == "complete"
     assert between.search_["lower_bound"] < between.train_errors_

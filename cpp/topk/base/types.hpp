@@ -172,6 +172,7 @@ struct Step {
 // The candidates of the root in the last pass that ran to completion, best score first. Empty if no split could pay.
 struct RootChoices {
     static constexpr std::size_t kWeighed = 20;  // class weights are kept for the first candidates only
+    std::int64_t n_candidates = 0;               // the split of a better tree may follow them in the list
     std::vector<std::int32_t> column;
     std::vector<std::int64_t> cost;         // of the best tree that splits the root there, or a lower bound of it
     std::vector<std::uint8_t> exact;        // 1: the cost is exact; 0: it is a lower bound

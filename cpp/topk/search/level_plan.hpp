@@ -71,7 +71,7 @@ class LevelPlan {
     bool looks_ahead() const {
         return std::any_of(levels_.begin(), levels_.end(), [](const Level& level) { return level.k < level.listed; });
     }
-    // Return about how many candidates with two levels left a greedy tree of each listed column is as expensive as.
+    // Return the effort of a lookahead, in candidates with two levels left.
     double tries_to_look_ahead(int level) const { return tries_to_look_ahead(at(level), height(level)); }
     // Is every column that can split a node a candidate?
     bool all_columns(int level) const { return at(level).all_columns; }

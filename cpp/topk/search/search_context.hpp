@@ -31,6 +31,7 @@ class RootRecord {
     // Start a list of candidates, before any of them is tried.
     void list(std::span<const std::int32_t> candidates, std::size_t n_classes) {
         const std::size_t n_weighed = std::min(candidates.size(), RootChoices::kWeighed);
+        current_.n_candidates = static_cast<std::int64_t>(candidates.size());
         current_.column.assign(candidates.begin(), candidates.end());
         current_.cost.assign(candidates.size(), 0);
         current_.exact.assign(candidates.size(), 0);

@@ -71,7 +71,7 @@ void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best)
     for (const std::int32_t& k : all) {
         const bool is_last = &k == &all.back();
         if (is_last && refines && best) {
-            refine_start(space, best);
+            refine_before_last_pass(space, best);
         }
         // Trees of the cost already known are within the budget: the tree of a wider k may be another one.
         const std::int64_t budget = best ? best->cost + 1 : kInfinity;
@@ -82,14 +82,14 @@ void TreeSearch<Count>::find_best(Space& space, std::unique_ptr<TreeNode>& best)
         start_clock();
     }
     if (context_.options.objective.refine && context_.plan.height(0) > 0 && !context_.plan.is_optimal(0)) {
-        refine_found(space, best);
+        refine_result(space, best);
     }
 }
 
 // The tree of the search is the start of a local search. Up to the height of a bottom subtree, that is the best tree of
 // all columns.
 template <class Count>
-void TreeSearch<Count>::refine_found(Space& space, std::unique_ptr<TreeNode>& best) {
+void TreeSearch<Count>::refine_result(Space& space, std::unique_ptr<TreeNode>& best) {
     const int height = context_.plan.height(0);
     nodes_.begin_pass(space, 1, std::min(kBottom, height));
     if (height > kBottom) {
@@ -111,7 +111,7 @@ void TreeSearch<Count>::start_clock() {
 
 // The more levels a bottom subtree has, and the more columns are tried, the better the trees, and the longer it takes.
 template <class Count>
-void TreeSearch<Count>::refine_start(Space& space, std::unique_ptr<TreeNode>& best) {
+void TreeSearch<Count>::refine_before_last_pass(Space& space, std::unique_ptr<TreeNode>& best) {
     const Node<Count>& root = nodes_.root();
     const std::int64_t lowest = context_.costs.lowest(root.whole.errors(), root.conflicts);
     const int height = context_.plan.height(0);

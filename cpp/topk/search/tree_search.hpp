@@ -39,8 +39,8 @@ class TreeSearch {
     std::unique_ptr<TreeNode> run_pass(Space& space, std::int32_t k, std::int64_t budget);
     std::vector<std::int32_t> widths() const;
     void start_clock();
-    void refine_found(Space& space, std::unique_ptr<TreeNode>& best);
-    void refine_start(Space& space, std::unique_ptr<TreeNode>& best);
+    void refine_result(Space& space, std::unique_ptr<TreeNode>& best);
+    void refine_before_last_pass(Space& space, std::unique_ptr<TreeNode>& best);
     std::unique_ptr<TreeNode> search(Space& space, std::int64_t budget);
     void report_tree(const TreeNode& tree, const Space& space);
     void report_better(const TreeNode& tree, const Space& space);

@@ -42,7 +42,7 @@ PARAMETERS = (
 )
 STATUS = {
     "complete": "the search ran to completion",
-    "refined": "the search ran to completion, and the local search after it",
+    "refined": "the search and the local search after it ran to completion",
     "optimal": "no tree of this depth over these columns is better",
     "time_limit": "stopped at the time limit, after the search with k = {k_reached}",
     "greedy": "stopped at the time limit, with the greedy tree",

@@ -27,7 +27,7 @@ Progress = Callable[[float, int, int, int], None]  # seconds, k, nodes, cost (-1
 # The words for how work ended: `status_` of a tree or an ensemble, and the status of a fit within a grid.
 OPTIMAL = "optimal"  # the search ran to completion over all columns
 COMPLETE = "complete"  # the search ran to completion
-REFINED = "refined"  # the same, and the local search after it
+REFINED = "refined"  # the search and the local search after it ran to completion
 TIME_LIMIT = "time_limit"
 PARTIAL = "partial"  # a tree found by a search that is still running
 FAILED = "failed"

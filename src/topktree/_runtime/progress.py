@@ -57,7 +57,7 @@ class CountLine(_Line):
         self._n_done, self._work_done, self._start = 0, 0.0, time.monotonic()
 
     def __call__(self, more: str = "", work: float = 0.0) -> None:
-        """Count one more part, which was so much work."""
+        """Count one more part and its work."""
         self._n_done += 1
         self._work_done += work
         if self._verbose:
@@ -72,17 +72,19 @@ class CountLine(_Line):
 class ProgressLine(_Line):
     """The line of one search, as a progress callback of the engine. It begins with the most nodes there may be."""
 
-    def __init__(self, user_cost: Callable[[int], float], most_nodes: float, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, user_cost: Callable[[int], float], most_nodes: float | None = None, stream: TextIO | None = None
+    ) -> None:
         super().__init__(stream)
         self._user_cost, self._most_nodes = user_cost, most_nodes
 
     def __enter__(self) -> Self:
-        if self._most_nodes > MANY_NODES:
+        if self._most_nodes is not None and self._most_nodes > MANY_NODES:
             self.show(0.0, f"at most {self._most_nodes:.2g} nodes", always=True)
         return self
 
     def __call__(self, seconds: float, k: int, nodes: int, cost: int) -> None:
         """Show the state of the search; `cost` is -1 until there is a tree."""
         best = "none yet" if cost < 0 else f"{self._user_cost(cost):g}"
-        most = f"{self._most_nodes:.2g}"
-        self.show(seconds, f"k = {k}, {nodes:,} of at most {most} nodes, best cost {best}")
+        most = "" if self._most_nodes is None else f" of at most {self._most_nodes:.2g}"
+        self.show(seconds, f"k = {k}, {nodes:,}{most} nodes, best cost {best}")

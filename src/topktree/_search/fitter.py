@@ -69,7 +69,7 @@ def search_tree(
 ) -> FoundTree:
     """Search for the tree. `on_tree` gets every tree that is better than those before it."""
     objective = spec.objective(data)
-    line = ProgressLine(objective.user_cost, objective.most_nodes) if verbose else None
+    line = ProgressLine(objective.user_cost, _most_nodes(spec, objective)) if verbose else None
 
     describe = partial(found_tree, data, spec, objective)
     show = None if on_tree is None else lambda solution: on_tree(replace(describe(solution), status=PARTIAL))
@@ -80,7 +80,7 @@ def search_tree(
 
     with line or nullcontext():
         progress = line or options.progress
-        if spec.max_leaf_nodes is None or not spec.has_budget(objective):
+        if spec.max_leaf_nodes is None or not spec.has_budget(objective.depth):
             return describe(solve(objective, progress=progress, on_tree=show or options.on_tree))
         within = solve_within(
             partial(solve, progress=progress, exact_root=False),
@@ -92,6 +92,11 @@ def search_tree(
         return describe(within.solution, within.lower_bound)
 
 
+def _most_nodes(spec: TreeSpec, objective: Objective) -> float | None:
+    """Return the most nodes there may be; None: not known, since there are several searches."""
+    return None if objective.refine or spec.has_budget(objective.depth) else objective.most_nodes
+
+
 def found_tree(
     data: TrainingData,
     spec: TreeSpec,
@@ -101,9 +106,12 @@ def found_tree(
 ) -> FoundTree:
     """Return a solution in the user's terms. `lower_bound` of its cost: of trees within a budget of leaves."""
     described = describe_solution(solution, spec, objective, data.columns, data.features, data.classes)
-    if spec.has_budget(objective):
-        if described.status == OPTIMAL and solution.cost != lower_bound:
-            described = replace(described, status=COMPLETE)
+    if spec.max_leaf_nodes is not None:
+        if spec.has_budget(objective.depth):
+            if described.status == OPTIMAL:  # of all trees, not only of those that are small enough
+                described = replace(described, status=REFINED if objective.refine else COMPLETE)
+        elif solution.complete and not objective.refine and not objective.lookahead:
+            lower_bound = solution.cost
         bound = None if lower_bound is None else objective.user_cost(lower_bound)
         described = replace(described, record={**described.record, "lower_bound": bound})
     if data.left_out is None:
@@ -129,7 +137,7 @@ def describe_solution(
         **solution.statistics,
         "trace": trace,
         "root": list_choices(solution, columns, features, objective),
-        "n_root": len(solution.statistics["root"]["column"]),
+        "n_root": solution.statistics["root"]["n_candidates"],
     }
     tries_all = all(k >= len(columns) for k in objective.k)  # then no tree over the columns is cheaper
     status = TIME_LIMIT

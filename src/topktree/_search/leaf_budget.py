@@ -1,4 +1,4 @@
-"""The best tree with at most so many leaves, by searches with rising leaf penalties.
+"""A tree with at most so many leaves, by searches with rising leaf penalties.
 
 In: a function that searches, an `Objective`, the number of leaves. Out: a `Solution` and a lower bound of its cost. The
 one idea: a tree that is cheapest at some penalty per leaf is also the cheapest of all trees with as few leaves. So the
@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from .._data.arrays import IntArray
 from .._runtime.limits import NO_TIME
 from . import engine
-from .objective import Objective
+from .objective import COST_BITS, Objective
 from .penalised import PenalisedTree, at_penalty
 from .root_choices import without_choices
 
@@ -43,13 +43,14 @@ def solve_within(
     time_limit: float | None = None,
     on_better: Callable[[engine.Solution], None] | None = None,
 ) -> WithinBudget:
-    """Return the best tree with at most `max_leaves` leaves. `solve(objective, time_limit=...)` is a search."""
+    """Return a tree with at most `max_leaves` leaves. `solve(objective, time_limit=...)` is a search."""
     search = _Search(solve, objective, max_leaves, time_limit, on_better)
     penalty = search.own_penalty
     known = search.run(penalty)
     if known.leaves > max_leaves:
         penalty = search.close_in(known)
-    if objective.refine and not search.is_late:
+        search.try_narrow(penalty)
+    if objective.refine:
         search.run(penalty, refine=True)
     return search.result()
 
@@ -71,24 +72,20 @@ class _Search:
         self.best: engine.Solution | None = None
         self.lower_bound = 0
         self.is_complete = True
-        self.n_nodes = 0
+        self.counts = dict.fromkeys(("nodes", "pruned", "cache_hits"), 0)
 
-    @property
-    def is_late(self) -> bool:
-        return self.time_limit is not None and time.monotonic() >= self.start + self.time_limit
-
-    def run(self, penalty: Fraction, refine: bool = False) -> PenalisedTree:
-        """Search at a penalty, and keep what is best of the tree."""
-        objective = replace(at_penalty(self.objective, penalty), refine=refine)
-        if penalty == self.own_penalty:
-            objective = replace(self.objective, refine=refine)
+    def run(self, penalty: Fraction, refine: bool = False, k: tuple[int, ...] | None = None) -> PenalisedTree:
+        """Search at a penalty, with other candidates if `k` says so, and keep what is best of the tree."""
+        objective = self.objective if penalty == self.own_penalty else at_penalty(self.objective, penalty)
+        objective = replace(objective, refine=refine, k=k or objective.k)
         left = None
-        if self.time_limit is not None:
+        if self.time_limit is not None:  # without time left, a search still finds the greedy tree
             left = max(self.start + self.time_limit - time.monotonic(), NO_TIME)
         solution = self.solve(objective, time_limit=left)
-        self.n_nodes += solution.statistics["nodes"]
+        for name in self.counts:
+            self.counts[name] += cast(Any, solution.statistics)[name]
         self.is_complete = self.is_complete and solution.complete
-        if solution.complete and not refine:
+        if solution.complete and not refine and k is None:
             lowest = Fraction(solution.cost, objective.cost_scale) - (penalty - self.own_penalty) * self.max_leaves
             self.lower_bound = max(self.lower_bound, -int(-lowest * self.objective.cost_scale // 1))
         self._keep(solution, penalty)
@@ -97,10 +94,12 @@ class _Search:
     def close_in(self, many: PenalisedTree) -> Fraction:
         """Search between the single leaf and a tree that is too large; return the last penalty."""
         leaves, errors, penalty = 1, _node_errors(many.solution)[0], self.own_penalty
+        # Costs must stay within 64 bits: the penalty may be rounded.
+        most = max(2 ** (COST_BITS - 1) // int(many.solution.class_weight[0].sum()), 1)
         for _ in range(MOST_SEARCHES):
-            if self.is_late:
+            if not self.is_complete:  # the time is up
                 break
-            edge = Fraction(int(errors) - many.errors, many.leaves - leaves)
+            edge = Fraction(int(errors) - many.errors, many.leaves - leaves).limit_denominator(most)
             if edge <= self.own_penalty:  # only with a lookahead, which chooses from other trees at every penalty
                 break
             found = self.run(edge)
@@ -115,6 +114,11 @@ class _Search:
                 break
         return penalty
 
+    def try_narrow(self, penalty: Fraction) -> None:
+        """Search for greedy trees too, which take little time: a part of one may happen to be better."""
+        for narrow in {self.own_penalty, penalty}:
+            self.run(narrow, k=(1,) * self.objective.depth)
+
     def _keep(self, solution: engine.Solution, penalty: Fraction) -> None:
         part = best_part(solution, self.objective, self.max_leaves)
         if self.best is not None and part.cost >= self.best.cost:
@@ -128,13 +132,9 @@ class _Search:
     def result(self) -> WithinBudget:
         """Return the best tree, with the record of all searches together."""
         assert self.best is not None
-        trace = [(seconds, k, self.best.cost) for seconds, k, _ in self.best.statistics["trace"][-1:]]
-        statistics: Any = {
-            **self.best.statistics,
-            "seconds": time.monotonic() - self.start,
-            "nodes": self.n_nodes,
-            "trace": trace,
-        }
+        seconds = time.monotonic() - self.start
+        trace = [(seconds, k, self.best.cost) for _, k, _ in self.best.statistics["trace"][-1:]]
+        statistics: Any = {**self.best.statistics, **self.counts, "seconds": seconds, "trace": trace}
         is_known = self.is_complete and self.objective.lookahead == 0
         solution = replace(self.best, complete=self.is_complete, statistics=statistics)
         return WithinBudget(solution, self.lower_bound if is_known else None)

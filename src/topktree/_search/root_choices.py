@@ -24,7 +24,7 @@ from .objective import Objective
 def without_choices(solution: engine.Solution) -> engine.Solution:
     """Return the solution without the candidates of its root."""
     root: Any = solution.statistics["root"]
-    none: Any = {name: values[:0] for name, values in root.items()}
+    none: Any = {name: 0 if name == "n_candidates" else values[:0] for name, values in root.items()}
     return replace(solution, statistics={**solution.statistics, "root": none})
 
 

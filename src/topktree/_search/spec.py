@@ -40,7 +40,7 @@ class TreeSpec:
         looks_ahead = self.criterion == LOOKAHEAD
         n_listed = len(columns) if self.lookahead_columns is None else min(self.lookahead_columns, len(columns))
         k = checks.candidates_per_level(self.k, depth, len(columns))
-        if self.max_leaf_nodes is not None and isinstance(self.k, int) and depth > DEEP:
+        if halves_k(self.k, self.max_leaf_nodes, depth):
             k = tuple(max(k_here >> (level + 1) // 2, 1) for level, k_here in enumerate(k))
         return {
             "k": k,
@@ -54,9 +54,9 @@ class TreeSpec:
             "distinct_splits": bool(self.distinct_splits),
         }
 
-    def has_budget(self, objective: Objective) -> bool:
-        """Return True if there may be more leaves than `max_leaf_nodes`."""
-        return self.max_leaf_nodes is not None and self.max_leaf_nodes < 2**objective.depth
+    def has_budget(self, depth: int) -> bool:
+        """Return True if a tree of this depth may have more leaves than `max_leaf_nodes`."""
+        return is_limited(self.max_leaf_nodes, depth)
 
     def objective(self, data: TrainingData) -> Objective:
         """Return the integer problem for these rows."""
@@ -73,6 +73,16 @@ class TreeSpec:
     def impurity(self) -> str:
         """Return the criterion that node impurities and importances are stated in."""
         return str(self.criterion) if self.criterion in CRITERIA else "entropy"
+
+
+def is_limited(max_leaf_nodes: int | None, depth: int) -> bool:
+    """Return True if a tree of this depth may have more leaves than `max_leaf_nodes`."""
+    return max_leaf_nodes is not None and max_leaf_nodes < 2**depth
+
+
+def halves_k(k: Any, max_leaf_nodes: int | None, depth: int) -> bool:
+    """Return True if levels further from the root have fewer candidates than `k`."""
+    return is_limited(max_leaf_nodes, depth) and checks.is_int(k) and depth > DEEP
 
 
 def read_spec(estimator: Any) -> TreeSpec:

@@ -79,7 +79,7 @@ class TopKTreeClassifierCV(FittedTree):
     verbose : int, default=0
         1 shows a line of progress on stderr.
     criterion, refine, min_samples_leaf, max_leaf_nodes
-        As in `TopKTreeClassifier`, for every fit; or a sequence of values to choose from.
+        As in `TopKTreeClassifier`, for every fit; or a sequence of values to choose from, without callables.
     lookahead_columns, distinct_splits, class_weight, max_thresholds, categorical_features, memory_limit, \
 min_weight_fraction_leaf
         As in `TopKTreeClassifier`, for every fit.

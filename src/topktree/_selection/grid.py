@@ -66,9 +66,9 @@ def evaluate(
     first = order[0][0]
     known = KnownCosts()
     found: list[Outcome] = []
-    work = {
-        candidate: sum(_work(replace(spec, **candidate.params), folds[f]) for f in usable) for candidate in candidates
-    }
+    work = dict.fromkeys(candidates, 0.0)
+    if verbose:
+        work = {one: sum(_work(replace(spec, **one.params), folds[f]) for f in usable) for one in candidates}
     with CountLine(len(usable) * len(candidates), "fits", verbose, sum(work.values())) as line:
         for wave in order:
             threads = threads_per_call(n_jobs, len(wave) * len(usable))
@@ -91,17 +91,17 @@ def evaluate(
                 known.add(outcome)
                 limits.longest = max(limits.longest, 0.0 if outcome.cost is None else outcome.fit_seconds)
                 last = ", ".join(f"{name} = {value}" for name, value in outcome.candidate.params.items())
-                line(f"; last: {last}, score {outcome.score:.4f}", work[outcome.candidate] / len(usable))
+                line(f"; last: {last}, score {outcome.score:.4f}", work[outcome.candidate] / max(len(usable), 1))
     return found
 
 
 def _work(spec: TreeSpec, fold: Fold) -> float:
-    """Return about how many nodes a fit takes as long as."""
+    """Return the effort of a fit, in nodes."""
     assert fold.data is not None
     options = spec.objective_options(len(fold.data.y), fold.data.columns)
     nodes = most_nodes(options["k"], options["lookahead"])
     # A local search and a leaf budget take as long as some searches.
-    return FIXED_NODES + nodes * (1 + 10 * spec.refine) * (1 if spec.max_leaf_nodes is None else 5)
+    return FIXED_NODES + nodes * (1 + 30 * spec.refine) * (1 if spec.max_leaf_nodes is None else 5)
 
 
 def waves(candidates: Sequence[Candidate], spec: TreeSpec) -> list[list[Candidate]]:
@@ -160,7 +160,7 @@ def fit_and_score(
     start = time.perf_counter()
     try:
         progress = limits.watch(must_finish)
-        if spec.refine or spec.max_leaf_nodes is not None:  # their trees are also others than those of the search
+        if spec.refine or spec.max_leaf_nodes is not None:  # their result may differ from the tree of the search
             known_cost = None
         options = search_options(fold.tree, threads=threads, known_cost=known_cost, progress=progress)
         with limits.working():

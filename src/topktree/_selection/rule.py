@@ -16,6 +16,7 @@ import numpy as np
 
 from .._data.arrays import FloatArray
 from .._runtime.checks import candidates_per_level
+from .._search.objective import LOOKAHEAD
 
 BEST, ONE_SE = "best", "1se"
 RULES = (BEST, ONE_SE)
@@ -46,9 +47,10 @@ class Candidate:
 
     @property
     def size(self) -> tuple[Any, ...]:
-        """The measure of simplicity, after the leaves: depth, then k, then a higher penalty."""
+        """The measure of simplicity, after the leaves: depth, then k, a higher penalty, less effort."""
         penalty = math.inf if isinstance(self.leaf_penalty, str) else -self.leaf_penalty
-        return self.max_depth, self.widths, penalty
+        others = dict(self.others)
+        return self.max_depth, self.widths, penalty, others.get("refine", False), others.get("criterion") == LOOKAHEAD
 
 
 @dataclass(frozen=True)

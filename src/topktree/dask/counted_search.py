@@ -269,6 +269,7 @@ class CountedSearch:
                 "column": np.array([split.column for split in splits], dtype=np.int32),
                 "cost": np.array([split.lower for split in splits], dtype=np.int64),
                 "exact": np.array([split.lower == split.upper for split in splits], dtype=np.uint8),
+                "n_candidates": len(splits),
                 "greedy_cost": np.empty(0, dtype=np.int64),
                 "true_weight": np.array(true_sides, dtype=np.int64).reshape(-1, n_classes),
             },

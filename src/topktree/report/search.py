@@ -13,6 +13,7 @@ import numpy as np
 from .._data.arrays import FloatArray
 from .._data.features import one_line
 from .._runtime import checks
+from .._search.spec import halves_k
 from .._tree import pruning
 from .._tree.model_file import read_test
 from .._tree.naming import Model
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 STATUS = {
     "optimal": "The tree is optimal: no tree of this depth over these columns has a lower cost.",
-    "refined": "The search ran to completion, and a local search improved its tree until no change of a single split "
-    "did: no tree of this depth that splits nodes on their candidates costs less.",
+    "refined": "The search and the local search after it ran to completion: no tree of this depth that splits nodes on "
+    "their candidates costs less.",
     "complete": "The search ran to completion: no tree of this depth that splits nodes on their candidates costs less.",
     "time_limit": "The search stopped at the time limit: this is the best tree of a search with k = {reached}.",
     "greedy": "The search stopped before it had found a better tree than the greedy one.",
@@ -44,10 +45,8 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
     search = classifier.search_
     is_greedy = search.get("k_reached") == 0  # the greedy tree comes before a lookahead
     status = STATUS["greedy" if is_greedy else classifier.status_].format(reached=search.get("k_reached", "?"))
-    if search.get("lower_bound") is not None:
-        n, bound = classifier.max_leaf_nodes, search["lower_bound"]
-        least = "less" if bound == classifier.cost_ else f"less than {number_text(bound)}"
-        status = f"The search ran to completion: no tree with at most {n} leaves that it chooses from costs {least}."
+    if "lower_bound" in search and classifier.status_ in ("complete", "refined"):
+        status = _within_budget(classifier)
     return {
         "words": [_method(classifier), *([PRUNED] if is_pruned(classifier) else []), status],
         "figures": _figures(classifier),
@@ -57,6 +56,19 @@ def describe_search(classifier: TopKTreeClassifier, model: Model) -> dict[str, A
         ],
         "root": _root(classifier, model),
     }
+
+
+def _within_budget(classifier: TopKTreeClassifier) -> str:
+    """Return how good a tree is that has at most so many leaves."""
+    bound = classifier.search_["lower_bound"]
+    if bound is None:
+        return "The search ran to completion."
+    trees = f"no tree with at most {classifier.max_leaf_nodes} leaves that it chooses from costs less"
+    if bound > classifier.cost_:
+        return f"The search ran to completion: {trees} than {number_text(bound)}. The local search found a better one."
+    return f"The search ran to completion: {trees}" + (
+        f" than {number_text(bound)}." if bound < classifier.cost_ else "."
+    )
 
 
 def _method(classifier: TopKTreeClassifier) -> str:
@@ -83,6 +95,8 @@ def _candidates(classifier: TopKTreeClassifier) -> str:
     tried = f"the {k} columns that score best are tried"
     if len(widths) > 1:
         tried = f"the columns that score best are tried, by level from the root {k} of them"
+    elif halves_k(classifier.k, classifier.max_leaf_nodes, classifier.max_depth):
+        tried = f"the columns that score best are tried, {k} of them at the root and fewer below"
     solved = "both sides of each are solved, and the cheapest tree is kept"
     return f"At every node {tried}, {solved}. A greedy tree tries one."
 
@@ -140,8 +154,8 @@ def _root_words(classifier: TopKTreeClassifier, choices: list[dict[str, Any]], n
     tried = f"{n:,} candidates were tried" if n > 1 else "One candidate was tried"
     if chosen is None:
         return f"{tried}; none improves on a single leaf."
-    if classifier.refine and chosen["rank"] > 1:
-        return f"{tried}; after the local search, the tree splits on “{chosen['literal']}”."
+    if chosen["rank"] > n:
+        return f"{tried}; the local search chose “{chosen['literal']}” instead."
     if n == 1:
         return f"{tried}: the one that scores best."
     if chosen["rank"] == 1:
@@ -210,8 +224,9 @@ def name_value(name: str, value: Any) -> str:
         return "refined" if value else "not refined"
     if name == "max_leaf_nodes":
         return "any number of leaves" if value is None else f"at most {value} leaves"
-    words = {"leaf_penalty": "leaf penalty", "min_samples_leaf": "rows per leaf"}
-    return f"{words.get(name, name)} {value}" if isinstance(value, str) else f"{words.get(name, name)} {value:g}"
+    if name == "min_samples_leaf":
+        return f"at least {f'{value:.3g} of all' if isinstance(value, float) else value} rows per leaf"
+    return f"{name.replace('_', ' ')} {value if isinstance(value, str) else format(value, 'g')}"
 
 
 def _grid_words(cv: TopKTreeClassifierCV) -> str:
