@@ -142,7 +142,7 @@ def test_a_table_per_value_of_the_other_parameters(data):
     result = choose(data, *SMALL, *arguments, "--penalties", "0,0.02", "--min-samples-leaf", "1,9")
     titles = [line for line in result.stdout.splitlines() if line.startswith("leaf penalty")]
     assert len(titles) == 32
-    assert titles[0] == "leaf penalty 0, criterion entropy, not refined, at least 1 rows per leaf, any number of leaves"
+    assert titles[0] == "leaf penalty 0, criterion entropy, not refined, at least 1 row per leaf, any number of leaves"
     assert "leaf penalty 0.02, criterion lookahead, refined, at least 9 rows per leaf, at most 4 leaves" in titles
     assert result.stdout.split("Chosen: ")[1].startswith("k = ")
 

@@ -225,7 +225,8 @@ def name_value(name: str, value: Any) -> str:
     if name == "max_leaf_nodes":
         return "any number of leaves" if value is None else f"at most {value} leaves"
     if name == "min_samples_leaf":
-        return f"at least {f'{value:.3g} of all' if isinstance(value, float) else value} rows per leaf"
+        share = f"{value:.3g} of all" if isinstance(value, float) else str(value)
+        return f"at least {share} {'row' if value == 1 else 'rows'} per leaf"
     return f"{name.replace('_', ' ')} {value if isinstance(value, str) else format(value, 'g')}"
 
 
