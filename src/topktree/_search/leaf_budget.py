@@ -116,7 +116,7 @@ class _Search:
 
     def try_narrow(self, penalty: Fraction) -> None:
         """Search for greedy trees too, which take little time: a part of one may happen to be better."""
-        for narrow in {self.own_penalty, penalty}:
+        for narrow in dict.fromkeys((self.own_penalty, penalty)):
             self.run(narrow, k=(1,) * self.objective.depth)
 
     def _keep(self, solution: engine.Solution, penalty: Fraction) -> None:
